@@ -2,10 +2,24 @@
 """Command line of the site."""
 
 import os
+import secrets
 import sys
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Run a command; exit with 1 and a sentence if a setting is wrong."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    execute_from_command_line(sys.argv)
+    if sys.argv[1:2] in ([], ["help"]) or {"--help", "-h"} & set(sys.argv):
+        # Help imports the settings to list our commands, but signs nothing, so a throwaway key will do.
+        os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"{sys.argv[0]}: {error}")
+
+
+if __name__ == "__main__":
+    main()

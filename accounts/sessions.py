@@ -1,6 +1,6 @@
-"""Who is logged in, found without building the same two queries at every request.
+"""Sessions and logins with prepared queries.
 
-They are Django's own but for that: sessions are rows, and their users are checked as ever.
+Every request of a user runs these two queries. Everything else is Django's.
 """
 
 from django.contrib.auth.backends import ModelBackend
@@ -23,15 +23,16 @@ class SessionStore(RowSessionStore):
     """Sessions as rows of the database."""
 
     def _get_session_from_db(self) -> Session | None:
-        found = _LIVE.first(key=self.session_key, now=timezone.now())
-        if found is None:
+        session = _LIVE.first(key=self.session_key, now=timezone.now())
+        if session is None:
             self._session_key = None
-        return found
+        return session
 
 
 class Backend(ModelBackend):
     """Users with passwords, as rows of the database."""
 
     def get_user(self, user_id: int) -> User | None:
+        """Return the user of a session, None if they may not log in."""
         user = _USER.first(user=user_id)
         return user if user is not None and self.user_can_authenticate(user) else None

@@ -1,8 +1,7 @@
-"""Statistics on plain files: scores of systems, measures of people, and the report that relates the two.
+"""Statistics on plain files: model scores, human measures and the report.
 
-Importing this package imports nothing else. `analysis.scores.hotpotqa` and `analysis.scores.farm_loca`
-need only the standard
-library; the other modules need numpy, scipy and pandas.
+Importing this package imports nothing else. `analysis.scores` needs only the
+standard library; the other subpackages need numpy, scipy and pandas.
 """
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""The tables in the admin, to look things up. All are read-only: actions write them."""
+"""Show the tables in the admin, read-only: only actions write them."""
 
 from django.contrib import admin
 
@@ -17,7 +17,7 @@ class ProjectAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Membership)
 class MembershipAdmin(ReadOnlyAdmin):
-    """Who is in which project."""
+    """Members of projects."""
 
     list_display = ["project", "user", "role", "active", "qualified", "handed_out"]
     list_filter = ["project", "role", "active"]
@@ -28,15 +28,23 @@ class MembershipAdmin(ReadOnlyAdmin):
 class ItemAdmin(ReadOnlyAdmin):
     """Items as imported."""
 
-    list_display = ["external_id", "project", "position", "purpose", "places", "taken", "submitted"]
+    list_display = [
+        "external_id",
+        "project",
+        "position",
+        "purpose",
+        "annotators_wanted",
+        "assigned",
+        "submitted",
+    ]
     list_filter = ["project", "purpose"]
     list_select_related = ["project"]
     search_fields = ["external_id", "text"]
 
 
-@admin.register(models.Work)
-class WorkAdmin(ReadOnlyAdmin):
-    """What people did, or do."""
+@admin.register(models.Annotation)
+class AnnotationAdmin(ReadOnlyAdmin):
+    """People's annotations."""
 
     list_display = ["item", "project", "annotator", "task", "status", "revision", "saved_at", "submitted_at"]
     list_filter = ["project", "task", "status"]
@@ -48,8 +56,8 @@ class WorkAdmin(ReadOnlyAdmin):
 class OperationAdmin(ReadOnlyAdmin):
     """Single edits."""
 
-    list_display = ["work", "revision", "by", "at", "undoes"]
-    list_select_related = ["work__item", "work__annotator", "by"]
+    list_display = ["annotation", "revision", "by", "at", "undoes"]
+    list_select_related = ["annotation__item", "annotation__annotator", "by"]
 
 
 @admin.register(models.OutputRun)
@@ -73,7 +81,7 @@ class GoldAdmin(ReadOnlyAdmin):
 
 @admin.register(models.SystemOutput)
 class SystemOutputAdmin(ReadOnlyAdmin):
-    """What systems put out."""
+    """Model outputs."""
 
     list_display = ["item", "system", "revision", "created_at"]
     list_filter = ["system", "revision"]
@@ -82,10 +90,10 @@ class SystemOutputAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Comment)
 class CommentAdmin(ReadOnlyAdmin):
-    """Comments on works."""
+    """Comments on annotations."""
 
-    list_display = ["text", "work", "node", "by", "at", "resolved_at"]
-    list_select_related = ["work__item", "work__annotator", "by"]
+    list_display = ["text", "annotation", "node", "by", "at", "resolved_at"]
+    list_select_related = ["annotation__item", "annotation__annotator", "by"]
 
 
 @admin.register(models.Guideline)
@@ -108,7 +116,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
-    """Addresses that are told of events."""
+    """Addresses that receive events."""
 
     list_display = ["url", "project", "active", "created_by", "created_at"]
     list_select_related = ["project", "created_by"]
@@ -117,7 +125,7 @@ class WebhookAdmin(ReadOnlyAdmin):
 
 @admin.register(models.Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """What was sent to webhooks."""
+    """Events sent to webhooks."""
 
     list_display = ["kind", "webhook", "created_at", "attempts", "delivered_at", "next_at", "last_error"]
     list_select_related = ["webhook"]

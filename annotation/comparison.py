@@ -1,6 +1,7 @@
-"""What several people said about one item, side by side: for agreement, review and adjudication. No Django.
+"""Compare several people's annotations of an item. No Django.
 
-People go by letters here, in the order in which they began: who reviews need not know whose boxes they see.
+Used for inter-annotator agreement, review and adjudication. People go by letters, in the order in which
+they began, so that reviewers need not know whose objects they see.
 """
 
 from __future__ import annotations
@@ -16,25 +17,27 @@ from analysis.programs import Program
 from annotation.operations import executed, resolved
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, State
 
-SAME = 0.5  # overlap above which two boxes are taken for the same object
+SAME = 0.5  # overlap above which two boxes count as the same object
 
 
 def letters(number: int) -> list[str]:
-    """A, B, … Z, A2, B2, …"""
+    """Return the letters A, B, … Z, A2, B2 and so on."""
     return [ascii_uppercase[n % 26] + (str(n // 26 + 1) if n >= 26 else "") for n in range(number)]
 
 
 def agreement_item(
     name: str, program: Program, documents: Mapping[str, Document], *, tokens: int = 0
 ) -> gold_agreement.Item:
-    """An item with what each person drew or chose, and what their programs give at computed steps."""
+    """Return an item with each person's objects and computed values."""
     nodes = nodes_of(program)
     objects: dict[str, dict[int, list[Any]]] = {}
     values: dict[str, dict[int, Any]] = {}
     for who, document in documents.items():
-        found = resolved(document, program)
+        shapes = resolved(document, program)
         objects[who] = {
-            node.index: [_place(one) for one in found[node.index]] for node in nodes if node.index in found
+            node.index: [_place(shape) for shape in shapes[node.index]]
+            for node in nodes
+            if node.index in shapes
         }
         given = executed(document, program).values
         values[who] = {
@@ -47,13 +50,13 @@ def agreement_item(
     return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=tokens)
 
 
-def _place(one: Box | Span) -> tuple[Any, ...]:
-    return (one.image, one.box) if isinstance(one, Box) else one.tokens
+def _place(shape: Box | Span) -> tuple[Any, ...]:
+    return (shape.image, shape.box) if isinstance(shape, Box) else shape.tokens
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the program: what each person said there, and the objects that mean the same thing."""
+    """One step of the program: everybody's layer, and clusters of objects."""
 
     node: int
     layers: Mapping[str, Layer]
@@ -62,22 +65,22 @@ class Step:
 
     @property
     def unanimous(self) -> bool:
-        """Whether everybody is done here and marked the same objects; where nobody says anything, no."""
+        """Return True if everybody finished the step with the same objects."""
         finished = bool(self.layers) and all(
             layer.state in ("done", "nothing") for layer in self.layers.values()
         )
-        return finished and all(len(one.members) == len(self.layers) for one in self.clusters)
+        return finished and all(len(cluster.members) == len(self.layers) for cluster in self.clusters)
 
 
 def steps(program: Program, documents: Mapping[str, Document]) -> list[Step]:
-    """The steps that people do, bottom-up."""
-    found = {who: resolved(document, program) for who, document in documents.items()}
+    """Return the steps that people annotate, bottom-up."""
+    shapes = {who: resolved(document, program) for who, document in documents.items()}
     result = []
     for index in program.walk:
         if program.nodes[index].role == "compute":
             continue
-        objects = {who: found[who].get(index, []) for who in documents}
-        places = {who: [_place(one) for one in several] for who, several in objects.items()}
+        objects = {who: shapes[who].get(index, []) for who in documents}
+        places = {who: [_place(shape) for shape in several] for who, several in objects.items()}
         group = box_clusters if program.kind == "boxes" else span_clusters
         result.append(
             Step(
@@ -93,12 +96,13 @@ def steps(program: Program, documents: Mapping[str, Document]) -> list[Step]:
 def draft(
     program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]], passage: str
 ) -> Document:
-    """What an adjudication starts from: what everybody marked, in the middle of where they did.
+    """Return the document that an adjudication starts from.
 
-    A step is done where all agree; everywhere else it is open, for somebody has to look.
+    It holds the objects that everybody marked, at the median of their coordinates. Steps with full
+    agreement are done; the others stay open.
     """
     layers: dict[int, Layer] = {}
-    origin: dict[tuple[str, str], str] = {}  # person and their object's id, to the id here
+    origin: dict[tuple[str, str], str] = {}  # (person, id of their object) to the id in the draft
     for step in steps(program, documents):
         role = program.nodes[step.node].role
         kept: list[Object] = []
@@ -107,10 +111,10 @@ def draft(
                 continue
             name = f"g{step.node}.{number}"
             members = {who: step.layers[who].objects[place] for who, place in cluster.members.items()}
-            one = _settled(name, role, members, cluster.median, step, origin, tokens, passage)
-            if one is None:
+            settled = _settled(name, role, members, cluster.median, step, origin, tokens, passage)
+            if settled is None:
                 continue
-            kept.append(one)
+            kept.append(settled)
             origin.update({(who, member.id): name for who, member in members.items()})
         unsettled = not step.unanimous or len(kept) < len(step.clusters)
         state: State = "open" if unsettled else "done" if kept else "nothing"
@@ -128,7 +132,7 @@ def _settled(
     tokens: Sequence[tuple[int, int]],
     passage: str,
 ) -> Object | None:
-    """One object for a cluster that everybody is in; None where they refer to different things."""
+    """Return the common object of a cluster; None if references differ."""
     references = {
         origin.get((who, member.ref)) for who, member in members.items() if isinstance(member, Chosen)
     }

@@ -1,14 +1,14 @@
-"""What can go wrong in the annotation app, each with a sentence fit for a person.
+"""Errors of the annotation app, each with a message for a person.
 
 AnnotationError (a TouchstoneError, as is foundation.errors.BadFile)
-├── BadEdit       (editing) an operation does not fit the item; names operation and field
-├── StaleBase     an operation was made on a revision that is no longer the newest
-├── PlaceLost     the reservation ran out, and somebody else took the place; the work is kept
-├── NothingLeft   no item waits for this person
-├── NotReady      a work cannot be submitted yet; names the nodes that are open
-├── NotAllowed    (policies) the person may not do this
-├── Conflict      what is to be stored contradicts what is stored
-└── NotFound      no project or item of that name
+├── BadEdit         (editing) an operation does not fit the item; names operation and field
+├── StaleBase       an operation was made on an outdated revision
+├── AssignmentLost  the reservation expired and others were assigned; the annotation is kept
+├── NothingLeft     no item is left for this person
+├── NotReady        an annotation cannot be submitted yet; names the open nodes
+├── NotAllowed      (policies) the person may not do this
+├── Conflict        contradicts stored data
+└── NotFound        no project or item has that name
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class AnnotationError(TouchstoneError):
 
 
 class BadEdit(AnnotationError):
-    """An operation that does not fit. ``field`` is a path such as ``put.0.box``."""
+    """An invalid operation. ``field`` is a path such as ``put.0.box``."""
 
     def __init__(self, message: str, *, field: str = "", operation: str = "") -> None:
         super().__init__(message)
@@ -30,15 +30,15 @@ class BadEdit(AnnotationError):
 
 
 class StaleBase(AnnotationError):
-    """Another tab or person has saved in between; what the operation was made on is not the newest."""
+    """Another tab or person saved in between; the revision is outdated."""
 
 
-class PlaceLost(AnnotationError):
-    """The item's places are all taken by others. The work is kept, and can be gone on with if one frees."""
+class AssignmentLost(AnnotationError):
+    """The item has enough other annotators; the annotation is kept."""
 
 
 class NothingLeft(AnnotationError):
-    """No item waits for this person; the message says why."""
+    """No item is left for this person; the message says why."""
 
 
 class NotReady(AnnotationError):
@@ -50,8 +50,8 @@ class NotReady(AnnotationError):
 
 
 class Conflict(AnnotationError):
-    """What is to be stored contradicts what is stored under the same id."""
+    """Contradicts data that are stored under the same ID."""
 
 
 class NotFound(AnnotationError):
-    """Nothing has that name; the message lists what there is."""
+    """Nothing has that name; the message lists the names that exist."""

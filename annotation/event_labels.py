@@ -1,4 +1,7 @@
-"""The words for the audit log of a project. ``actions.audit`` records no kind that is not here."""
+"""Labels of the events in a project's audit log.
+
+``actions.audit`` refuses kinds without a label.
+"""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -7,8 +10,8 @@ from foundation.event_labels import EventLabels
 
 _KINDS = {
     "adjudication_started": _("Adjudication started"),
-    "adjudication_taken_over": _("Adjudication taken over"),
-    "bots_enlisted": _("Bots enlisted"),
+    "adjudication_taken_over": _("Adjudication reassigned"),
+    "bots_enlisted": _("Simulated annotators added"),
     "comment_added": _("Comment added"),
     "gold_set": _("Gold set"),
     "guideline_written": _("Guideline written"),
@@ -17,23 +20,23 @@ _KINDS = {
     "outputs_cancelled": _("Execution cancelled"),
     "outputs_failed": _("Execution failed"),
     "outputs_finished": _("Execution finished"),
-    "outputs_imported": _("Outputs imported"),
+    "outputs_imported": _("Model outputs imported"),
     "outputs_started": _("Execution started"),
     "project_closed": _("Project closed"),
-    "project_created": _("Project made"),
-    "project_open": _("Project opened again"),
-    "qualification_judged": _("Qualification judged"),
+    "project_created": _("Project created"),
+    "project_open": _("Project reopened"),
+    "qualification_judged": _("Qualification decided"),
     "reservations_expired": _("Reservations expired"),
     "review_started": _("Review started"),
     "settings_changed": _("Settings changed"),
     "webhook_added": _("Webhook added"),
-    "webhook_ended": _("Webhook ended"),
-    "work_accepted": _("Work accepted"),
+    "webhook_ended": _("Webhook deleted"),
+    "work_accepted": _("Annotation accepted"),
     "work_assigned": _("Item assigned"),
     "work_released": _("Item released"),
-    "work_returned": _("Work returned"),
-    "work_submitted": _("Work submitted"),
-    "work_taken_back": _("Work taken back"),
+    "work_returned": _("Changes requested"),
+    "work_submitted": _("Annotation submitted"),
+    "work_taken_back": _("Annotation reopened"),
 }
 _YES_OR_NO = {"True": _("yes"), "False": _("no")}  # settings are recorded as text
 
@@ -44,19 +47,19 @@ EVENT_LABELS = EventLabels(
         "added": _("added"),
         "bots": _("bots"),
         "comment": _("comment"),
-        "decided": _("decided by a person"),
+        "decided": _("decided by a manager"),
         "error": _("error"),
-        "first": _("first time"),
+        "first": _("first submission"),
         "from": _("from"),
         "item": _("item"),
         "items": _("items"),
-        "kind": _("what is marked"),
-        "kinds": _("kinds"),
+        "kind": _("objects to mark"),
+        "kinds": _("events"),
         "member": _("member"),
         "method": _("method"),
         "module": _("module"),
         "qualified": _("qualified"),
-        "retried": _("tried again"),
+        "retried": _("retried"),
         "revision": _("revision"),
         "role": _("role"),
         "score": _("score"),
@@ -64,15 +67,15 @@ EVENT_LABELS = EventLabels(
         "to": _("to"),
         "url": _("address"),
         "version": _("version"),
-        "work": _("work"),
-        "works": _("works"),
+        "work": _("annotation"),
+        "works": _("annotations"),
         # Settings of a project, each with what it was and what it is.
         "annotators_per_item": _("Annotators per item"),
-        "hidden_gold_every": _("One item in so many is hidden gold"),
-        "qualification_score": _("Mean F1 on the qualification items to qualify, 0 to 1"),
-        "reservation_minutes": _("Minutes an item stays reserved after the last edit"),
-        "show_answer": _("Show the label or answer, and say when the program contradicts it"),
-        "show_predictions": _("Show what systems put out"),
+        "hidden_gold_every": _("Items per hidden gold item"),
+        "qualification_score": _("Qualification score (mean F1)"),
+        "reservation_minutes": _("Reservation timeout (minutes)"),
+        "show_answer": _("Show expected answer"),
+        "show_predictions": _("Show model outputs"),
         "title": _("Title"),
     },
     values={

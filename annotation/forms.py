@@ -1,4 +1,4 @@
-"""The forms of managers and reviewers."""
+"""Forms of managers and reviewers."""
 
 from typing import Any
 
@@ -14,20 +14,24 @@ class ProjectForm(forms.ModelForm):
     """A new project."""
 
     class Meta:
+        """Fields and labels."""
+
         model = Project
         fields = ["title", "slug", "kind", "annotators_per_item"]
         labels = {
             "title": _("Title"),
-            "slug": _("Name in addresses and commands"),
-            "kind": _("What is marked"),
+            "slug": _("Project ID (URL)"),
+            "kind": _("Objects to mark"),
             "annotators_per_item": _("Annotators per item"),
         }
 
 
 class SettingsForm(forms.ModelForm):
-    """What a manager can change while a project runs."""
+    """Settings that a manager can change while a project runs."""
 
     class Meta:
+        """Fields, labels and help texts."""
+
         model = Project
         fields = [
             "title", "reservation_minutes", "show_answer", "show_predictions", "qualification_score",
@@ -35,65 +39,73 @@ class SettingsForm(forms.ModelForm):
         ]  # fmt: skip
         labels = {
             "title": _("Title"),
-            "reservation_minutes": _("Minutes an item stays reserved after the last edit"),
-            "show_answer": _("Show the label or answer, and say when the program contradicts it"),
-            "show_predictions": _("Show what systems put out"),
-            "qualification_score": _("Mean F1 on the qualification items to qualify, 0 to 1"),
-            "hidden_gold_every": _("One item in so many is hidden gold"),
+            "reservation_minutes": _("Reservation timeout (minutes)"),
+            "show_answer": _("Show expected answer"),
+            "show_predictions": _("Show model outputs"),
+            "qualification_score": _("Qualification score (mean F1)"),
+            "hidden_gold_every": _("Items per hidden gold item"),
         }
         help_texts = {
-            "qualification_score": _("Empty: everybody is handed items at once."),
-            "hidden_gold_every": _("Empty: none."),
+            "qualification_score": _("From 0 to 1. Leave empty to skip qualification."),
+            "hidden_gold_every": _("Leave empty to use no hidden gold items."),
         }
 
 
-class PlacesForm(forms.Form):
-    """How many annotators each item shall have."""
+class AnnotatorsPerItemForm(forms.Form):
+    """The number of annotators per item."""
 
-    places = forms.IntegerField(label=_("Annotators per item"), min_value=1, max_value=20)
+    annotators_per_item = forms.IntegerField(label=_("Annotators per item"), min_value=1, max_value=20)
 
 
 class MemberForm(forms.Form):
-    """A person and what they may do."""
+    """A person, their role, and their membership."""
 
-    username = forms.CharField(label=_("User name"), max_length=150)
+    username = forms.CharField(label=_("Username"), max_length=150)
     role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
-    active = forms.BooleanField(label=_("Is a member"), required=False, initial=True)
+    active = forms.BooleanField(label=_("Active member"), required=False, initial=True)
 
     def clean_username(self) -> User:
+        """Return the user of that name."""
         name = self.cleaned_data["username"]
         user = User.objects.filter(username=name).first()
         if user is None:
             raise forms.ValidationError(
-                _("There is no user %(name)s. Staff make users under “Tables”."), params={"name": name}
+                _("User %(name)s does not exist. Ask the staff to create an account under “Tables”."),
+                params={"name": name},
             )
         return user
 
 
 class AssignForm(forms.Form):
-    """An item that is reserved for a certain member."""
+    """Assign an item to a member."""
 
     item = forms.CharField(label=_("Item"), max_length=200)
-    username = forms.CharField(label=_("User name"), max_length=150)
+    username = forms.CharField(label=_("Username"), max_length=150)
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._project = project
 
     def clean_item(self) -> Item:
+        """Return the item of that name."""
         name = self.cleaned_data["item"]
-        found = self._project.items.filter(external_id=name).first()
-        if found is None:
-            raise forms.ValidationError(_("There is no item %(name)s."), params={"name": name})
-        return found
+        item = self._project.items.filter(external_id=name).first()
+        if item is None:
+            raise forms.ValidationError(
+                _("Item %(name)s does not exist in this project."), params={"name": name}
+            )
+        return item
 
     def clean_username(self) -> Membership:
+        """Return the active member of that name."""
         name = self.cleaned_data["username"]
         members = self._project.memberships.select_related("user", "project")
-        found = members.filter(user__username=name, active=True).first()
-        if found is None:
-            raise forms.ValidationError(_("%(name)s is no member."), params={"name": name})
-        return found
+        member = members.filter(user__username=name, active=True).first()
+        if member is None:
+            raise forms.ValidationError(
+                _("%(name)s is not an active member of this project."), params={"name": name}
+            )
+        return member
 
 
 class GuidelineForm(forms.ModelForm):
@@ -102,26 +114,31 @@ class GuidelineForm(forms.ModelForm):
     module = forms.ChoiceField(label=_("Module"), required=False)
 
     class Meta:
+        """Fields and labels."""
+
         model = Guideline
         fields = ["module", "text"]
-        labels = {"text": _("What annotators are asked to do")}
+        labels = {"text": _("Instructions for annotators")}
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         asked = [name for name, module in MODULES[project.kind].items() if module.role != "compute"]  # type: ignore[index]
-        self.fields["module"].choices = [("", _("The whole project")), *((name, name) for name in asked)]  # type: ignore[attr-defined]
+        self.fields["module"].choices = [("", _("Whole project")), *((name, name) for name in asked)]  # type: ignore[attr-defined]
 
 
 class DecisionForm(forms.Form):
-    """Which work a decision is about, as the person saw it: others hand in and take back meanwhile."""
+    """The annotation and revision that a decision is about.
 
-    work = forms.IntegerField(min_value=0, max_value=2**63 - 1)
+    They are as the person saw them: annotators submit and reopen meanwhile.
+    """
+
+    annotation = forms.IntegerField(min_value=0, max_value=2**63 - 1)
     revision = forms.IntegerField(min_value=0)
     letter = forms.CharField(max_length=10)
 
 
 class ReturnForm(DecisionForm):
-    """Why a work goes back."""
+    """A decision to request changes, with the reason."""
 
-    text = forms.CharField(label=_("What is to be changed"), widget=forms.Textarea(attrs={"rows": 3}))
+    text = forms.CharField(label=_("Requested changes"), widget=forms.Textarea(attrs={"rows": 3}))
     node = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)

@@ -1,8 +1,8 @@
-"""The rules of editing: what an operation does to a document, and what it may not do. Pure: no Django.
+"""Rules of editing: the effect of an operation on a document. No Django.
 
-An operation speaks of one node. It puts objects (a known id replaces that object), removes objects, and
-sets the node's state, note or value. What would leave a reference hanging is taken along: removing an
-object also removes the references to it above, and the links from it; the inverse brings all of it back.
+An operation concerns one node. It puts objects (a known ID replaces that object), removes objects, and sets
+the node's state, note or value. No reference is left dangling: removing an object also removes the
+references to it above and the links from it, and the inverse operation restores all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_OBJECTS = 5000  # of one layer
 
 
 class Change(Payload):
-    """What happens to one node's layer. Fields that are not given stay as they are."""
+    """A change of one node's layer. Missing fields stay as they are."""
 
     node: Position
     put: tuple[Object, ...] = ()
@@ -45,8 +45,10 @@ class Change(Payload):
 
 
 class Edit(Change):
-    """One act of a person: a change of one node, the changes that follow from it, and the statement
-    about the program (``problem``, which only counts where it is given; None takes it back).
+    """One edit by a person.
+
+    It changes one node and the nodes that follow from it. ``problem``, the statement that the program is
+    wrong, counts only if it is given; None withdraws it.
     """
 
     node: Position = 0
@@ -55,19 +57,19 @@ class Edit(Change):
 
 
 class OperationIn(Edit):
-    """An edit as the browser sends it: its own id, and the revision that it was made on."""
+    """An edit as the browser sends it, with its ID and base revision."""
 
     id: UUID
     base: Position
     undoes: UUID | None = None
 
     def edit(self) -> dict[str, Any]:
-        """The edit alone, with the fields that were given."""
+        """Return the edit alone, with the fields that were given."""
         return self.model_dump(mode="json", exclude_unset=True, exclude={"id", "base", "undoes"})
 
 
 class Subject(Payload):
-    """What an edit is checked against: the passage or the number of images of the item."""
+    """The passage, or the number of images, that edits are checked against."""
 
     kind: Kind
     images: int = 0
@@ -78,10 +80,10 @@ class Subject(Payload):
 def apply(
     document: Document, edit: Edit, program: Program, subject: Subject
 ) -> tuple[Document, dict[str, Any]]:
-    """Return the document after the edit, and the edit that brings the present one back (as JSON).
+    """Return the document after the edit, and the inverse edit as JSON.
 
     Raises:
-        BadEdit: the edit names a node, object or place that there is not, or breaks a rule of its module.
+        BadEdit: The edit names an unknown node or object, or breaks a rule of its module.
     """
     layers = dict(document.layers)
     before = dict(document.layers)
@@ -102,13 +104,13 @@ def _apply_change(
 ) -> None:
     node = _node(change.node, program, prefix)
     layer = layers.get(change.node, Layer())
-    objects = {one.id: one for one in layer.objects}
+    objects = {each.id: each for each in layer.objects}
     for name in change.remove:
         if objects.pop(name, None) is None:
             raise BadEdit(f"this step has no object {name!r}", field=f"{prefix}remove")
-    for place, one in enumerate(change.put):
-        _check_object(one, node, subject, f"{prefix}put.{place}")
-        objects[one.id] = one
+    for position, shape in enumerate(change.put):
+        _check_object(shape, node, subject, f"{prefix}put.{position}")
+        objects[shape.id] = shape
     if len(objects) > MOST_OBJECTS:
         raise BadEdit(f"a step has at most {MOST_OBJECTS} objects", field=f"{prefix}put")
     given: dict[str, Any] = {"objects": tuple(objects.values())}
@@ -138,34 +140,41 @@ def _node(index: int, program: Program, prefix: str) -> Node:
     return program.nodes[index]
 
 
-def _check_object(one: Object, node: Node, subject: Subject, field: str) -> None:
-    """Whether an object may stand in this layer at all; references are checked once all is in place."""
+def _check_object(shape: Object, node: Node, subject: Subject, field: str) -> None:
+    """Check if an object may be in this layer, but not its references.
+
+    References are checked after all objects of the edit are stored.
+    """
     if node.role == "compute":
         raise BadEdit(f"{node.module} is computed from the steps below it; it takes no objects", field=field)
-    if isinstance(one, Chosen):
+    if isinstance(shape, Chosen):
         if node.role != "choose":
             raise BadEdit(f"{node.module} does not choose among the objects of a step below it", field=field)
         return
-    if isinstance(one, Box) != (subject.kind == "boxes"):
+    if isinstance(shape, Box) != (subject.kind == "boxes"):
         raise BadEdit(f"this project marks {subject.kind}", field=field)
-    if node.role == "choose" and not one.reason.strip():
+    if node.role == "choose" and not shape.reason.strip():
         raise BadEdit(
             f"{node.module} chooses among the objects of the step below it; a new one needs a reason",
             field=f"{field}.reason",
         )
-    if isinstance(one, Box):
-        if one.image >= max(subject.images, 1):
+    if isinstance(shape, Box):
+        if shape.image >= max(subject.images, 1):
             raise BadEdit(f"the item has {subject.images} images, counted from 0", field=f"{field}.image")
     else:
-        check_span(one, subject, field)
+        check_span(shape, subject, field)
 
 
-def check_span(one: Span, subject: Subject, field: str) -> None:
-    """Whether code points, tokens and quote name the same place of the passage. Raises BadEdit."""
-    (start, end), (first, beyond) = one.span, one.tokens
+def check_span(span: Span, subject: Subject, field: str) -> None:
+    """Check that code points, tokens and quote name the same stretch.
+
+    Raises:
+        BadEdit: They differ, or lie outside the passage.
+    """
+    (start, end), (first, beyond) = span.span, span.tokens
     if end > len(subject.passage) or beyond > len(subject.tokens):
         raise BadEdit(f"the passage has {len(subject.passage)} characters", field=f"{field}.span")
-    if subject.passage[start:end] != one.quote:
+    if subject.passage[start:end] != span.quote:
         raise BadEdit(
             f"the quote differs from what stands at {start}–{end}: {subject.passage[start:end]!r}",
             field=f"{field}.quote",
@@ -177,22 +186,22 @@ def check_span(one: Span, subject: Subject, field: str) -> None:
 
 
 def _drop_hanging(layers: dict[int, Layer], program: Program) -> None:
-    """Take out references to objects that are gone, bottom-up, and links from them."""
+    """Remove references to deleted objects, and links from them, bottom-up."""
     for index in program.walk:
         layer = layers.get(index)
         if layer is None or not layer.objects:
             continue
         below = _ids_below(layers, program, index)
         kept: list[Object] = []
-        for one in layer.objects:
-            if isinstance(one, Chosen):
-                if one.ref in below:
-                    kept.append(one)
-            elif set(one.links) <= below:
-                kept.append(one)
+        for each in layer.objects:
+            if isinstance(each, Chosen):
+                if each.ref in below:
+                    kept.append(each)
+            elif set(each.links) <= below:
+                kept.append(each)
             else:
-                links = tuple(name for name in one.links if name in below)
-                kept.append(one.model_copy(update={"links": links}))
+                links = tuple(name for name in each.links if name in below)
+                kept.append(each.model_copy(update={"links": links}))
         if kept != list(layer.objects):
             layers[index] = layer.model_copy(update={"objects": tuple(kept)})
 
@@ -200,10 +209,10 @@ def _drop_hanging(layers: dict[int, Layer], program: Program) -> None:
 def _check_references(
     layers: Mapping[int, Layer], change: Change, program: Program, prefix: str, objects: str = "put"
 ) -> None:
-    """Whether what is put refers to objects of the steps right below."""
+    """Check that new objects refer to objects of the steps directly below."""
     below = _ids_below(layers, program, change.node)
-    for place, one in enumerate(change.put):
-        name, references = ("ref", (one.ref,)) if isinstance(one, Chosen) else ("links", one.links)
+    for place, each in enumerate(change.put):
+        name, references = ("ref", (each.ref,)) if isinstance(each, Chosen) else ("links", each.links)
         if unknown := [reference for reference in references if reference not in below]:
             raise BadEdit(
                 f"the steps below this one have no object {unknown[0]!r}",
@@ -212,28 +221,31 @@ def _check_references(
 
 
 def _check_uniqueness(layers: Mapping[int, Layer], field: str = "put") -> None:
-    """Object ids are unique in a document, and no object is chosen twice in one layer."""
+    """Check that IDs are unique and no object is chosen twice in a layer."""
     seen: set[str] = set()
     for index, layer in layers.items():
-        references = [one.ref for one in layer.objects if isinstance(one, Chosen)]
+        references = [each.ref for each in layer.objects if isinstance(each, Chosen)]
         if len(references) != len(set(references)):
             raise BadEdit(f"step {index} chooses an object twice", field=field)
-        for one in layer.objects:
-            if one.id in seen:
-                raise BadEdit(f"two objects have the id {one.id!r}", field=field)
-            seen.add(one.id)
+        for each in layer.objects:
+            if each.id in seen:
+                raise BadEdit(f"two objects have the id {each.id!r}", field=field)
+            seen.add(each.id)
 
 
 def _ids_below(layers: Mapping[int, Layer], program: Program, index: int) -> set[str]:
-    """The ids of the objects that a step works on. A computed step hands on those of the steps below it."""
-    found: set[str] = set()
+    """Return the IDs of the objects that a step works on.
+
+    A computed step hands on those of the steps below it.
+    """
+    ids: set[str] = set()
     for child in program.nodes[index].children:
         if program.nodes[child].role == "compute":
-            found |= _ids_below(layers, program, child)
+            ids |= _ids_below(layers, program, child)
         else:
             layer = layers.get(program.representative[child], Layer())
-            found.update(one.id for one in layer.objects)
-    return found
+            ids.update(each.id for each in layer.objects)
+    return ids
 
 
 def _inverse(
@@ -246,7 +258,7 @@ def _inverse(
     ]
     inverse: dict[str, Any] = changes[0] if changes else {"node": edit.node}
     if len(changes) > 1:
-        # Objects come back below before what refers to them above: deeper nodes have higher indices.
+        # Restore objects before the references to them above: deeper nodes have higher indices.
         first, *others = sorted(changes, key=lambda change: -int(change["node"]))
         inverse = {**first, "also": others}
     if "problem" in edit.model_fields_set:
@@ -255,12 +267,12 @@ def _inverse(
 
 
 def _difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
-    """The change that turns the layer ``now`` into ``then``."""
-    present = {one.id: one for one in now.objects}
-    wanted = {one.id: one for one in then.objects}
+    """Return the change that turns the layer ``now`` into ``then``."""
+    present = {each.id: each for each in now.objects}
+    wanted = {each.id: each for each in then.objects}
     change: dict[str, Any] = {"node": node}
-    if put := [one for one in then.objects if present.get(one.id) != one]:
-        change["put"] = [one.model_dump(mode="json") for one in put]
+    if put := [each for each in then.objects if present.get(each.id) != each]:
+        change["put"] = [each.model_dump(mode="json") for each in put]
     if remove := [name for name in present if name not in wanted]:
         change["remove"] = remove
     if now.state != then.state:
@@ -271,39 +283,40 @@ def _difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
 
 
 def executed(document: Document, program: Program) -> Execution:
-    """What the program comes to on what is drawn so far; unknown where that is not enough."""
-    found = resolved(document, program)
-    drawn = {one.id: one for objects in found.values() for one in objects}
-    outputs = {node: [_found(one, drawn) for one in objects] for node, objects in found.items()}
+    """Execute the program on the document; values may be unknown."""
+    shapes = resolved(document, program)
+    drawn = {shape.id: shape for objects in shapes.values() for shape in objects}
+    outputs = {node: [_executable(shape, drawn) for shape in objects] for node, objects in shapes.items()}
     values = {node: layer.value for node, layer in document.layers.items() if layer.value is not None}
     return run(program, outputs, values)
 
 
-def _found(one: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundBox | FoundSpan:
-    """An object as the executor takes it."""
-    if isinstance(one, Box):
-        return FoundBox(one.image, one.box)
-    sources = [drawn[name] for name in one.links if name in drawn]
+def _executable(shape: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundBox | FoundSpan:
+    """Return an object as the executor takes it."""
+    if isinstance(shape, Box):
+        return FoundBox(shape.image, shape.box)
+    sources = [drawn[name] for name in shape.links if name in drawn]
     places = tuple(each.span for each in sources if isinstance(each, Span))
-    return FoundSpan(*one.span, one.quote, sources=places)
+    return FoundSpan(*shape.span, shape.quote, sources=places)
 
 
 def resolved(document: Document, program: Program) -> dict[int, list[Box | Span]]:
-    """The objects of each annotated node with references followed to what was drawn."""
+    """Return the objects of each annotated node with references followed."""
     drawn = {
-        one.id: one
+        each.id: each
         for layer in document.layers.values()
-        for one in layer.objects
-        if not isinstance(one, Chosen)
+        for each in layer.objects
+        if not isinstance(each, Chosen)
     }
     references = {
-        one.id: one.ref
+        each.id: each.ref
         for layer in document.layers.values()
-        for one in layer.objects
-        if isinstance(one, Chosen)
+        for each in layer.objects
+        if isinstance(each, Chosen)
     }
 
     def follow(name: str) -> Box | Span | None:
+        """Return the box or span that an ID stands for."""
         for _step in range(len(program.nodes)):
             if name in drawn:
                 return drawn[name]
@@ -311,14 +324,17 @@ def resolved(document: Document, program: Program) -> dict[int, list[Box | Span]
         return None
 
     return {
-        node: [found for one in layer.objects if (found := follow(one.id)) is not None]
+        node: [shape for each in layer.objects if (shape := follow(each.id)) is not None]
         for node, layer in document.layers.items()
         if layer.state != "open" or layer.objects
     }
 
 
 def open_nodes(document: Document, program: Program) -> list[int]:
-    """The steps that a person has to do and has not, bottom-up. A program that is wrong leaves none."""
+    """Return the steps that are not done, bottom-up.
+
+    A program that is marked as wrong has none.
+    """
     if document.problem is not None:
         return []
     return [
@@ -329,33 +345,34 @@ def open_nodes(document: Document, program: Program) -> list[int]:
 
 
 def token_bounds(start: int, end: int, tokens: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """The tokens that code points ``start`` to ``end`` touch, end exclusive; None where they touch none."""
+    """Return the tokens that the code points touch, end exclusive, or None."""
     touched = [place for place, (left, right) in enumerate(tokens) if left < end and right > start]
     return (touched[0], touched[-1] + 1) if touched else None
 
 
 def objects_of(document: Document, nodes: Collection[int] | None = None) -> Iterable[Object]:
-    """All objects of a document, or those of some of its nodes."""
+    """Yield all objects of a document, or those of some of its nodes."""
     return (
-        one
+        each
         for node, layer in document.layers.items()
         if nodes is None or node in nodes
-        for one in layer.objects
+        for each in layer.objects
     )
 
 
 def checked(document: Document, program: Program, subject: Subject) -> Document:
-    """A document from outside, if it follows all rules of editing.
+    """Return a document from outside after checking the rules of editing.
 
-    Raises BadEdit naming the layer and field that does not.
+    Raises:
+        BadEdit: Names the layer and field that breaks a rule.
     """
     for index, layer in sorted(document.layers.items()):
         place = f"layers.{index}"
         node = _node(index, program, f"{place}.")
         if layer.state == "nothing" and layer.objects:
             raise BadEdit("a step with objects cannot say that nothing is here", field=f"{place}.state")
-        for number, one in enumerate(layer.objects):
-            _check_object(one, node, subject, f"{place}.objects.{number}")
+        for number, each in enumerate(layer.objects):
+            _check_object(each, node, subject, f"{place}.objects.{number}")
         # The layer's objects were validated with the document; validating them again takes most of the time.
         change = Change.model_construct(node=index, put=layer.objects)
         _check_references(document.layers, change, program, f"{place}.", "objects")

@@ -1,4 +1,4 @@
-"""An item's rows as the pure rules take them: its parsed program, and what edits are checked against."""
+"""Turn rows of items into the values that the rules of editing take."""
 
 from typing import cast
 
@@ -10,18 +10,18 @@ from annotation.schemas import Document, Kind
 
 
 def program_of(item: Item, kind: str) -> Program:
-    """The item's program. It was checked when the item came in."""
+    """Parse the item's program, which was checked at import."""
     return program_of_text(item.program, cast(Kind, kind))
 
 
 def kind_of(project: Project) -> Kind:
-    """What the project marks, as the pure rules name it."""
+    """Return what the project marks."""
     return cast(Kind, project.kind)
 
 
 def subject_of(item: Item, kind: str) -> Subject:
-    """What edits of a work on the item are checked against."""
-    # The item was checked when it came in, so it is not checked again at every edit.
+    """Return what edits of an annotation of the item are checked against."""
+    # Items are checked at import, so not again at every edit.
     return Subject.model_construct(
         kind=kind,
         images=len(item.images),
@@ -31,5 +31,5 @@ def subject_of(item: Item, kind: str) -> Subject:
 
 
 def document_of(stored: object) -> Document:
-    """A stored document."""
+    """Parse a stored document."""
     return Document.model_validate(stored)

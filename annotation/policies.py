@@ -1,5 +1,7 @@
-"""Who may do what in a project. Each rule is a pair: ``check_x`` raises with a sentence for a person,
-``can_x`` is its truth value. A stranger to a project is told that it is not there.
+"""Rules of who may do what in a project.
+
+Each rule is a pair: ``check_x`` raises with a message for a person, ``can_x`` is its truth value. Strangers
+to a project get a 404.
 
 Exceptions: `NotAllowed`, an AnnotationError.
 """
@@ -8,69 +10,80 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation.errors import AnnotationError
-from annotation.models import Membership, Project, Role, Work
+from annotation.models import Annotation, Membership, Project, Role
 
 RANK = {Role.ANNOTATOR: 0, Role.ADJUDICATOR: 1, Role.MANAGER: 2}
 
 
 class NotAllowed(AnnotationError):
-    """The person may not do this; the message is a sentence for that person."""
+    """The person may not do this; the message is for that person."""
 
 
 def check_role(member: Membership, role: Role) -> None:
-    """Whether the member has this role or a higher one."""
+    """Check that the member has this role or a higher one."""
     if not has_role(member, role):
-        raise NotAllowed(
-            _("This is for people with the role %(role)s in this project.") % {"role": role.label}
-        )
+        raise NotAllowed(_("You need the role %(role)s in this project.") % {"role": role.label})
 
 
 def has_role(member: Membership, role: Role) -> bool:
+    """Return True if the member has this role or a higher one."""
     return member.active and RANK[Role(member.role)] >= RANK[role]
 
 
 def check_annotating(member: Membership) -> None:
-    """Whether the member may be handed items now."""
+    """Check that the member may receive items now."""
     if member.project.status != Project.Status.OPEN:
-        raise NotAllowed(_("This project is closed; no more items are handed out."))
+        raise NotAllowed(_("This project is closed and assigns no more items."))
     if member.qualified is False:
         raise NotAllowed(
             _(
-                "The qualification items did not reach the score that this project asks for. "
-                "Please speak to its manager."
+                "Your score on the qualification items is below this project’s threshold. "
+                "Please contact its manager."
             )
         )
 
 
-def check_seeing(member: Membership, work: Work) -> None:
-    """Whether the member may look at a work: annotation is blind, so only one's own or as an adjudicator."""
-    if not can_see(member, work):
-        raise NotAllowed(_("Annotators work blind: this is the work of somebody else."))
+def check_seeing(member: Membership, annotation: Annotation) -> None:
+    """Check that the member may see an annotation.
+
+    Annotation is blind: people see their own, adjudicators all.
+    """
+    if not can_see(member, annotation):
+        raise NotAllowed(_("Annotation is blind: you cannot view another person’s annotation."))
 
 
-def can_see(member: Membership, work: Work) -> bool:
-    """An adjudication shows what everybody drew: who adjudicates no more does not see it any more."""
-    own = work.annotator_id == member.user_id and work.task == Work.Task.ANNOTATION
+def can_see(member: Membership, annotation: Annotation) -> bool:
+    """Return True if the member may see an annotation.
+
+    An adjudication shows everybody's objects, so its author needs the role still.
+    """
+    own = annotation.annotator_id == member.user_id and annotation.task == Annotation.Task.ANNOTATION
     return own or has_role(member, Role.ADJUDICATOR)
 
 
-def check_owner(user: User, work: Work) -> None:
-    """Whether a work is the user's own: nobody changes what somebody else drew."""
-    if work.annotator_id != user.pk:
-        raise NotAllowed(_("Only the person who does a work changes it."))
+def check_owner(user: User, annotation: Annotation) -> None:
+    """Check that the annotation is the user's own."""
+    if annotation.annotator_id != user.pk:
+        raise NotAllowed(_("You can only change your own annotations."))
 
 
-def check_releasing(member: Membership, work: Work) -> None:
-    """Whether the member may give a work's place back: it is their own, or they manage the project."""
-    if work.annotator_id != member.user_id and not has_role(member, Role.MANAGER):
-        raise NotAllowed(_("Only its annotator, or a manager, gives an item back."))
+def check_releasing(member: Membership, annotation: Annotation) -> None:
+    """Check that the member may release an assignment.
+
+    Annotators release their own, managers any.
+    """
+    if annotation.annotator_id != member.user_id and not has_role(member, Role.MANAGER):
+        raise NotAllowed(_("Only its annotator or a manager can release an item."))
 
 
-def check_editing(user: User, work: Work) -> None:
-    """Whether the user may change a work: their own, before it is submitted or after it came back."""
-    check_owner(user, work)
-    if work.status not in (Work.Status.RESERVED, Work.Status.RETURNED):
+def check_editing(user: User, annotation: Annotation) -> None:
+    """Check that the user may change an annotation.
+
+    It must be their own, and not submitted, or returned.
+    """
+    check_owner(user, annotation)
+    if annotation.status not in (Annotation.Status.RESERVED, Annotation.Status.RETURNED):
         raise NotAllowed(
-            _("This work is %(status)s; take it back, or ask for its return, to change it.")
-            % {"status": work.get_status_display().lower()}
+            _("This annotation is %(status)s. Reopen it, or ask a reviewer to return it, to make changes.")
+            % {"status": annotation.get_status_display().lower()}
         )

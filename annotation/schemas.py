@@ -1,8 +1,8 @@
-"""What people say about an item, and the items themselves, as they cross files, the wire and JSON columns.
+"""Types of items and annotations in files, on the wire and in columns.
 
 A `Document` holds one layer per distinct subtree of the item's program (equal subtrees share theirs, under
 the index of the first one in pre-order). Boxes are fractions of the image as it is shown, after its EXIF
-orientation; spans count code points, end exclusive, and name the same place in tokens, with the quote.
+orientation; spans count code points, end exclusive, and name the same stretch in tokens, with the quote.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Note = Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")]
 
 
 class Payload(BaseModel):
-    """What all types here have in common: unknown fields are errors, values do not change."""
+    """Base of all types here: no unknown fields, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Drawn(Payload):
-    """What a new box or span carries besides its place."""
+    """The fields of a new box or span besides its coordinates."""
 
     id: ObjectId
-    links: tuple[ObjectId, ...] = ()  # objects of a child's layer that this one was found from
-    reason: Note = ""  # why it is new where one chooses among the child's objects
+    links: tuple[ObjectId, ...] = ()  # objects of a child's layer that led to this one
+    reason: Note = ""  # why it is new, at a step that chooses among the child's objects
 
 
 class Box(Drawn):
@@ -51,7 +51,7 @@ class Box(Drawn):
 
 
 class Span(Drawn):
-    """A stretch of the passage: code points and tokens, ends exclusive, and the characters themselves."""
+    """A stretch of the passage in code points and tokens, with the quote."""
 
     span: tuple[Position, Position]
     tokens: tuple[Position, Position]
@@ -65,17 +65,17 @@ class Span(Drawn):
 
 
 class Chosen(Payload):
-    """An object of a child's layer, taken over by reference: it moves when that one is moved."""
+    """A reference to an object of a child's layer, which it follows."""
 
     id: ObjectId
     ref: ObjectId
 
 
 def _shape(value: object) -> str:
-    """Say which kind of object a value is, by the field that only that kind has."""
+    """Return the kind of an object, by the field that only that kind has."""
     if isinstance(value, dict):
         return "chosen" if "ref" in value else "span" if "span" in value else "box"
-    # Writing asks for each object: looking for absent attributes of a model would take most of its time.
+    # Called for each object written: looking up absent attributes of a model would take most of the time.
     return "chosen" if isinstance(value, Chosen) else "span" if isinstance(value, Span) else "box"
 
 
@@ -86,11 +86,11 @@ Object = Annotated[
 
 
 class Layer(Payload):
-    """What a person says about one node: its objects, and how far they got with it."""
+    """One person's objects, state and note at one node."""
 
     state: State = "open"
     objects: tuple[Object, ...] = ()
-    value: Value | None = None  # only where somebody gave it; values of computed nodes are computed
+    value: Value | None = None  # only if a person gave it; values of computed nodes are computed
     note: Note = ""
 
 
@@ -106,22 +106,25 @@ class Problem(Payload):
 
 
 class Document(Payload):
-    """All that one person, or the gold, says about one item. Keys of `layers` are node indices."""
+    """The annotation or gold of one item, by node index."""
 
     layers: dict[Position, Layer] = {}
     problem: Problem | None = None
 
 
 class Image(Payload):
-    """An image of an item: where its file lies, and its size in pixels as shown (None: not opened yet)."""
+    """An image of an item: its file name, and its size in pixels as shown.
+
+    The size is None until the file has been opened.
+    """
 
     name: Plain
     width: Annotated[int, Field(gt=0)] | None = None
     height: Annotated[int, Field(gt=0)] | None = None
 
 
-class Annotation(Payload):
-    """One person's document with what an analysis of it needs to know."""
+class AnnotationRecord(Payload):
+    """One person's annotation of an item, as files hold it."""
 
     annotator: str
     document: Document
@@ -133,7 +136,7 @@ class Annotation(Payload):
 
 
 class ItemRecord(Payload):
-    """An item of an annotation project, as files carry it in and out."""
+    """An item of an annotation project, as files hold it."""
 
     external_id: Annotated[Plain, Field(min_length=1, max_length=200)]
     kind: Kind
@@ -144,14 +147,15 @@ class ItemRecord(Payload):
     images: tuple[Image, ...] = ()
     answer: Value | None = None
     gold: Document | None = None
-    annotations: tuple[Annotation, ...] = ()
-    extra: dict[str, Any] = {}  # what a format needs to go out again without loss, under the format's name
+    annotations: tuple[AnnotationRecord, ...] = ()
+    extra: dict[str, Any] = {}  # data that a format needs for a lossless round trip, by format
 
 
 class ModuleOutput(Payload):
-    """What a system put out at one node: a probability per proposal, or per token, or a value.
+    """A system's output at one node: probabilities, attention or a value.
 
-    Without an index it is of the next node of that module in the program, in pre-order.
+    There is a probability per proposal, or attention per token. Without an index it belongs to the next
+    node of that module in the program, in pre-order.
     """
 
     index: Position | None = None
@@ -162,9 +166,9 @@ class ModuleOutput(Payload):
 
 
 class SystemRecord(Payload):
-    """A system's output for one item. ``proposals`` holds the candidate boxes of each image.
+    """A model output for one item. ``proposals`` holds each image's boxes.
 
-    ``answer`` is what the whole program came to; None where it is not known.
+    ``answer`` is the value of the whole program; None if it is unknown.
     """
 
     id: Plain

@@ -1,15 +1,18 @@
-"""The life cycles of the annotation app. Pure: no Django; ``actions`` writes what `next_status` allows."""
+"""Life cycles of projects, annotations and runs. No Django.
+
+``actions`` writes what `next_status` allows.
+"""
 
 from foundation.state_machine import ForbiddenTransition, Transition, next_status
 
-__all__ = ["PROJECT", "WORK", "ForbiddenTransition", "next_status"]
+__all__ = ["ANNOTATION", "PROJECT", "ForbiddenTransition", "next_status"]
 
 PROJECT = (
     Transition("close", ("open",), "closed"),
     Transition("reopen", ("closed",), "open"),
 )
 
-WORK = (
+ANNOTATION = (
     Transition("submit", ("reserved", "returned"), "submitted"),
     Transition("take back", ("submitted",), "reserved"),
     Transition("review", ("submitted",), "in review"),

@@ -4,22 +4,24 @@ from urllib.parse import quote, unquote
 
 from django.urls import path, register_converter
 
+from annotation.api import editor as editor_api
 from annotation.api import urls as data_api
-from annotation.api import work as work_api
 from annotation.views import annotators, managers, outputs, reviewers
 
 app_name = "annotation"
 
 
 class Name:
-    """A name that may hold a slash, as those of the Hugging Face hub do."""
+    """A URL part that may contain a slash, as names of the Hugging Face hub."""
 
     regex = "[^/]+"
 
     def to_python(self, value: str) -> str:
+        """Decode the name."""
         return unquote(value)
 
     def to_url(self, value: object) -> str:
+        """Encode the name."""
         return quote(str(value), safe="")
 
 
@@ -27,7 +29,7 @@ register_converter(Name, "name")
 
 urlpatterns = [
     path("annotate/", annotators.home, name="home"),
-    path("annotate/work/<int:pk>/", annotators.work, name="work"),
+    path("annotate/work/<int:pk>/", annotators.editor, name="editor"),
     path("annotate/new/", managers.new_project, name="new_project"),
     path("annotate/<slug:slug>/", annotators.project, name="project"),
     path("annotate/<slug:slug>/next/", annotators.next_item, name="next"),
@@ -37,7 +39,7 @@ urlpatterns = [
     path("annotate/<slug:slug>/runs/", outputs.runs, name="output_runs"),
     path("annotate/<slug:slug>/runs/start/", outputs.start, name="start_outputs"),
     path("annotate/<slug:slug>/runs/<int:pk>/stop/", outputs.stop, name="stop_outputs"),
-    path("annotate/<slug:slug>/outputs/<name:system>/<name:revision>/", outputs.one, name="faithfulness"),
+    path("annotate/<slug:slug>/outputs/<name:system>/<name:revision>/", outputs.system, name="faithfulness"),
     path(
         "annotate/<slug:slug>/outputs/<name:system>/<name:revision>/<int:pk>/",
         outputs.nodes,
@@ -51,7 +53,7 @@ urlpatterns = [
     path("annotate/<slug:slug>/dashboard/", managers.dashboard, name="dashboard"),
     path("annotate/<slug:slug>/people.csv", managers.people_csv, name="people_csv"),
     path("annotate/<slug:slug>/members/", managers.set_member, name="member"),
-    path("annotate/<slug:slug>/places/", managers.set_places, name="places"),
+    path("annotate/<slug:slug>/places/", managers.set_annotators_per_item, name="annotators_per_item"),
     path("annotate/<slug:slug>/under-way/", managers.under_way, name="under_way"),
     path("annotate/<slug:slug>/under-way/assign/", managers.assign, name="assign"),
     path("annotate/<slug:slug>/under-way/<int:pk>/reclaim/", managers.reclaim, name="reclaim"),
@@ -60,18 +62,18 @@ urlpatterns = [
     path("annotate/<slug:slug>/audit/", managers.audit, name="audit"),
     path("annotate/<slug:slug>/close/", managers.change_status, {"act": "close"}, name="close"),
     path("annotate/<slug:slug>/reopen/", managers.change_status, {"act": "reopen"}, name="reopen"),
-    path("api/annotation/keys/", work_api.KeysView.as_view(), name="api_keys"),
-    path("api/annotation/work/<int:pk>/", work_api.WorkView.as_view(), name="api_work"),
+    path("api/annotation/keys/", editor_api.KeysView.as_view(), name="api_keys"),
+    path("api/annotation/work/<int:pk>/", editor_api.EditorStateView.as_view(), name="api_editor"),
     path(
-        "api/annotation/work/<int:pk>/operations/", work_api.OperationsView.as_view(), name="api_operations"
+        "api/annotation/work/<int:pk>/operations/", editor_api.OperationsView.as_view(), name="api_operations"
     ),
-    path("api/annotation/work/<int:pk>/submit/", work_api.SubmitView.as_view(), name="api_submit"),
-    path("api/annotation/work/<int:pk>/release/", work_api.ReleaseView.as_view(), name="api_release"),
-    path("api/annotation/work/<int:pk>/take-back/", work_api.TakeBackView.as_view(), name="api_take_back"),
-    path("api/annotation/work/<int:pk>/comments/", work_api.CommentsView.as_view(), name="api_comments"),
+    path("api/annotation/work/<int:pk>/submit/", editor_api.SubmitView.as_view(), name="api_submit"),
+    path("api/annotation/work/<int:pk>/release/", editor_api.ReleaseView.as_view(), name="api_release"),
+    path("api/annotation/work/<int:pk>/take-back/", editor_api.TakeBackView.as_view(), name="api_take_back"),
+    path("api/annotation/work/<int:pk>/comments/", editor_api.CommentsView.as_view(), name="api_comments"),
     path(
         "api/annotation/work/<int:pk>/comments/<int:comment>/resolve/",
-        work_api.ResolveView.as_view(),
+        editor_api.ResolveView.as_view(),
         name="api_resolve",
     ),
     *data_api.urlpatterns,

@@ -53,14 +53,14 @@ for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().spl
     import_items(records=[record], project=project, image_folder=Path({path!r}).parent)
     [(name, password)] = enlist_bots(project=project, n=1)
     member = Membership.objects.select_related("project", "user").get(project=project, user__username=name)
-    works[record.kind] = (assignments.next_work(member=member).pk, open_sessions(names=[name])[name])
+    works[record.kind] = (assignments.next_annotation(member=member).pk, open_sessions(names=[name])[name])
 print(json.dumps(works))
 """
 
 COUNT = """
 import json
-from annotation.models import Work
-print(json.dumps(dict(Work.objects.values_list("project__kind", "revision"))))
+from annotation.models import Annotation
+print(json.dumps(dict(Annotation.objects.values_list("project__kind", "revision"))))
 """
 
 WATCH = """() => {
@@ -124,13 +124,13 @@ def seeded(site: Site) -> dict[str, tuple[int, str]]:
     return seeds
 
 
-def opened(browser: Browser, site: Site, work: int, session: str) -> Page:
-    """Open the editor of a work in a new page."""
+def opened(browser: Browser, site: Site, annotation: int, session: str) -> Page:
+    """Open the editor of an annotation in a new page."""
     page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
     page.context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
     page.on("pageerror", lambda error: print(f"the page fails: {error}", file=sys.stderr))
-    page.goto(f"{site.url}/annotate/work/{work}/")
-    page.locator("#work[data-ready]").wait_for(state="attached")
+    page.goto(f"{site.url}/annotate/work/{annotation}/")
+    page.locator("#editor[data-ready]").wait_for(state="attached")
     page.wait_for_timeout(1000)  # images
     page.evaluate(WATCH)
     return page

@@ -60,30 +60,32 @@ print(json.dumps(open_sessions(names=names)))
 FAR_AWAY = """
 from django.db import connection
 from django.utils import timezone
-from annotation.models import Item, Membership, Work
-project = Work.objects.filter(submitted_at__isnull=False).first().project
+from annotation.models import Item, Membership, Annotation
+project = Annotation.objects.filter(submitted_at__isnull=False).first().project
 other = Membership.objects.filter(project=project).order_by("-pk").first().user
-free = Item.objects.filter(project=project, taken=0, position__lte={position})
-works, now = [], timezone.now()
+free = Item.objects.filter(project=project, assigned=0, position__lte={position})
+annotations, now = [], timezone.now()
 for pk in free.values_list("pk", flat=True).iterator():
-    works.append(Work(item_id=pk, project=project, annotator=other, status="submitted", submitted_at=now))
-Work.objects.bulk_create(works, batch_size=5000)
-free.update(taken=1, submitted=1)
+    annotations.append(Annotation(
+        item_id=pk, project=project, annotator=other, status="submitted", submitted_at=now))
+Annotation.objects.bulk_create(annotations, batch_size=5000)
+free.update(assigned=1, submitted=1)
 """
 
 CHECK = """
 import json, sys
 from collections import Counter
 from django.db.models import F
-from annotation.models import Item, Operation, Work
+from annotation.models import Item, Operation, Annotation
 told = json.load(open({path!r}))
-names = Counter((work, str(uid)) for work, uid in Operation.objects.values_list("work_id", "uid").iterator())
+stored = Operation.objects.values_list("annotation_id", "uid").iterator()
+names = Counter((annotation, str(uid)) for annotation, uid in stored)
 print(json.dumps({{
     "missing": sum(tuple(one) not in names for one in told["saved"]),
     "doubled": sum(times > 1 for times in names.values()),
-    "not_submitted": len(told["submitted"]) - Work.objects.filter(
+    "not_submitted": len(told["submitted"]) - Annotation.objects.filter(
         pk__in=told["submitted"], status="submitted").count(),
-    "overfull": Item.objects.filter(taken__gt=F("places")).count(),
+    "overfull": Item.objects.filter(assigned__gt=F("annotators_wanted")).count(),
 }}))
 """
 

@@ -26,6 +26,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from analysis.models.gee_logistic import gee_logistic
 from analysis.models.linear_mixed import mixed_log_time
@@ -42,7 +43,6 @@ from analysis.stats.arrays import Array
 from analysis.stats.bootstrap import Method
 from analysis.stats.correlations import COEFFICIENTS, correlate
 from analysis.stats.effect_sizes import welch_difference
-from analysis.stats.proportions import wilson_interval
 from analysis.study.comparisons import compare, difference
 
 RESAMPLES = 400
@@ -84,7 +84,7 @@ class Rate:
     @property
     def bounds(self) -> tuple[float, float]:
         """Return the Wilson confidence interval of the share."""
-        low, high = wilson_interval(np.array([float(self.hits)]), np.array([float(self.studies)]))[:, 0]
+        low, high = proportion_confint(self.hits, self.studies, method="wilson")
         return float(low), float(high)
 
 

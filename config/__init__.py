@@ -1,4 +1,7 @@
-"""The site: settings, URLs, the Celery application and start-up checks. Imported by no other package."""
+"""The site: settings, URLs, the Celery application, start-up checks.
+
+No other package imports it.
+"""
 
 from config.celery import app as celery_app
 

@@ -10,5 +10,5 @@ class SiteConfig(AppConfig):
     label = "site"
 
     def ready(self) -> None:
-        # Checks register themselves when they are imported, which may happen only once the apps are ready.
+        """Register the checks, which needs apps that are ready."""
         from config import checks  # noqa: F401

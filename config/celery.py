@@ -1,4 +1,4 @@
-"""The Celery application; its settings are the CELERY_* names of config.settings."""
+"""The Celery application, configured by CELERY_* of config.settings."""
 
 import os
 

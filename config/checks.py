@@ -1,6 +1,6 @@
-"""Start-up checks: settings that contradict each other, each said in one sentence with what to change.
+"""Start-up checks for settings that contradict each other.
 
-An error stops every command and the web server's start; a warning is printed.
+An error stops commands and the start of the web server; a warning is printed.
 """
 
 from __future__ import annotations
@@ -30,42 +30,44 @@ def is_this_machine(url: str) -> bool:
 
 @register("site")
 def check_site_url(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """SITE_URL, and what must fit to it."""
+    """Check SITE_URL and the settings that depend on it."""
     parts = urlsplit(settings.SITE_URL)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        hint = "Set it to the address that people type, such as https://study.example.org."
+        hint = "Set it to the address of the site, such as https://study.example.org."
         return [
-            Error(f"SITE_URL is {settings.SITE_URL!r}, which is no web address.", hint=hint, id="site.E001")
-        ]
-    found: list[CheckMessage] = []
-    if parts.hostname not in settings.ALLOWED_HOSTS and "*" not in settings.ALLOWED_HOSTS:
-        found.append(
             Error(
-                f"{parts.hostname} of SITE_URL is not in ALLOWED_HOSTS: every link would be refused.",
+                f"SITE_URL is {settings.SITE_URL!r}, which is not a web address.", hint=hint, id="site.E001"
+            )
+        ]
+    messages: list[CheckMessage] = []
+    if parts.hostname not in settings.ALLOWED_HOSTS and "*" not in settings.ALLOWED_HOSTS:
+        messages.append(
+            Error(
+                f"{parts.hostname} of SITE_URL is not in ALLOWED_HOSTS: every link would return 400.",
                 hint="Add it to ALLOWED_HOSTS, or leave that unset.",
                 id="site.E002",
             )
         )
     if parts.scheme == "https" and settings.SECURE_PROXY_SSL_HEADER is None:
-        found.append(
+        messages.append(
             Warning(
-                "SITE_URL is https and BEHIND_PROXY is off: what a proxy passes on looks like http and is "
-                "redirected without end.",
-                hint="Set BEHIND_PROXY=true where a proxy ends TLS and sets X-Forwarded-Proto.",
+                "SITE_URL is https and BEHIND_PROXY is off: requests from a proxy look like http and are "
+                "redirected endlessly.",
+                hint="Set BEHIND_PROXY=true if a proxy terminates TLS and sets X-Forwarded-Proto.",
                 id="site.W003",
             )
         )
-    return found
+    return messages
 
 
 @register("site")
 def check_public_site(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """What a site that other machines reach must not have."""
-    found: list[CheckMessage] = []
+    """Check the settings of a site that other machines can reach."""
+    messages: list[CheckMessage] = []
     if is_this_machine(settings.SITE_URL):
-        return found
+        return messages
     if settings.DEBUG:
-        found.append(
+        messages.append(
             Error(
                 f"DEBUG is on while SITE_URL is {settings.SITE_URL}: error pages would show participants the "
                 "code and the settings.",
@@ -74,33 +76,33 @@ def check_public_site(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
             )
         )
     if urlsplit(settings.SITE_URL).scheme == "http":
-        found.append(
+        messages.append(
             Warning(
                 "SITE_URL is http: passwords, cookies and answers travel unencrypted.",
                 hint="Put a proxy with a certificate in front and set SITE_URL to its https address.",
                 id="site.W005",
             )
         )
-    return found
+    return messages
 
 
 @register("site")
 def check_parts(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """The database, the broker, the workers and the model server, together."""
-    found: list[CheckMessage] = []
+    """Check database, broker and workers together."""
+    messages: list[CheckMessage] = []
     sqlite = settings.DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
     if sqlite and not is_this_machine(settings.REDIS_URL):
-        found.append(
+        messages.append(
             Warning(
-                "The broker is on another machine while the database is a SQLite file: a worker elsewhere "
-                "would work on a database of its own.",
+                "The broker is on another machine while the database is a SQLite file: a worker "
+                "there would use a different database.",
                 hint="Set DATABASE_URL to a PostgreSQL server that every machine reaches.",
                 id="site.W006",
             )
         )
     visibility = settings.CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"]
     if visibility <= settings.CELERY_TASK_TIME_LIMIT:
-        found.append(
+        messages.append(
             Error(
                 f"CELERY_VISIBILITY_TIMEOUT is {visibility} s, not longer than the "
                 f"{settings.CELERY_TASK_TIME_LIMIT} s that a task may take: slow tasks would run twice.",
@@ -108,44 +110,44 @@ def check_parts(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[
                 id="site.E007",
             )
         )
-    return found
+    return messages
 
 
 @register("site")
 def check_model_servers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """The URLs of the model servers, and what is sent to them."""
-    found: list[CheckMessage] = []
+    """Check the URLs of the model servers, and the token sent to them."""
+    messages: list[CheckMessage] = []
     urls = [url.strip() for url in settings.MODEL_SERVER_URL.split(",") if url.strip()]
     wrong = [
         url for url in urls if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname
     ]
     if wrong or not urls:
-        found.append(
+        messages.append(
             Error(
-                f"MODEL_SERVER_URL holds {wrong[0]!r}, which is no web address."
+                f"MODEL_SERVER_URL contains {wrong[0]!r}, which is not a web address."
                 if wrong
                 else "MODEL_SERVER_URL is empty.",
-                hint="Set it to one address, such as http://127.0.0.1:8100, or to several with commas.",
+                hint="Set it to an address such as http://127.0.0.1:8100, or to several separated by commas.",
                 id="site.E009",
             )
         )
     open_to_all = [url for url in urls if urlsplit(url).scheme == "http" and not is_this_machine(url)]
     if settings.MODEL_SERVER_TOKEN and open_to_all:
-        found.append(
+        messages.append(
             Warning(
                 f"MODEL_SERVER_TOKEN is sent unencrypted to another machine, {open_to_all[0]}.",
                 hint="Set an https address in MODEL_SERVER_URL, or keep that network private.",
                 id="site.W008",
             )
         )
-    return found
+    return messages
 
 
 @register(Tags.database)
 def check_release(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """A database of release 0.1, whose tables had other names."""
+    """Refuse a database of release 0.1, whose tables had other names."""
     # Django passes databases to this check when it migrates, and none when it only starts.
     old = [alias for alias in databases or () if _was_made_by_0_1(alias)]
     return [

@@ -1,10 +1,9 @@
-"""The content of the demo: logins, a generated dataset, two systems' predictions and scores, a study,
-annotation projects with outputs of networks, and a study of those outputs.
+"""The content of the demo: logins, predictions, studies, annotation.
 
-Every step looks for what is there already, so a second run adds nothing, and a run that was stopped is
-taken up where it ended. What a person changed stays as it is. The logins' passwords and the links' tokens
-are kept in ``demo.json`` in the folder of the data, readable by its owner alone, because the database holds
-neither of them.
+Every step skips existing content, so a second run adds nothing, and an interrupted
+run continues. Changes by people stay as they are. ``demo.json`` in the data folder
+stores the passwords and the tokens of links, readable by its owner alone, because
+the database stores neither of them.
 """
 
 from __future__ import annotations
@@ -43,16 +42,17 @@ STEPS_PROJECT = "scenes"
 
 
 class Secrets(NamedTuple):
-    """What ``demo.json`` keeps: the password of each login, and the token of each study's shared link."""
+    """The content of ``demo.json``: passwords by user, tokens by study."""
 
     passwords: dict[str, str]
     tokens: dict[str, str]
 
 
 def load(say: Callable[[str], object]) -> None:
-    """Bring the demo's content in, or what of it is missing, and write ``demo.json``.
+    """Create the missing content of the demo, and write ``demo.json``.
 
-    Raises CommandError, as the commands do that it calls.
+    Raises:
+        CommandError: One of the commands failed.
     """
     kept = _kept()
     passwords = {
@@ -69,7 +69,7 @@ def load(say: Callable[[str], object]) -> None:
 
 
 def _study(path: Path, prepare: Callable[[str], None]) -> Study:
-    """The study of a definition, launched; where it is new, ``prepare`` brings its dataset in first."""
+    """Return the launched study; ``prepare`` imports the dataset of a new one."""
     definition = load_definition(settings.BASE_DIR / path)
     if not Study.objects.filter(slug=definition.study).exists():
         prepare(definition.dataset)
@@ -81,25 +81,25 @@ def _study(path: Path, prepare: Callable[[str], None]) -> Study:
 
 
 def _steps_study(say: Callable[[str], object]) -> Study | None:
-    """The study of a network's outputs; None where there are none, for its network is not served."""
+    """Return the study of model outputs, None if the model is not served."""
     system = demo_annotation.NETWORKS[STEPS_PROJECT]
     if not SystemOutput.objects.filter(item__project__slug=STEPS_PROJECT, system=system).exists():
         return None
 
     def prepare(dataset: str) -> None:
-        say(f"Making a study of the steps of {system} ...")
+        say(f"Creating a study of the steps of {system} ...")
         quietly("import_programs", STEPS_PROJECT, "--name", dataset, "--system", system)
 
     return _study(STEPS, prepare)
 
 
 def quietly(*arguments: str, **options: Any) -> None:
-    """Call a command without what it prints; its progress bars, warnings and errors are seen all the same."""
+    """Call a command without its output, but with progress and warnings."""
     call_command(*arguments, stdout=io.StringIO(), **options)
 
 
 def _login(name: str, password: str) -> str:
-    """Make the login if there is none; return its password, empty where a person has chosen another."""
+    """Create a missing login; return its password, "" if a person changed it."""
     user = User.objects.filter(username=name).first()
     if user is None:
         password = password or secrets.token_urlsafe(12)
@@ -111,18 +111,18 @@ def _login(name: str, password: str) -> str:
 
 def _predictions(say: Callable[[str], object]) -> None:
     if not Dataset.objects.filter(name=DATASET).exists():
-        say("Making a fictional world of questions ...")
+        say("Generating questions about a fictional world ...")
         with tempfile.TemporaryDirectory() as folder:
             quietly("import_dataset", "hotpot", str(_world(Path(folder))), name=DATASET)
-    say(f"Having {len(SYSTEMS)} systems answer {QUESTIONS} questions, and scoring their answers ...")
+    say(f"Predicting and scoring {QUESTIONS} questions with {len(SYSTEMS)} systems ...")
     for system in SYSTEMS:
         quietly("predict", dataset=DATASET, system=system, wait=True)
-    # It warns of every score that a hundred questions cannot give.
+    # The command warns of every score that is undefined for a hundred questions.
     quietly("score", dataset=DATASET, system=list(SYSTEMS), stderr=io.StringIO())
 
 
 def _world(folder: Path) -> Path:
-    """Write generated test questions; by a process of its own, for the site does not import the generator."""
+    """Generate test questions, in a process: the site imports no generator."""
     sizes = ["--train", "0", "--dev", "0", "--test", str(QUESTIONS)]
     command = [sys.executable, "-m", "modelserver", "world", "--out", str(folder), "--seed", str(WORLD_SEED)]
     done = subprocess.run([*command, *sizes], cwd=settings.BASE_DIR, capture_output=True, text=True)
@@ -132,7 +132,7 @@ def _world(folder: Path) -> Path:
 
 
 def _token(study: Study, token: str) -> str:
-    """Return the token of the demo's shared link; a new one where the kept one leads nowhere."""
+    """Return the token of the shared link; create one if it is invalid."""
     link = find_link(token) if token else None
     if link is not None and link.study_id == study.pk:
         return token
@@ -154,14 +154,14 @@ def _kept() -> Secrets:
     )
 
 
-def _keep(known: Secrets) -> None:
+def _keep(kept: Secrets) -> None:
     """Write ``demo.json`` whole or not at all."""
-    logins = [{"username": name, "password": password} for name, password in known.passwords.items()]
+    logins = [{"username": name, "password": password} for name, password in kept.passwords.items()]
     content = {
         "staff": logins[0],
         "annotators": logins[1:],
         "projects": list(demo_annotation.PROJECTS),
-        "studies": [{"slug": slug, "token": token} for slug, token in known.tokens.items()],
+        "studies": [{"slug": slug, "token": token} for slug, token in kept.tokens.items()],
     }
     draft = _path().with_suffix(".new")
     with open(draft, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:

@@ -1,7 +1,6 @@
-"""The demo's annotation: two people, generated items with known gold, two bots' work to look at, and what
-modular networks put out.
+"""The demo's annotation projects: members, generated items, outputs.
 
-As all of the demo: what is there stays, what a person changed stays as it is.
+Two bots annotate some of the items. Existing content stays as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ NETWORKS = {"scenes": "visual-nmn", "games": "text-nmn"}  # that execute the pro
 
 
 class Demo(NamedTuple):
-    """A project of generated items: the command that makes them, and what its annotators are asked."""
+    """A project of generated items, with the guidelines of each module."""
 
     title: str
     kind: str
@@ -73,12 +72,12 @@ PROJECTS = {
 
 
 def load(say: Callable[[str], object], manager: User) -> None:
-    """Bring in the projects that are missing, with their members and the bots' work."""
+    """Create the missing projects, with members and annotations of bots."""
     people = {name: User.objects.get(username=name) for name in PEOPLE}
     for slug, demo in PROJECTS.items():
         if Project.objects.filter(slug=slug).exists():
             continue
-        say(f"Making {ITEMS} {slug} to annotate, and having two bots annotate some of them ...")
+        say(f"Generating {ITEMS} {slug} to annotate, some of them annotated by two bots ...")
         with tempfile.TemporaryDirectory() as folder:
             items = _generated(slug, Path(folder))
             project = create_project(
@@ -94,18 +93,18 @@ def load(say: Callable[[str], object], manager: User) -> None:
 
 
 def execute_programs(say: Callable[[str], object]) -> None:
-    """Have the networks that are served execute the programs of the projects, as far as they have not."""
+    """Execute the projects' programs with the models that are served."""
     served = served_names("modular")
     for slug, system in NETWORKS.items():
         if system not in served:
             say(f"The model server does not serve {system}: the project {slug} has no outputs of it.")
             continue
-        say(f"Having {system} execute the programs of the {slug} ...")
+        say(f"Executing the programs of the {slug} with {system} ...")
         call_command("execute_programs", slug, system=system, wait=True, stdout=io.StringIO())
 
 
 def _generated(kind: str, folder: Path) -> Path:
-    """Write generated items; by a process of its own, for the site does not import the generators."""
+    """Generate items, in a process: the site imports no generator."""
     sizes = ["--train", "0", "--dev", "0", "--test", str(ITEMS)]
     command = [sys.executable, "-m", "modelserver", kind, "--out", str(folder), "--seed", str(SEED)]
     done = subprocess.run([*command, *sizes], cwd=settings.BASE_DIR, capture_output=True, text=True)

@@ -1,6 +1,7 @@
-"""From an annotation project to a dataset for studies: items, gold, and systems' outputs, step by step.
+"""Convert an annotation project to a dataset for studies.
 
-The two apps do not know each other, so what passes from one to the other passes here.
+Items become questions, gold and model outputs become steps of programs. The two
+apps do not import each other, so this module stands above both.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ from predictions.formats.records import QuestionRecord
 from predictions.program_steps import ItemImage, Step, StepBox
 
 Tokens = list[tuple[int, int, int]]
-Output = tuple[Value | None, list[StepBox] | None, Tokens | None]  # None: it has put out none
+Output = tuple[Value | None, list[StepBox] | None, Tokens | None]  # None: no output
 
 GOLD_STRENGTH = 3  # a span is gold or it is not
 
 
 @dataclass(frozen=True)
 class Lacking:
-    """Items that cannot become questions, by what they lack."""
+    """The IDs of items that cannot become questions, by reason."""
 
     images: list[str]
     answer: list[str]
 
 
 def questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
-    """The items of a project as questions, with the steps of their gold where they have some.
+    """Convert items to questions, with the steps of their gold.
 
-    Left out are items without an answer, and those of which an image is known by its name alone.
+    Items without an answer or without the file of an image are left out.
     """
     files = {one.name: one for one in ImageFile.objects.filter(project=project)}
     gold = dict(Gold.objects.filter(item__project=project, current=True).values_list("item", "document"))
-    made: list[QuestionRecord] = []
+    records: list[QuestionRecord] = []
     lacking = Lacking([], [])
     for item in project.items.order_by("position"):
         images = _images(item, files)
@@ -49,8 +50,8 @@ def questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
         elif images is None:
             lacking.images.append(item.external_id)
         else:
-            made.append(_question(item, project, images, gold.get(item.pk)))
-    return made, lacking
+            records.append(_question(item, project, images, gold.get(item.pk)))
+    return records, lacking
 
 
 def _question(item: Item, project: Project, images: list[ItemImage], gold: object) -> QuestionRecord:
@@ -69,14 +70,14 @@ def _question(item: Item, project: Project, images: list[ItemImage], gold: objec
 
 
 def _images(item: Item, files: Mapping[str, ImageFile]) -> list[ItemImage] | None:
-    found = [files[name] for name in item.images if name in files and files[name].path]
-    if len(found) < len(item.images):
+    stored = [files[name] for name in item.images if name in files and files[name].path]
+    if len(stored) < len(item.images):
         return None
-    return [ItemImage(path=one.path, width=one.width or 1, height=one.height or 1) for one in found]
+    return [ItemImage(path=one.path, width=one.width or 1, height=one.height or 1) for one in stored]
 
 
 def executions(project: Project, system: str, revision: str, ids: Iterable[str]) -> list[ExecutionRecord]:
-    """What a system put out for these items, where it said what the program came to."""
+    """Return the outputs of a system for these items that have an answer."""
     wanted = set(ids)
     rows = SystemOutput.objects.filter(item__project=project, system=system, revision=revision)
     return [
@@ -91,23 +92,23 @@ def executions(project: Project, system: str, revision: str, ids: Iterable[str])
 
 
 def _answer(value: Any) -> str:
-    """An answer as text: true and false, and whole numbers without a point."""
+    """Convert an answer to text, whole numbers without a decimal point."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _gold_steps(program: Program, stored: object) -> list[Step] | None:
-    """The gold of every step; None where it is unknown what some step gives."""
+    """Return the steps of the gold, None if the output of a step is unknown."""
     ran = executed(document_of(stored), program)
 
     if any(ran.objects[node.index] is None for node in program.nodes if node.type in OBJECTS):
         return None
 
     def output(index: int) -> Output:
-        found = ran.objects[index] or ()
-        boxes: list[StepBox] = [(one.image, *one.box, None) for one in found if isinstance(one, FoundBox)]
-        spans = sorted((one.start, one.end, GOLD_STRENGTH) for one in found if isinstance(one, FoundSpan))
+        objects = ran.objects[index] or ()
+        boxes: list[StepBox] = [(one.image, *one.box, None) for one in objects if isinstance(one, FoundBox)]
+        spans = sorted((one.start, one.end, GOLD_STRENGTH) for one in objects if isinstance(one, FoundSpan))
         return ran.values[index], boxes, spans
 
     return _steps(program, output)
@@ -118,16 +119,19 @@ def _system_steps(row: SystemOutput, project: Project) -> list[Step]:
     outputs = outputs_by_node(program, {one["index"]: one for one in row.modules})
 
     def output(index: int) -> Output:
-        found = outputs.get(index, {})
-        boxes = _likely(row.proposals, found["probabilities"]) if "probabilities" in found else None
-        tokens = _attended(row.item, found["attention"]) if "attention" in found else None
-        return found.get("value"), boxes, tokens
+        module = outputs.get(index, {})
+        boxes = _likely(row.proposals, module["probabilities"]) if "probabilities" in module else None
+        tokens = _attended(row.item, module["attention"]) if "attention" in module else None
+        return module.get("value"), boxes, tokens
 
     return _steps(program, output)
 
 
 def _steps(program: Program, output: Callable[[int], Output]) -> list[Step]:
-    """The distinct steps in the order of work. Only steps that give objects have boxes or tokens."""
+    """Return the distinct steps in order of execution.
+
+    Only steps that output objects have boxes or tokens.
+    """
     numbers = {index: number for number, index in enumerate(program.walk, start=1)}
 
     def step(node: Node) -> Step:

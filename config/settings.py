@@ -13,6 +13,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
 
+from analysis import __version__
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
@@ -22,7 +24,7 @@ DEBUG = env.bool("DEBUG", default=False)
 
 
 def _secret_key() -> str:
-    """No secret has a default: a missing key stops the start instead of running with a known one."""
+    """Return the key, which has no default: a known key is no secret."""
     key = env.str("SECRET_KEY", default="")
     if not key:
         raise ImproperlyConfigured(
@@ -94,7 +96,10 @@ TEMPLATES = [
 
 
 def _database() -> dict[str, object]:
-    """SQLite needs IMMEDIATE transactions: with deferred ones most concurrent writes fail (docs/adr/0003)."""
+    """Return the database; SQLite needs IMMEDIATE transactions.
+
+    With deferred ones most concurrent writes fail (docs/adr/0003).
+    """
     config: dict[str, object] = env.db_url(
         "DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'touchstone.sqlite3'}"
     )
@@ -201,8 +206,8 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Touchstone",
-    "DESCRIPTION": "Annotation projects, and how far studies are. See docs/reference/annotation-api.md.",
-    "VERSION": "0.1.0",
+    "DESCRIPTION": "Annotation projects, and the progress of studies. See docs/reference/annotation-api.md.",
+    "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": ["annotation.api.describe.ids_are_natural"],
@@ -222,7 +227,7 @@ CACHES = {
 MODEL_SERVER_URL = env.str("MODEL_SERVER_URL", default="http://127.0.0.1:8100").rstrip("/")
 MODEL_SERVER_TOKEN = env.str("MODEL_SERVER_TOKEN", default="")
 
-# Signs what Prolific tells by webhook; without it the webhook does not exist.
+# Verifies the webhooks of Prolific; without it the webhook does not exist.
 PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
 PROLIFIC_JWKS_URL = env.str(
     "PROLIFIC_JWKS_URL", default="https://api.prolific.com/.well-known/study/jwks.json"
@@ -238,18 +243,18 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
 }
-# What the beat sends has a queue of its own, which every worker serves in turn with that of the work: it does
-# not wait behind thousands of slices, and a sweep that finds work in the queue knows that it is work.
+# The beat's tasks have a queue of their own, which workers serve in turn with the main one. So they do not
+# wait behind thousands of slices, and a sweep can tell from the main queue whether slices are waiting.
 UPKEEP = "upkeep"
 CELERY_TASK_QUEUES = [Queue("celery"), Queue(UPKEEP)]
-# A sweep that finds no free worker before the next one is due is dropped. No file of last times is kept: at
-# worst a sweep comes a little later.
+# A sweep that finds no free worker before the next one is due is dropped. The beat stores no schedule on
+# disk, so a restart delays a sweep a little.
 RUN_SWEEP_SECONDS = env.int("RUN_SWEEP_SECONDS", default=120)
 WEBHOOK_SECONDS = env.int("WEBHOOK_SECONDS", default=10)
-# Addresses of this machine and of private networks are refused: a webhook must not reach what only we reach.
+# Refuse addresses of this machine and of private networks: a webhook must not reach internal services.
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
-# How often it is looked whether the retention of a study is over. No file of last times is kept, so a beat
-# that is started anew begins to count anew: an hour is met in any case.
+# How often studies are checked for the end of their retention. The beat stores no schedule on disk, so the
+# period starts again with each restart; an hour is short enough not to matter.
 RETENTION_SECONDS = env.int("RETENTION_SECONDS", default=3600)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {

@@ -1,6 +1,7 @@
-"""Where static files are served from: names with hashes, also in the imports of JavaScript modules.
+"""Static files with hashes in their names and in imports of modules.
 
-Without the second, a browser could join a new module with an old one from its cache after an update.
+Without hashes in imports, a browser could combine a new JavaScript module with an
+old one from its cache after an update.
 """
 
 from whitenoise.storage import CompressedManifestStaticFilesStorage

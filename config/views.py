@@ -1,4 +1,4 @@
-"""What belongs to the whole site: where people land after login, texts of scripts, the API's description."""
+"""Views of the whole site: start page, texts of scripts, API schema."""
 
 from typing import Any
 
@@ -15,16 +15,17 @@ from rest_framework.permissions import IsAuthenticated
 
 @login_required
 def start(request: HttpRequest) -> HttpResponse:
-    """Staff go to their studies, everybody else to their annotation projects."""
+    """Redirect staff to the studies, other users to their projects."""
     return redirect("studyapp:staff_home" if request.user.is_staff else "annotation:home")
 
 
 class ScriptTexts(JavaScriptCatalog):
-    """The texts that scripts show, in the language of the address, so that browsers may keep each."""
+    """The texts of scripts in one language; browsers may cache them."""
 
     def get(self, request: HttpRequest, *args: Any, language: str, **kwargs: Any) -> HttpResponse:
+        """Return the catalogue in the language of the address."""
         if language not in dict(settings.LANGUAGES):
-            raise Http404(f"{language} is no language of this site.")
+            raise Http404(f"This site does not have the language {language}.")
         with translation.override(language):
             response = super().get(request, *args, **kwargs)
         patch_cache_control(response, private=True, max_age=3600)
@@ -32,6 +33,6 @@ class ScriptTexts(JavaScriptCatalog):
 
 
 class Schema(SpectacularAPIView):
-    """The OpenAPI document of every endpoint under api/, for everybody with a login or a token."""
+    """The OpenAPI document of all endpoints, for users with login or token."""
 
     permission_classes = [IsAuthenticated]

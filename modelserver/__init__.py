@@ -1,1 +1,1 @@
-"""The model server: wire types, client, systems, training and serving. It knows no Django."""
+"""The model server: wire types, client, systems, training, serving."""

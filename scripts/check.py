@@ -22,6 +22,16 @@ CHECKS = {
     "words": [sys.executable, "-m", "scripts.words"],
     "types": [str(BIN / "mypy"), "."],
     "import contracts": [str(BIN / "lint-imports")],
+    "doctests": [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--doctest-modules",
+        "analysis",
+    ],
     "migrations": [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"],
     "docs": [sys.executable, "-m", "scripts.docs"],
     "system checks": [sys.executable, "manage.py", "check", "--fail-level", "WARNING"],
@@ -29,7 +39,7 @@ CHECKS = {
 
 
 def main() -> int:
-    """Run every check, also after one has failed. Return 0 when all pass, else 1."""
+    """Run every check, also after a failure. Return 0 if all pass, else 1."""
     failed = []
     with tempfile.TemporaryDirectory(prefix="touchstone-check-") as var:
         # Django's settings and the types made from them need a key; no data of the demo is touched.

@@ -83,7 +83,7 @@ def adjudication(browser: Browser, site: Site, login: dict[str, str], folder: Pa
         page.goto(f"{site.url}/annotate/{project}/review/")
         page.locator("tbody th a").first.click()
         page.get_by_role("button", name="Adjudicate").click()
-        page.locator("#work[data-ready]").wait_for(state="attached")
+        page.locator("#editor[data-ready]").wait_for(state="attached")
         page.wait_for_timeout(1000)  # images
         save(page, folder / f"{name}.png")
     page.close()

@@ -23,7 +23,7 @@ LONGEST_SUMMARY = 72
 ALLOWED = "words: allow"
 NAMES = frozenset({"found", "known", "made", "one", "said", "told"})
 RIDDLE = re.compile(
-    r"(?:^|(?<=[.!:] )|(?<=[.!] {2}))(Who|Whoever|Whose|What|Whatever|Whether|Where)\b(?!\s+(?:is|are|was) the\b)"
+    r"(?:^|(?<=[.!:] ))(Who|Whoever|Whose|What|Whatever|Whether|Where)\b(?!\s+(?:is|are|was) the\b)"
     r"(?P<rest>[^?]*?)(?P<end>[.!?](?:\s|$)|$)"
 )
 FORBIDDEN = {

@@ -1,4 +1,4 @@
-"""Read-only API for staff: the studies and how far each one is."""
+"""Read-only API for staff: the studies and their progress."""
 
 from dataclasses import asdict
 
@@ -14,7 +14,7 @@ from studyapp.views.access import study_or_404
 
 
 class StudySerializer(serializers.ModelSerializer):
-    """One study with its live participants."""
+    """A study with counts of its live participants."""
 
     assigned = serializers.IntegerField(read_only=True)
     completed = serializers.IntegerField(read_only=True)
@@ -28,7 +28,10 @@ class StudySerializer(serializers.ModelSerializer):
 
 
 class StudyList(generics.ListAPIView):
-    """All studies, newest first; ``assigned`` and ``completed`` count live participants."""
+    """All studies, newest first.
+
+    ``assigned`` and ``completed`` count live participants.
+    """
 
     queryset = studies_with_counts()
     serializer_class = StudySerializer
@@ -39,7 +42,7 @@ class ConditionSerializer(serializers.Serializer):
 
     version = serializers.IntegerField()
     condition = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a field may be called as it is
+    label = serializers.CharField()  # type: ignore[assignment]  # the base class has an attribute of this name
     is_open = serializers.BooleanField()
     quota = serializers.IntegerField(allow_null=True)
     assigned = serializers.IntegerField()
@@ -61,7 +64,7 @@ class ModeSerializer(serializers.Serializer):
 
 
 class ProgressSerializer(serializers.Serializer):
-    """How far a study is."""
+    """The progress of a study."""
 
     study = serializers.CharField()
     status = serializers.CharField()
@@ -69,11 +72,14 @@ class ProgressSerializer(serializers.Serializer):
 
 
 class Progress(APIView):
-    """Participants per mode, version and condition, and the median server time of an item in seconds."""
+    """Participants per mode, version and condition.
 
-    @extend_schema(summary="How far a study is", responses=ProgressSerializer)
+    ``median_seconds`` is the median server time of an item in seconds.
+    """
+
+    @extend_schema(summary="Progress of a study", responses=ProgressSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The progress of one study."""
+        """Return the progress of a study."""
         study = study_or_404(slug)
         modes = [asdict(mode) for mode in study_progress(study)]
         return Response({"study": study.slug, "status": study.status, "modes": modes})

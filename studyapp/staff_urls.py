@@ -1,4 +1,4 @@
-"""URLs of the staff pages that judge answers and run studies; part of `studyapp.urls`."""
+"""URLs of the staff pages; part of `studyapp.urls`."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""URLs of the study app: participant pages, staff pages and the progress API."""
+"""URLs of the study app: participants, staff and the progress API."""
 
 from django.urls import path
 
@@ -14,10 +14,10 @@ urlpatterns = [
     path("study/<slug:slug>/", participants.study, name="study"),
     path("study/<slug:slug>/consent/", participants.consent, name="consent"),
     path("study/<slug:slug>/declined/", participants.declined, name="declined"),
-    path("study/<slug:slug>/stage/<slug:name>/", participants.stage, name="stage"),
-    path("study/<slug:slug>/item/<int:position>/", participants.item, name="item"),
+    path("study/<slug:slug>/stage/<slug:name>/", participants.page, name="stage"),
+    path("study/<slug:slug>/item/<int:position>/", participants.page, name="item"),
     path("study/<slug:slug>/image/<str:name>", images.item_image, name="item_image"),
-    path("study/<slug:slug>/survey/", participants.survey, name="survey"),
+    path("study/<slug:slug>/survey/", participants.page, name="survey"),
     path("study/<slug:slug>/done/", participants.done, name="done"),
     path("withdraw/", privacy.withdraw, name="withdraw"),
     path("recruitment/prolific/webhook/", recruitment.prolific_webhook, name="prolific_webhook"),

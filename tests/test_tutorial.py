@@ -19,7 +19,7 @@ from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from benchmarks.predictions import running
-from modelserver.serving.system_spec import Own, Remote, parse
+from modelserver.serving.system_spec import ClassSpec, RemoteSpec, parse
 from scripts.processes import ROOT, free_port, port_is_taken
 from tests.studyapp.questions import entries
 from tests.studyapp.serving import eager, made_dataset
@@ -97,7 +97,10 @@ def test_the_server_elsewhere_answers(followed: Followed):
 def test_the_commands_that_serve_name_what_the_page_wrote():
     served = [shlex.split(one) for one in COMMANDS if " serve " in one]
     names = [parse(words[words.index("--systems") + 1])[0] for words in served]
-    assert names == [Own("mine", Path("my_system.py"), "MySystem"), Remote("far", "http://127.0.0.1:9000/")]
+    assert names == [
+        ClassSpec("mine", Path("my_system.py"), "MySystem"),
+        RemoteSpec("far", "http://127.0.0.1:9000/"),
+    ]
     assert {words[words.index("--port") + 1] for words in served} == {"8200"}
     assert {"my_system.py", "my_server.py"} == set(FILES)
 

@@ -1,5 +1,47 @@
-"""Right for the right reasons: counterfactual questions, and the parts of a text that ought to count.
+"""Counterfactual questions and the words that ought to count for them.
 
-After Ray Choudhury, Rogers and Augenstein 2022 (Machine Reading, Fast and Slow). Plain text in, plain text
-out: any data set of questions over a context can be probed.
+Plain text in, plain text out: any data set of questions over a context can be
+probed.
+
+References:
+    1. Ray Choudhury, Rogers and Augenstein (2022). Machine Reading, Fast and
+       Slow: When Do Models "Understand" Language? COLING.
 """
+
+from .alignment import Alignment, Record, Verdict, alignment_score, alignments, judge, read_records
+from .comparison import Counterfactual, swaps
+from .contexts import reduced
+from .coreference import Insertion, insertions
+from .drafts import Drafts, draft
+from .edits import Edit
+from .instances import Instance, Version, instances_text, read_instances
+from .partitions import Partition, cluster_of, comparison_partition, coreference_partition, random_partition
+from .reviews import verdict_agreement
+
+__all__ = [
+    "Alignment",
+    "Counterfactual",
+    "Drafts",
+    "Edit",
+    "Insertion",
+    "Instance",
+    "Partition",
+    "Record",
+    "Verdict",
+    "Version",
+    "alignment_score",
+    "alignments",
+    "cluster_of",
+    "comparison_partition",
+    "coreference_partition",
+    "draft",
+    "insertions",
+    "instances_text",
+    "judge",
+    "random_partition",
+    "read_instances",
+    "read_records",
+    "reduced",
+    "swaps",
+    "verdict_agreement",
+]

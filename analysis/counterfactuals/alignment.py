@@ -1,6 +1,9 @@
-"""Alignment of counterfactual and saliency explanations: whether a reader is right for the expected reasons.
+"""Alignment of counterfactual and saliency explanations.
 
-Source: Ray Choudhury et al. 2022, definitions 2 and 3, section 4.3.
+A reader is aligned if it is right for the expected reasons.
+
+References:
+    1. Ray Choudhury et al. (2022), definitions 2 and 3, section 4.3.
 """
 
 from collections import defaultdict
@@ -12,11 +15,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy.special import stdtr
+from statsmodels.stats.proportion import proportion_confint
 
 from ..io.errors import AnalysisError, InputError, first_problem
 from ..io.whole_files import read_lines
 from ..stats.arrays import Array
-from ..stats.proportions import wilson_interval
 
 LEVEL = 0.05  # of the test in each instance
 Score = Annotated[float, Field(allow_inf_nan=False)]
@@ -51,7 +54,7 @@ class Record(BaseModel):
 
 @dataclass(frozen=True)
 class Group:
-    """What an alignment score is of."""
+    """A group of records that one alignment score is about."""
 
     dataset: str = ""
     system: str = ""
@@ -63,9 +66,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One instance. difference: positive mean minus negative mean. p: None where no test was possible.
+    """Verdict on one instance.
 
-    control: share of random partitions of the same sizes that the test finds higher; None like p.
+    difference: positive mean minus negative mean. p: None if no test was possible.
+    control: share of random partitions of the same sizes that the test finds
+    higher; None like p.
     """
 
     id: str
@@ -102,7 +107,7 @@ class Alignment:
 
     @property
     def above_control(self) -> bool:
-        """Whether `among_answered` lies above the control, with its whole interval."""
+        """True if the whole interval of `among_answered` lies above the control."""
         return bool(
             self.among_answered_interval is not None
             and self.control is not None
@@ -111,12 +116,14 @@ class Alignment:
 
 
 def higher_p(positive: Sequence[float], negative: Sequence[float]) -> float | None:
-    """One-tailed p of Student's t test for independent samples: is the positive mean the higher one?
+    """Compute Student's one-tailed p: is the positive mean the higher one?
 
-    Pooled variance, so that a part of one token can be tested. None where a part is empty or there are
-    fewer than three tokens. Without any spread p is 0 for a higher mean and 1 for any other.
+    The samples are independent. Pooled variance, so that a part of one token can
+    be tested. None if a part is empty or there are fewer than three tokens.
+    Without any spread p is 0 for a higher mean and 1 for any other.
 
-    Differs in no digit from scipy.stats.ttest_ind(positive, negative, alternative="greater").
+    Differs in no digit from scipy.stats.ttest_ind(positive, negative,
+    alternative="greater").
 
     >>> round(higher_p([3.0, 4.0], [1.0, 2.0, 1.5]), 4)
     0.0161
@@ -129,7 +136,7 @@ def higher_p(positive: Sequence[float], negative: Sequence[float]) -> float | No
 def judge(
     records: Iterable[Record | Mapping[str, Any]], *, rng: np.random.Generator, draws: int = 100
 ) -> Iterator[Verdict]:
-    """A verdict on every record that has saliency, in their order.
+    """Judge every record that has saliency, in their order.
 
     draws: random partitions for each instance's control; 0: none. Raises ValueError for a mapping that is no
     record and for an instance that its group has twice.
@@ -148,7 +155,7 @@ def judge(
 
 
 def alignments(verdicts: Iterable[Verdict]) -> list[Alignment]:
-    """The alignment of every group, in the order in which the groups first come."""
+    """Compute the alignment of every group, in order of first appearance."""
     groups: dict[Group, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[verdict.group].append(verdict)
@@ -158,28 +165,35 @@ def alignments(verdicts: Iterable[Verdict]) -> list[Alignment]:
 def alignment_score(
     records: Iterable[Record | Mapping[str, Any]], *, rng: np.random.Generator, draws: int = 100
 ) -> Alignment:
-    """The alignment of records of one group. Raises ValueError where they have none or several groups.
+    """Compute the alignment of records of one group.
 
-    >>> one = {"id": "1", "original_correct": True, "counterfactual_correct": True}
-    >>> one |= {"positive": [3.0, 4.0], "negative": [1.0, 2.0, 1.5]}
-    >>> alignment_score([one], rng=np.random.default_rng(1)).score
+    Raises:
+        ValueError: The records have no group or several.
+
+    >>> record = {"id": "1", "original_correct": True, "counterfactual_correct": True}
+    >>> record |= {"positive": [3.0, 4.0], "negative": [1.0, 2.0, 1.5]}
+    >>> alignment_score([record], rng=np.random.default_rng(1)).score
     1.0
     """
-    found = alignments(judge(records, rng=rng, draws=draws))
-    if len(found) != 1:
-        raise ValueError(f"records: they make {len(found)} groups, not one")
-    return found[0]
+    groups = alignments(judge(records, rng=rng, draws=draws))
+    if len(groups) != 1:
+        raise ValueError(f"records: they make {len(groups)} groups, not one")
+    return groups[0]
 
 
 def group_of(record: Record) -> Group:
-    """The group that a record belongs to."""
+    """Return the group that a record belongs to."""
     return Group(
         record.dataset, record.system, record.step, record.method, record.context, record.distribution
     )
 
 
 def read_records(path: Path) -> list[Record]:
-    """Records from JSON lines. Raises InputError, naming file, line and field."""
+    """Read records from JSON lines.
+
+    Raises:
+        InputError: Names file, line and field.
+    """
     lines: dict[tuple[Group, str], int] = {}
     return read_lines(path, lambda number, line: _read_line(path, number, line, lines), what="record")
 
@@ -229,12 +243,12 @@ def _verdict(record: Record, group: Group, rng: np.random.Generator, draws: int)
 
 
 def _p(values: Array, first: int) -> Array:
-    """P of each row (rows × tokens), the first tokens being the positive ones."""
-    one, other = values[:, :first], values[:, first:]
-    sizes = one.shape[1], other.shape[1]
+    """Compute p of each row (rows × tokens), the positive tokens first."""
+    positive, negative = values[:, :first], values[:, first:]
+    sizes = positive.shape[1], negative.shape[1]
     freedom = sum(sizes) - 2
-    difference = one.mean(1) - other.mean(1)
-    squares = sum(((part - part.mean(1, keepdims=True)) ** 2).sum(1) for part in (one, other))
+    difference = positive.mean(1) - negative.mean(1)
+    squares = sum(((part - part.mean(1, keepdims=True)) ** 2).sum(1) for part in (positive, negative))
     # The mean of equal numbers may miss them by a last digit, which is neither spread nor difference.
     scale = np.abs(values).max(1)
     difference = np.where(np.abs(difference) <= 1e-14 * scale, 0.0, difference)
@@ -267,5 +281,5 @@ def _alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:
 
 
 def _interval(hits: int, n: int) -> Interval:
-    low, high = wilson_interval(np.array([float(hits)]), np.array([float(n)]))[:, 0]
+    low, high = proportion_confint(hits, n, method="wilson")
     return float(low), float(high)

@@ -1,7 +1,8 @@
-"""Counterfactual comparison questions: the comparing words swapped, and the gold answer with them.
+"""Counterfactual comparison questions: comparing words and answer swapped.
 
-Source: Ray Choudhury et al. 2022, footnote 8 (swaps within the training distribution) and appendix A.2 (words
-that the training data do not have).
+References:
+    1. Ray Choudhury et al. (2022), footnote 8 (swaps within the training
+       distribution) and appendix A.2 (words that the training data lack).
 """
 
 import re
@@ -55,23 +56,25 @@ class Counterfactual:
 
 
 def comparing_words(question: str, entities: Sequence[str] = ()) -> list[tuple[int, int]]:
-    """Where the listed words stand, code points, end exclusive; not those inside one of the entities."""
+    """Find the listed words outside the entities: code points, end exclusive."""
     taken = [place for entity in entities if (place := find_entity(question, entity))]
-    found = (match.span() for match in _WORDS.finditer(question))
-    return [(start, end) for start, end in found if not any(a <= start < b for a, b in taken)]
+    spans = (match.span() for match in _WORDS.finditer(question))
+    return [(start, end) for start, end in spans if not any(a <= start < b for a, b in taken)]
 
 
 def swaps(
     question: str, answer: str, entities: Sequence[str] = (), *, distribution: Distribution = "in"
 ) -> list[Counterfactual]:
-    """Every listed swap of the question's comparing words; none unless it has exactly one.
+    """List every swap of the question's comparing words that is listed.
 
-    entities: what is compared, in any spelling and with or without a note in brackets, say the titles of
-    the supporting facts. With two of them in the question the gold answer becomes the other one, as the
-    question writes it.
+    None unless the question has exactly one comparing word.
 
-    >>> one = swaps("Who is older, Ann Lee or Bob Ray?", "Ann Lee", ["Bob Ray", "Ann Lee"])[0]
-    >>> one.question, one.answer
+    entities: the compared ones, in any spelling and with or without a note in
+    brackets, such as the titles of the supporting facts. With two of them in the
+    question the gold answer becomes the other one, as the question writes it.
+
+    >>> swap = swaps("Who is older, Ann Lee or Bob Ray?", "Ann Lee", ["Bob Ray", "Ann Lee"])[0]
+    >>> swap.question, swap.answer
     ('Who is younger, Ann Lee or Bob Ray?', 'Bob Ray')
     """
     places = comparing_words(question, entities)
@@ -89,7 +92,10 @@ def swaps(
 
 
 def other_answer(question: str, answer: str, entities: Sequence[str]) -> str | None:
-    """The compared entity that is not the answer; None unless two are named and one of them is the answer."""
+    """Return the compared entity that is not the answer.
+
+    None unless two are named and one of them is the answer.
+    """
     named = {place: question[slice(*place)] for one in entities if (place := find_entity(question, one))}
     if len(named) != 2:
         return None
@@ -100,13 +106,19 @@ def other_answer(question: str, answer: str, entities: Sequence[str]) -> str | N
 
 
 def find_entity(question: str, entity: str) -> tuple[int, int] | None:
-    """Where the question names the entity, any case, without a note in brackets; None where it does not."""
+    """Find an entity in the question, ignoring case; None if it is not there.
+
+    A note in brackets does not count.
+    """
     name = _SUFFIX.sub("", entity)
     match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question, re.IGNORECASE) if name else None
     return match.span() if match else None
 
 
 def _same(name: str, answer: str) -> bool:
-    """Whether one holds all words of the other: answers add or leave out parts of a name."""
+    """Test whether one holds all words of the other.
+
+    Answers add or leave out parts of a name.
+    """
     first, second = (set(normalise_answer(_SUFFIX.sub("", text)).split()) for text in (name, answer))
     return bool(first and second) and (first <= second or second <= first)

@@ -1,4 +1,4 @@
-"""Shorter contexts for questions of the HotpotQA form: supporting facts alone, or their paragraphs."""
+"""Shorter contexts for HotpotQA-form questions: facts or paragraphs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -7,14 +7,16 @@ Extent = Literal["facts", "paragraphs"]
 
 
 def reduced(question: Mapping[str, Any], extent: Extent) -> dict[str, Any]:
-    """The question with the context that is left, and its facts counted anew.
+    """Reduce a question's context and renumber its supporting facts.
 
-    question: has `context` [[title, [sentence, …]], …] and `supporting_facts` [[title, index], …]. A fact
-    that the context does not hold, as some of HotpotQA's, is dropped. Sentences stay as they are. Raises
-    ValueError where no fact is left.
+    question: has `context` [[title, [sentence, …]], …] and `supporting_facts`
+    [[title, index], …]. A fact that the context does not hold, as some of
+    HotpotQA's, is dropped. Sentences stay as they are.
 
-    >>> one = {"context": [["A", ["a.", "b."]], ["B", ["c."]]], "supporting_facts": [["A", 1]]}
-    >>> reduced(one, "facts")["context"], reduced(one, "facts")["supporting_facts"]
+    Raises ValueError if no fact is left.
+
+    >>> question = {"context": [["A", ["a.", "b."]], ["B", ["c."]]], "supporting_facts": [["A", 1]]}
+    >>> reduced(question, "facts")["context"], reduced(question, "facts")["supporting_facts"]
     ([['A', ['b.']]], [['A', 0]])
     """
     articles: list[tuple[str, Sequence[str]]] = [tuple(article) for article in question["context"]]

@@ -1,7 +1,8 @@
-"""Counterfactual coreference questions: a new person, and sentences that give the question to them.
+"""Counterfactual coreference questions: a new person takes over.
 
-After Ray Choudhury et al. 2022, section 3.2, where people wrote the sentences. Templates write drafts of them
-here; each needs a person's eye, for a template knows no grammar beyond its own.
+New sentences give the question to that person. In Ray Choudhury et al. 2022,
+section 3.2, people wrote them; here templates write drafts, and each needs a
+person's eye, because a template knows no grammar beyond its own.
 """
 
 import re
@@ -36,7 +37,11 @@ _WHO = re.compile(
 
 @dataclass(frozen=True)
 class Insertion:
-    """A draft. context: with the new sentences; answer: the new gold answer, at code point `answer_start`."""
+    """Draft of a counterfactual context.
+
+    context: with the new sentences; answer: the new gold answer, at code point
+    `answer_start`.
+    """
 
     context: str
     answer: str
@@ -47,11 +52,12 @@ class Insertion:
 def insertions(
     context: str, question: str, answer: str, names: Sequence[tuple[str, str]] = NAMES
 ) -> list[Insertion]:
-    """One draft per template, behind the context's last sentence; none where no template fits the question.
+    """Draft one insertion per template, behind the context's last sentence.
 
-    Questions that fit ask who did something, or for the name of someone who did; those whose words hold the
-    old answer are left out, since the new sentences must not name it. Everything in front of the insertion
-    stays where it is.
+    There are none if no template fits the question. Questions that fit ask who did
+    something, or for the name of someone who did; those whose words hold the old
+    answer are left out, since the new sentences must not name it. Everything in
+    front of the insertion stays as it is.
 
     >>> insertions("Ann Lee sang.", "Who sang?", "Ann Lee")[1].context[14:]
     'Later research names a person called Tarin Veldrop instead. In truth only this person sang.'

@@ -1,6 +1,7 @@
-"""Drafts of instances for questions over a context: by rule and template, with a reason where there is none.
+"""Drafts of instances for questions over a context, by rule and template.
 
-Source of the two reasoning steps: Ray Choudhury et al. 2022, section 3.2; the rules are those of the modules
+A question without a draft has a reason. The two reasoning steps are those of
+Ray Choudhury et al. 2022, section 3.2; the rules are those of the modules
 `comparison`, `coreference`, `contexts` and `partitions`.
 """
 
@@ -22,7 +23,10 @@ EXTENTS: tuple[Extent, ...] = ("facts", "paragraphs")
 
 @dataclass
 class Drafts:
-    """instances: the drafts. skipped: how often a question gave none, by step, extent and reason."""
+    """Drafted instances.
+
+    skipped: how often a question gave none, by step, extent and reason.
+    """
 
     instances: list[Instance] = field(default_factory=list)
     skipped: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -35,15 +39,16 @@ def draft(
     distributions: Sequence[Distribution] = ("in", "out"),
     extents: Sequence[Extent] = EXTENTS,
 ) -> Drafts:
-    """Every draft of every question, in their order.
+    """Draft instances of every question, in their order.
 
-    questions: of the HotpotQA form, with `_id`, `question`, `answer` and `context`; `supporting_facts` and
-    `type` where known. Where the supporting facts are not, the whole context is the only extent.
+    questions: of the HotpotQA form, with `_id`, `question`, `answer` and
+    `context`; `supporting_facts` and `type` if known. Without supporting facts,
+    the whole context is the only extent.
     """
     drafts = Drafts()
     for question in questions:
-        known = question.get("supporting_facts") is not None
-        wanted: Sequence[Extent] = extents if known else [""]
+        has_facts = question.get("supporting_facts") is not None
+        wanted: Sequence[Extent] = extents if has_facts else [""]
         for extent in dict.fromkeys(wanted):
             for step in steps:
                 _add(drafts, question, step, extent, distributions)
@@ -59,11 +64,11 @@ def _add(
 ) -> None:
     try:
         shown = reduced(question, extent) if extent else question
-        found = _comparison(shown, distributions) if step == "comparison" else _coreference(shown)
+        drafted = _comparison(shown, distributions) if step == "comparison" else _coreference(shown)
     except ValueError as reason:
         drafts.skipped[step, extent, str(reason)] += 1
         return
-    for place, (values, original, changed) in enumerate(found):
+    for place, (values, original, changed) in enumerate(drafted):
         drafts.instances.append(
             Instance(
                 id=":".join([question["_id"], step, extent or "whole", str(place)]),
@@ -77,18 +82,18 @@ Draft = tuple[dict[str, Any], Version, Version]  # fields of the instance, the o
 
 
 def _comparison(question: Mapping[str, Any], distributions: Sequence[Distribution]) -> list[Draft]:
-    """Raises ValueError, with the reason, where nothing can be swapped."""
+    """Draft swaps. Raises ValueError, with the reason, without one."""
     if "comparison" not in question.get("type", "comparison"):
         raise ValueError("not a comparison question")
     text, entities = question["question"], _entities(question)
     if len(comparing_words(text, entities)) != 1:
         raise ValueError("not exactly one listed word")
-    found: list[Counterfactual] = []
+    counterfactuals: list[Counterfactual] = []
     for distribution in distributions:
-        found += swaps(text, question["answer"], entities, distribution=distribution)
-    if not found:
+        counterfactuals += swaps(text, question["answer"], entities, distribution=distribution)
+    if not counterfactuals:
         raise ValueError("no swap of this word is listed")
-    if found[0].answer is None:
+    if counterfactuals[0].answer is None:
         raise ValueError("the answer is not one of two compared entities")
     parts = comparison_partition(text, entities)
     if not parts.negative:
@@ -96,22 +101,25 @@ def _comparison(question: Mapping[str, Any], distributions: Sequence[Distributio
     spans = {"where": "question", "positive": list(parts.positive), "negative": list(parts.negative)}
     return [
         (
-            {**spans, "distribution": one.distribution, "near_synonym": one.near_synonym},
+            {**spans, "distribution": swap.distribution, "near_synonym": swap.near_synonym},
             _version(question, text, question["answer"]),
-            _version(question, one.question, one.answer),
+            _version(question, swap.question, swap.answer),
         )
-        for one in found
+        for swap in counterfactuals
     ]
 
 
 def _entities(question: Mapping[str, Any]) -> list[str]:
-    """What may be compared: titles of the supporting facts, or of all articles where these are not known."""
+    """Return the titles of the supporting facts, or of all articles.
+
+    These may be compared.
+    """
     facts = question.get("supporting_facts")
     return list(dict.fromkeys(title for title, _ in (question["context"] if facts is None else facts)))
 
 
 def _coreference(question: Mapping[str, Any]) -> list[Draft]:
-    """Raises ValueError, with the reason, where nothing can be inserted."""
+    """Draft insertions. Raises ValueError, with the reason, without one."""
     if "comparison" in question.get("type", ""):
         raise ValueError("a comparison question")
     text, answer = question["question"], question["answer"]
@@ -128,17 +136,20 @@ def _coreference(question: Mapping[str, Any]) -> list[Draft]:
     spans = {"where": "context", "positive": list(parts.positive), "negative": list(parts.negative)}
     place = _answering(question)
     changed = []
-    for one in drafts:
+    for insertion in drafts:
         context = [
-            (title, [*sentences, one.edit.new] if number == place else list(sentences))
+            (title, [*sentences, insertion.edit.new] if number == place else list(sentences))
             for number, (title, sentences) in enumerate(question["context"])
         ]
-        changed.append(Version(question=text, context=context, answer=one.answer))
-    return [(spans, _version(question, text, answer), one) for one in changed]
+        changed.append(Version(question=text, context=context, answer=insertion.answer))
+    return [(spans, _version(question, text, answer), version) for version in changed]
 
 
 def _answering(question: Mapping[str, Any]) -> int:
-    """The article to write behind: the first that holds the answer, one with a supporting fact before all."""
+    """Choose the article to write behind: the first that holds the answer.
+
+    Articles with a supporting fact come first.
+    """
     gold = {title for title, _ in question.get("supporting_facts") or []}
     articles = list(enumerate(question["context"]))
     articles.sort(key=lambda article: article[1][0] not in gold)

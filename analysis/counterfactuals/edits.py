@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Edit:
-    """`old` at code point `start` becomes `new`; everything else stays as it is, white space included.
+    """Replacement of `old` at code point `start` by `new`.
+
+    Everything else stays as it is, white space included.
 
     >>> edit = Edit(9, "older", "younger")
     >>> edit.apply("Which is older, A or B?")
@@ -19,11 +21,11 @@ class Edit:
     new: str
 
     def apply(self, text: str) -> str:
-        """The text changed. Raises ValueError where it does not hold `old` at `start`."""
+        """Change the text. Raises ValueError unless it holds `old` at `start`."""
         return _replaced(text, self.start, self.old, self.new)
 
     def undo(self, text: str) -> str:
-        """The text as it was. Raises ValueError where it does not hold `new` at `start`."""
+        """Restore the text. Raises ValueError unless it holds `new` at `start`."""
         return _replaced(text, self.start, self.new, self.old)
 
 

@@ -1,6 +1,8 @@
-"""One instance of a probe: a question, its counterfactual, and the parts of a text that ought to count.
+"""Instances of a probe: a question, its counterfactual, and a partition.
 
-Instances are plain JSON lines, so that people can check and repair them and other programs can make them.
+The partition has the parts of a text that ought to count. Instances are plain
+JSON lines, so that people can check and repair them and other programs can
+make them.
 """
 
 import json
@@ -31,7 +33,10 @@ class _Plain(BaseModel):
 
 
 class Version(_Plain):
-    """What a system reads, in the HotpotQA form, and the right answer; None where nobody knows it yet."""
+    """Input of a system in the HotpotQA form, with the right answer.
+
+    The answer is None while nobody knows it.
+    """
 
     question: Text
     context: list[tuple[str, list[str]]]
@@ -39,11 +44,13 @@ class Version(_Plain):
 
 
 class Instance(_Plain):
-    """A question and its counterfactual, with a partition of the original's question or context.
+    """Question and counterfactual, with a partition of the original's text.
 
-    positive, negative: spans of that text in code points, end exclusive; a context's text is what
-    `context_text` gives. extent: what of the context is left, nothing for all of it. verdict: of the people
-    who looked at it, nothing where nobody has. reviews: what each of several found before it was settled.
+    positive, negative: spans of the question or context in code points, end
+    exclusive; a context's text is that of `context_text`. extent: the part of the
+    context that is left, empty for all of it. verdict: of the people who looked at
+    it, empty if nobody has. reviews: the verdict of each of several before it was
+    settled.
     """
 
     id: Text
@@ -85,9 +92,9 @@ class Instance(_Plain):
         return Partition(tuple(self.positive), tuple(self.negative))
 
     def tokens(self, weights: Iterable[Weight]) -> Iterator[tuple[int, int, float]]:
-        """Start, end and number of those tokens of the original that stand in the partition's text.
+        """Yield start, end and number of the original's tokens in the text.
 
-        Titles are no part of a context's text.
+        The text is the partition's. Titles are not part of a context's text.
         """
         places = starts(self.original.context) if self.where == "context" else {}
         for article, index, start, end, number in weights:
@@ -104,7 +111,7 @@ def _wrong(problem: str) -> PydanticCustomError:
 
 
 def context_text(context: Context) -> str:
-    r"""The sentences of a context as one text, articles in lines of their own.
+    r"""Join a context's sentences, articles in lines of their own.
 
     >>> context_text([("A", ["One. ", "Two."]), ("B", ["Three."])])
     'One. Two.\nThree.'
@@ -113,19 +120,23 @@ def context_text(context: Context) -> str:
 
 
 def starts(context: Context) -> dict[tuple[int, int], int]:
-    """Where each sentence, by article and index, begins in that text."""
-    found: dict[tuple[int, int], int] = {}
+    """Return the start of each sentence, by article and index, in that text."""
+    offsets: dict[tuple[int, int], int] = {}
     at = 0
     for article, (_, sentences) in enumerate(context):
         for index, sentence in enumerate(sentences):
-            found[article, index] = at
+            offsets[article, index] = at
             at += len(sentence)
         at += len(BETWEEN)
-    return found
+    return offsets
 
 
 def read_instances(path: Path) -> list[Instance]:
-    """Instances from JSON lines. Raises InputError, naming file, line and field."""
+    """Read instances from JSON lines.
+
+    Raises:
+        InputError: Names file, line and field.
+    """
     lines: dict[str, int] = {}
     return read_lines(path, lambda number, line: _read_line(path, number, line, lines), what="instance")
 
@@ -145,5 +156,5 @@ def _read_line(path: Path, number: int, line: bytes, lines: dict[str, int]) -> I
 
 
 def instances_text(instances: Iterable[Instance]) -> str:
-    """The instances as JSON lines, the same bytes for the same instances."""
+    """Write instances as JSON lines, the same bytes for the same instances."""
     return "".join(json.dumps(one.model_dump(), ensure_ascii=False) + "\n" for one in instances)

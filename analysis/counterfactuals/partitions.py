@@ -1,7 +1,11 @@
-"""The parts of a text that ought to count for an answer (positive) and that ought not to (negative), by rule.
+"""Partitions of a text: words that ought to count for an answer or not.
 
-Source: Ray Choudhury et al. 2022, section 3.3 and figure 4. They took verbs and coreference clusters from a
-parser; here plain rules stand in, whose result people can correct: a partition is two lists of spans.
+Positive words ought to count, negative ones ought not to. The source took
+verbs and coreference clusters from a parser; here plain rules stand in, whose
+result people can correct: a partition is two lists of spans.
+
+References:
+    1. Ray Choudhury et al. (2022), section 3.3 and figure 4.
 """
 
 import re
@@ -57,7 +61,7 @@ class Partition:
             raise ValueError(f"negative: the span {both[0]} is also positive")
 
     def scores(self, weights: Iterable[tuple[int, int, float]]) -> tuple[list[float], list[float]]:
-        """Saliency of the positive and of the negative tokens.
+        """Return the saliency of the positive and of the negative tokens.
 
         weights: start, end and saliency of each token; a token belongs to a span that it overlaps.
         """
@@ -72,14 +76,15 @@ class Partition:
 
 
 def words(text: str) -> list[Span]:
-    """Spans of words and numbers; punctuation is none."""
+    """Find the spans of words and numbers, without punctuation."""
     return [match.span() for match in _WORD.finditer(text)]
 
 
 def comparison_partition(question: str, entities: Sequence[str] = ()) -> Partition:
-    """Positive: the comparing words. Negative: the rest, without entities, values and verbs.
+    """Partition a comparison question: comparing words against the rest.
 
-    Entities are those given and, behind the first word, every word with a capital; values are words with a
+    The rest leaves out entities, values and verbs. Entities are those given and,
+    behind the first word, every word with a capital; values are words with a
     digit; verbs are a list of common ones and words in -ed.
 
     >>> question = "Which film was released first, Avalon or Brass?"
@@ -103,7 +108,10 @@ def comparison_partition(question: str, entities: Sequence[str] = ()) -> Partiti
 
 
 def coreference_partition(context: str, question: str, cluster: Sequence[Span]) -> Partition:
-    """Positive: the context's words in the cluster. Negative: the others, without words of the question."""
+    """Partition a context: words of the cluster against the others.
+
+    The others leave out words of the question.
+    """
     asked = {question[slice(*span)].lower() for span in words(question)}
     tokens = words(context)
     return Partition(
@@ -117,30 +125,34 @@ def coreference_partition(context: str, question: str, cluster: Sequence[Span]) 
 
 
 def cluster_of(context: str, answer: str) -> list[Span]:
-    """Mentions of a named answer in the context, in order: a draft for people to correct.
+    """Find mentions of a named answer in the context, for people to correct.
 
-    A word of the answer is a mention where it has a capital, and so is a pronoun when the latest name before
-    it is the answer's. Empty where the answer has no word with a capital.
+    They are in order. A word of the answer is a mention if it has a capital, and so
+    is a pronoun when the latest name before it is the answer's. Empty if the answer
+    has no word with a capital.
     """
     parts = {answer[slice(*span)] for span in words(answer)}
     names = {part for part in parts if part[0].isupper() and part.lower() not in _FUNCTION}
-    latest, found = False, []
+    latest, mentions = False, []
     for span in words(context):
         word = context[slice(*span)]
         bare = re.sub(r"['’]s?$", "", word)
         if bare in names:
             latest = True
-            found.append(span)
+            mentions.append(span)
         elif word.lower() in _PRONOUNS:
             if latest:
-                found.append(span)
+                mentions.append(span)
         elif word[0].isupper() and word.lower() not in _FUNCTION:
             latest = False
-    return found if any(context[slice(*span)].lower() not in _PRONOUNS for span in found) else []
+    return mentions if any(context[slice(*span)].lower() not in _PRONOUNS for span in mentions) else []
 
 
 def random_partition(partition: Partition, rng: np.random.Generator) -> Partition:
-    """The same words dealt anew into parts of the same sizes: what a partition without meaning would give."""
+    """Shuffle the words into parts of the same sizes.
+
+    This is what a partition without meaning would give.
+    """
     spans = sorted((*partition.positive, *partition.negative))
     chosen = set(rng.choice(len(spans), len(partition.positive), replace=False).tolist())
     return Partition(

@@ -1,4 +1,4 @@
-"""Records for `python -m analysis alignment`, from what a system made of an instance."""
+"""Records for `python -m analysis alignment`, from a system's answers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,13 +13,16 @@ def record(
     answers: tuple[str, str],
     weights: Iterable[Weight] | None = None,
 ) -> dict[str, Any]:
-    """The record of an instance, in the form of `analysis.counterfactuals.alignment.Record` and more.
+    """Build the record of an instance.
 
-    names: what else to say, say the data set, the system and the method. answers: to the original and to the
-    counterfactual. weights: saliency of the original's tokens; None where the system has none, and then the
-    record has no parts. Raises ValueError where a right answer is not known.
+    It has the form of `analysis.counterfactuals.alignment.Record` and more.
+
+    names: other fields, such as the data set, the system and the method. answers:
+    to the original and to the counterfactual. weights: saliency of the original's
+    tokens; None if the system has none, and then the record has no parts. Raises
+    ValueError if a right answer is not known.
     """
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": instance.id, "question_id": instance.question_id, **names, "step": instance.step,
         "context": instance.extent, "distribution": instance.distribution,
         "near_synonym": instance.near_synonym, "verdict": instance.verdict,
@@ -27,11 +30,11 @@ def record(
     for name, version, given in zip(
         ("original", "counterfactual"), (instance.original, instance.counterfactual), answers, strict=True
     ):
-        found |= _judged(name, version, given)
+        fields |= _judged(name, version, given)
     if weights is not None:
         positive, negative = instance.partition.scores(instance.tokens(weights))
-        found |= {"positive": positive, "negative": negative}
-    return found
+        fields |= {"positive": positive, "negative": negative}
+    return fields
 
 
 def _judged(name: str, version: Version, given: str) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def _judged(name: str, version: Version, given: str) -> dict[str, Any]:
 
 
 def usable(instances: Iterable[Instance]) -> list[Instance]:
-    """Those with two right answers that nobody rejected."""
+    """Return the instances with two right answers that nobody rejected."""
     return [
         one
         for one in instances

@@ -1,6 +1,7 @@
-"""Agreement between the people who checked counterfactual instances: valid, repaired or rejected.
+"""Inter-annotator agreement on counterfactual instances.
 
-Source: Krippendorff 2011, nominal metric.
+People checked them: valid, repaired or rejected. Krippendorff's alpha has the
+nominal metric.
 """
 
 from collections.abc import Sequence
@@ -17,16 +18,17 @@ RESAMPLES = 2000
 def verdict_agreement(
     instances: Sequence[Instance], *, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> tuple[float | None, Alpha]:
-    """Share of pairs of verdicts on an instance that are alike, and Krippendorff's alpha of the verdicts.
+    """Measure agreement of verdicts: share of equal pairs, and alpha.
 
-    The share is of all pairs, None where no instance has two reviews. People count by the order in which
-    they began an instance, for alpha does not depend on who they are.
+    The share is of all pairs of verdicts on an instance, None if no instance has
+    two reviews. Alpha is Krippendorff's. People count by the order in which they
+    began an instance, because alpha does not depend on who they are.
     """
     levels = get_args(Verdict)
-    most = max((len(one.reviews) for one in instances), default=0)
+    most = max((len(instance.reviews) for instance in instances), default=0)
     ratings = np.full((most, len(instances)), np.nan)
-    for column, one in enumerate(instances):
-        ratings[: len(one.reviews), column] = [levels.index(review) for review in one.reviews]
+    for column, instance in enumerate(instances):
+        ratings[: len(instance.reviews), column] = [levels.index(review) for review in instance.reviews]
     alpha = krippendorff_alpha(ratings, "nominal", rng=rng, resamples=resamples)
     n = (~np.isnan(ratings)).sum(axis=0)
     pairs = n * (n - 1)
@@ -36,7 +38,7 @@ def verdict_agreement(
 
 
 def as_json(instances: Sequence[Instance], *, rng: np.random.Generator) -> dict[str, Any]:
-    """Counts of verdicts and their agreement, ready for JSON."""
+    """Count verdicts and measure their agreement, ready for JSON."""
     share, alpha = verdict_agreement(instances, rng=rng)
     settled = [one.verdict or "open" for one in instances]
     return {

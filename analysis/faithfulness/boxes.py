@@ -1,14 +1,20 @@
-"""Module-wise faithfulness of boxes: how well the boxes that a system's modules put out match gold boxes.
+"""Module-wise faithfulness of boxes: predicted boxes against gold boxes.
 
-Source: Subramanian et al. 2020, section 3.1 and appendix B. A proposed box is put out when its probability
-exceeds 0.5; two boxes are aligned when their intersection over union exceeds 0.5. Precision is the share of
-put-out boxes that are aligned with a gold box of the same node and image, recall the share of gold boxes that
-are aligned with a put-out one; the numerators are counted apart, for one box may be aligned with several.
+A module outputs a proposed box when its probability exceeds 0.5; two boxes are
+aligned when their intersection over union exceeds 0.5. Precision is the share
+of output boxes that are aligned with a gold box of the same node and image,
+recall the share of gold boxes that are aligned with an output box; the
+numerators are counted apart, because one box may be aligned with several.
 
-The released code (https://github.com/allenai/faithful-nmn) differs from the text, and `reference=True` does
-as it does: a put-out box whose best overlap is exactly 0.5 counts neither as good nor as bad, and an example
-without a scored node counts 1 in the overall mean. What it changes in the gold before is done by
-`analysis.faithfulness.reference`. It computes overlaps in single precision, this package in double.
+The released code (https://github.com/allenai/faithful-nmn) differs from the
+text, and `reference=True` does as it does: an output box whose best overlap is
+exactly 0.5 counts neither as good nor as bad, and an example without a scored
+node counts 1 in the overall mean. `analysis.faithfulness.reference` makes the
+released code's earlier changes to the gold. That code computes overlaps in
+single precision, this package in double.
+
+References:
+    1. Subramanian et al. (2020), section 3.1 and appendix B.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +51,10 @@ class Score:
 
 @dataclass(frozen=True)
 class NodeScore:
-    """One node of one example, its images together. index: its place in the program."""
+    """Scores of a node of an example, its images together.
+
+    index: its position in the program.
+    """
 
     index: int
     module: str
@@ -56,7 +65,7 @@ class NodeScore:
 
 @dataclass(frozen=True)
 class Worst:
-    """An example with the node that went most wrong; None where it has no scored node."""
+    """An example with the node that went most wrong, if one was scored."""
 
     id: str
     f1: float
@@ -65,7 +74,7 @@ class Worst:
 
 @dataclass(frozen=True)
 class BoxScores:
-    """Scores of one system against gold, and the most that its proposals allow."""
+    """Scores of a system against gold, and the most its proposals allow."""
 
     cells: Cells
     system: Counted
@@ -73,7 +82,10 @@ class BoxScores:
 
     @cached_property
     def upper(self) -> Counted:
-        """Counts of a system that puts out exactly the proposals aligned with some gold box of the node."""
+        """Counts of the upper bound: outputs are exactly the aligned proposals.
+
+        A proposal is aligned with some gold box of the node.
+        """
         return count_upper(self.cells)
 
     @property
@@ -87,7 +99,7 @@ class BoxScores:
         return self.cells.modules
 
     def table(self, averaging: Averaging, *, upper: bool = False) -> dict[str, Score]:
-        """Score of `overall` and of every module type.
+        """Tabulate the scores of `overall` and of every module type.
 
         per_example: per example and type, counts of its nodes and images are added, and precision, recall
         and F1 averaged over the examples that have the type (Table 1). cumulative: all counts are added
@@ -103,24 +115,30 @@ class BoxScores:
         }
 
     def tallies(self, averaging: Averaging) -> dict[str, Tally]:
-        """F1 of every module type as sums over examples, for intervals and paired tests."""
+        """Sum F1 of module types over examples, for intervals and paired tests."""
         added = self._parts(averaging)
         return {name: f1_tally(averaging, added[:, place]) for place, name in enumerate(self.modules)}
 
     def intervals(
         self, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
     ) -> dict[tuple[Averaging, str], Quantity]:
-        """F1 in every averaging and module type, with BCa intervals of one bootstrap over examples."""
+        """Compute F1 in every averaging and module type, with BCa intervals.
+
+        The bootstrap draws examples.
+        """
         tallies = {(way, name): one for way in AVERAGINGS for name, one in self.tallies(way).items()}
         return quantities(tallies, rng=rng, resamples=resamples, level=level)
 
     def example_scores(self, averaging: Averaging = "per_example") -> Array:
-        """Precision, recall and F1 of each example and type, NaN without: examples × modules × 3."""
+        """Return precision, recall and F1: examples × modules × 3, NaN without."""
         scores = prf(self.system.counts, APART_BAD if averaging == "negative_iou" else BAD)
         return np.where(self._present()[..., None], scores, np.nan)
 
     def nodes(self, example: int) -> list[NodeScore]:
-        """The scored nodes of an example, given by its place in `examples`, in program order."""
+        """List the scored nodes of an example in program order.
+
+        example: its index in `examples`.
+        """
         places = np.flatnonzero(self.cells.node_example == example)
         names = [self.modules[self.cells.node_module[place]] for place in places]
         indices = map(int, self.cells.node_index[places])
@@ -131,20 +149,20 @@ class BoxScores:
         ]
 
     def worst(self, most: int | None = None) -> list[Worst]:
-        """Examples from the lowest overall F1 up, each with its worst node.
+        """List examples from the lowest overall F1 up, each with its worst node.
 
         That is the node of the lowest F1, and of several the last in the program: an earlier one works on
         what a later one gives it.
         """
         f1 = np.nan_to_num(self.example_scores()[:, 0, 2], nan=1.0)
-        found = []
+        worst = []
         for place in np.argsort(f1, kind="stable")[:most]:
-            node = min(self.nodes(int(place)), key=lambda one: (one.f1, -one.index), default=None)
-            found.append(Worst(self.examples[place], float(f1[place]), node))
-        return found
+            node = min(self.nodes(int(place)), key=lambda node: (node.f1, -node.index), default=None)
+            worst.append(Worst(self.examples[place], float(f1[place]), node))
+        return worst
 
     def _present(self) -> Truth:
-        """Which example has which module type: examples × modules."""
+        """Mark which example has which module type: examples × modules."""
         present = self.system.occurrences[..., -1] > 0
         present[:, 0] |= self.reference
         return present
@@ -161,28 +179,40 @@ def score_boxes(
     reference: bool = False,
     partial: bool = False,
 ) -> BoxScores:
-    """Scores a system's boxes against gold.
+    """Score a system's boxes against gold.
 
-    outputs: of every gold example; others are left out. reference: count as the released code does; its
-    changes to gold are `analysis.faithfulness.reference.change`. partial: leave out gold examples without
-    output instead of failing.
+    Args:
+        gold: The examples.
+        outputs: Of every gold example; others are left out.
+        reference: Count as the released code does; its changes to gold are
+            `analysis.faithfulness.reference.change`.
+        partial: Leave out gold examples without output instead of failing.
 
-    Raises MatchError where gold and outputs do not fit together.
+    Raises:
+        MatchError: Gold and outputs do not fit together.
+
+    >>> from analysis.faithfulness import GoldModule, OutputModule
+    >>> dog = np.array([[0.1, 0.1, 0.3, 0.5]])
+    >>> gold = GoldExample("a", (GoldModule(0, "find", (dog,)),))
+    >>> output = OutputExample("a", (dog,), (OutputModule(0, "find", np.array([0.9])),))
+    >>> score_boxes([gold], [output]).table("per_example")["find"].f1
+    1.0
     """
     named = outputs if isinstance(outputs, Mapping) else {one.id: one for one in outputs}
     return score_cells(arrange(gold, named, partial=partial), reference=reference)
 
 
 def score_cells(cells: Cells, *, reference: bool = False) -> BoxScores:
-    """Scores of gold and outputs that are already arranged."""
+    """Score gold and outputs that are already arranged."""
     return BoxScores(cells, count(cells, reference=reference), reference)
 
 
 def parts(averaging: Averaging, counts: Array, occurrences: Array, present: Truth) -> Array:
-    """What each example adds to the scores: (examples, …, columns), of which the last counts.
+    """Return each example's part in the scores: (examples, …, columns).
 
-    counts: (examples, …, 5) and occurrences: (examples, …, 4), as in `Counted`. present: (examples, …),
-    whether the example has the module type.
+    The last column counts. counts: (examples, …, 5) and occurrences: (examples, …,
+    4), as in `Counted`. present: (examples, …), true if the example has the module
+    type.
     """
     if averaging == "per_occurrence":
         return occurrences
@@ -193,12 +223,15 @@ def parts(averaging: Averaging, counts: Array, occurrences: Array, present: Trut
 
 
 def f1_tally(averaging: Averaging, sums: Array) -> Tally:
-    """F1 from what each example adds: examples × columns of `parts`."""
+    """Build the sums of F1 from examples × columns of `parts`."""
     return Tally(sums, partial(_f1, averaging), int(sums[:, -1].sum()), NEVER)
 
 
 def _values(averaging: Averaging, totals: Array) -> Array:
-    """Precision, recall and F1 of sums over examples: (…, columns) to (…, 3), NaN where nothing was added."""
+    """Compute precision, recall and F1 from sums over examples.
+
+    totals: (…, columns). The result is (…, 3), NaN where nothing was added.
+    """
     if averaging == "cumulative":
         return np.where(totals[..., -1:] > 0, prf(totals[..., :-1]), np.nan)
     return ratio(totals[..., :-1], totals[..., -1:])

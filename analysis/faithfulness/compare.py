@@ -1,12 +1,20 @@
-"""Whether two systems differ in faithfulness: a paired permutation test over examples.
+"""Paired permutation test over examples: do two systems differ?
 
-Source: Subramanian et al. 2020, appendix D, after Yeh 2000 and Noreen 1989: in each trial the two systems
-swap their scores of an example with probability one half, and the difference of the systems' scores is
-computed anew. Here the test is two-sided and p is (b + 1)/(m + 1), never 0 (Phipson and Smyth 2010).
+In each trial the two systems swap their scores of an example with probability
+one half, and the difference of the systems' scores is computed again. Here the
+test is two-sided and p is (b + 1)/(m + 1), never 0 [4].
 
-The released script for boxes compares the size of the permuted difference with the original one without
-taking its size, so that a first system that is worse always gets p = 1; that for DROP computes a
-difference of 0 in every trial. Neither is imitated.
+The released script for boxes compares the size of the permuted difference with
+the original one without taking its size, so that a first system that is worse
+always gets p = 1; that for DROP computes a difference of 0 in every trial.
+Neither is imitated.
+
+References:
+    1. Subramanian et al. (2020), appendix D.
+    2. Yeh (2000). More accurate tests for the statistical significance of
+       result differences.
+    3. Noreen (1989). Computer-intensive Methods for Testing Hypotheses.
+    4. Phipson and Smyth (2010).
 """
 
 from dataclasses import dataclass
@@ -40,14 +48,22 @@ class Comparison:
 def permutation_test(
     first: Tally, second: Tally, *, trials: int = 100_000, rng: np.random.Generator
 ) -> Comparison:
-    """Tests whether two systems' scores differ by more than swapping them at random would make them.
+    """Test whether two systems' scores differ, by swapping them at random.
 
-    first, second: the same statistic of both, as sums over the same examples in the same order; the
-    statistic may be any function of the sums, such as an F1 over cumulative counts. A mean difference of
-    paired values is the special case of `analysis.stats.bootstrap_sums.mean_of`.
+    Examples count as independent. Swapping keeps the sum of both systems, so that a
+    trial needs the sums of one side only.
 
-    Examples count as independent. Swapping keeps the sum of both systems, so that a trial needs the sums of
-    one side only. Raises ValueError where the shapes differ, a score is undefined, or trials is below 1.
+    Args:
+        first: A statistic as sums over examples; any function of the sums, such as
+            an F1 over cumulative counts. A mean difference of paired values is the
+            special case of `analysis.stats.bootstrap_sums.mean_of`.
+        second: The same statistic of the second system, over the same examples in
+            the same order.
+        trials: Number of random swaps, at least 1.
+        rng: Source of random swaps.
+
+    Raises:
+        ValueError: The shapes differ, or a score is undefined.
 
     >>> from analysis.stats.bootstrap_sums import mean_tally
     >>> scores = mean_tally([1.0, 1.0, 1.0]), mean_tally([0.0, 0.0, 0.0])
@@ -55,12 +71,12 @@ def permutation_test(
     0.25
     """
     _permutation_iv(first, second, trials)
-    one, other = first.value, second.value
+    score, second_score = first.value, second.value
     total = first.sums.sum(axis=0) + second.sums.sum(axis=0)
     moved = np.flatnonzero((first.sums != second.sums).any(axis=1))  # swapping the others changes nothing
     shifts = (second.sums - first.sums)[moved]
     start = first.sums.sum(axis=0)
-    least = abs(one - other) - ROUNDING * max(abs(one), abs(other))
+    least = abs(score - second_score) - ROUNDING * max(abs(score), abs(second_score))
     as_extreme = done = 0
     while done < trials:
         rows = min(trials - done, max(1, CELLS_PER_CHUNK // max(1, len(moved))))
@@ -69,7 +85,7 @@ def permutation_test(
         as_extreme += int(np.count_nonzero(np.abs(differences) >= least))
         done += rows
     p = (as_extreme + 1) / (trials + 1)
-    return Comparison(one, other, one - other, len(first.sums), trials, as_extreme, p)
+    return Comparison(score, second_score, score - second_score, len(first.sums), trials, as_extreme, p)
 
 
 def _permutation_iv(first: Tally, second: Tally, trials: int) -> None:
@@ -86,6 +102,6 @@ def _permutation_iv(first: Tally, second: Tally, trials: int) -> None:
 
 
 def _swaps(rng: np.random.Generator, trials: int, examples: int) -> Array:
-    """1 where a trial swaps an example, 0 where not; one random bit each."""
+    """Draw 1 where a trial swaps an example, else 0; one random bit each."""
     drawn = np.frombuffer(rng.bytes(trials * -(-examples // 8)), dtype=np.uint8).reshape(trials, -1)
     return np.unpackbits(drawn, axis=1, count=examples).astype(float)

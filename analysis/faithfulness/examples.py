@@ -1,4 +1,4 @@
-"""Gold and outputs of the modules of a program over images: what the scores of boxes are computed from."""
+"""Gold and module outputs over images: the input of box scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,10 @@ class GoldExample:
 
 @dataclass(frozen=True)
 class OutputModule:
-    """A system's output for one node: the probability of every proposal, image after image."""
+    """A system's output for a node: a probability for every proposal.
+
+    They go image after image.
+    """
 
     index: int
     module: str
@@ -45,7 +48,7 @@ class OutputModule:
 
 @dataclass(frozen=True)
 class OutputExample:
-    """A system's proposed boxes, per image n × 4, and its modules' outputs over them."""
+    """A system's proposed boxes, per image n × 4, and outputs over them."""
 
     id: str
     proposals: tuple[Array, ...]
@@ -87,12 +90,15 @@ class Cells:
 
 @cache
 def is_scored(module: str) -> bool:
-    """Whether a module's boxes count: all but those of count and of the nodes that choose an image."""
+    """Test whether a module's boxes count.
+
+    All do but those of count and of the nodes that choose an image.
+    """
     return module != "count" and not module.startswith("in-")
 
 
 def canonical(module: str) -> str:
-    """A module's name with hyphens and without its argument.
+    """Return a module's name with hyphens and without its argument.
 
     >>> canonical("with_relation[holding]")
     'with-relation'
@@ -103,7 +109,7 @@ def canonical(module: str) -> str:
 def arrange(
     gold: Sequence[GoldExample], outputs: Mapping[str, OutputExample], *, partial: bool = False
 ) -> Cells:
-    """Puts every scored gold node beside the system's output for it.
+    """Put every scored gold node beside the system's output for it.
 
     outputs: by id; those without gold, and nodes without gold, are left out. partial: leave out gold
     examples without output, too.
@@ -139,43 +145,47 @@ def arrange(
     )
 
 
-def _output_of(one: GoldExample, outputs: Mapping[str, OutputExample]) -> OutputExample:
-    if one.id not in outputs:
-        raise MatchError("there is no output", one.id)
-    return outputs[one.id]
+def _output_of(example: GoldExample, outputs: Mapping[str, OutputExample]) -> OutputExample:
+    if example.id not in outputs:
+        raise MatchError("there is no output", example.id)
+    return outputs[example.id]
 
 
 def _scored(
     gold: Sequence[GoldExample], outputs: Sequence[OutputExample]
 ) -> tuple[list[int], list[GoldModule], list[Array]]:
-    """All scored nodes: the example's place, the gold, the output's probabilities. MatchError on misfit."""
+    """List scored nodes: the example's index, the gold, the probabilities.
+
+    Raises:
+        MatchError: Gold and output do not fit together.
+    """
     places, nodes, probabilities = [], [], []
-    for place, (one, output) in enumerate(zip(gold, outputs, strict=True)):
-        told = {node.index: node for node in output.modules}
+    for place, (example, output) in enumerate(zip(gold, outputs, strict=True)):
+        by_node = {node.index: node for node in output.modules}
         size = sum(map(len, output.proposals))
-        for node in one.modules:
+        for node in example.modules:
             if node.boxes is None or not is_scored(node.module):
                 continue
-            own = told.get(node.index)
+            own = by_node.get(node.index)
             problem = _misfit(node, own, len(output.proposals), size)
             if own is None or problem:
-                raise MatchError(problem, one.id, f"module {node.index} ({node.module})")
+                raise MatchError(problem, example.id, f"module {node.index} ({node.module})")
             places.append(place)
             nodes.append(node)
             probabilities.append(own.probabilities)
     return places, nodes, probabilities
 
 
-def _misfit(node: GoldModule, told: OutputModule | None, images: int, proposals: int) -> str:
-    """Why an output cannot be scored against a node's gold; "" where it can."""
-    if told is None:
+def _misfit(node: GoldModule, output: OutputModule | None, images: int, proposals: int) -> str:
+    """Explain why an output cannot be scored against gold; "" if it can."""
+    if output is None:
         return "there is no output for this node"
-    if told.module != node.module:
-        return f"the output is of {told.module!r}"
+    if output.module != node.module:
+        return f"the output is of {output.module!r}"
     if len(node.boxes or ()) != images:
         return f"gold has {len(node.boxes or ())} images, the output {images}"
-    if len(told.probabilities) != proposals:
-        return f"there are {len(told.probabilities)} probabilities for {proposals} proposals"
+    if len(output.probabilities) != proposals:
+        return f"there are {len(output.probabilities)} probabilities for {proposals} proposals"
     return ""
 
 
@@ -184,5 +194,5 @@ def _numbers(values: Iterable[int]) -> Index:
 
 
 def _stack(lists: Sequence[Array]) -> Array:
-    """Boxes of many lists, one after the other: n × 4."""
+    """Concatenate the boxes of many lists: n × 4."""
     return np.concatenate([np.zeros((0, 4)), *lists])

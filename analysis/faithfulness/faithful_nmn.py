@@ -1,11 +1,14 @@
-"""Gold boxes from the released files of Subramanian et al. (2020): a CSV of boxes and a TSV of programs.
+"""Read gold boxes from the released files of Subramanian et al. (2020).
 
-The CSV names an example's annotated modules by their line in the program and their words, but not its
-sentence, by which the TSV lists programs. They are joined over the lines: the programs that fit are those
-with the same annotated modules, with the same words, in the same lines. Several may fit, such as two that
-differ in a number; they must then agree in what counts for the scores.
+A CSV has the boxes and a TSV the programs. The CSV names an example's annotated
+modules by their line in the program and their words, but not its sentence, by
+which the TSV lists programs. They are joined over the lines: the programs that
+fit are those with the same annotated modules, with the same words, in the same
+lines. Several may fit, such as two that differ in a number; they must then
+agree in what counts for the scores.
 
-Usable are examples that no row flags as exactly "1" and whose programs type-check.
+Usable are examples that no row flags as exactly "1" and whose programs
+type-check.
 """
 
 import csv
@@ -37,7 +40,10 @@ Key = frozenset[tuple[int, str, str]]  # an example's annotated lines: line, mod
 
 @dataclass(frozen=True)
 class Reading:
-    """The usable examples of a file, and what was left out or repaired: a sentence each with its number."""
+    """Usable examples of a file, with notes on omissions and repairs.
+
+    notes: a sentence each with its number.
+    """
 
     examples: tuple[GoldExample, ...]
     notes: dict[str, int]
@@ -53,29 +59,35 @@ class _Example:
 
 
 def read_faithful_nmn(boxes: Path, programs: Path, *, as_released: bool = False) -> Reading:
-    """The usable examples of a box CSV, in its order, two images each.
+    """Read the usable examples of a box CSV, in its order, two images each.
 
-    as_released: take the cells as the released reader does, without repairs; for scores with
-    `analysis.faithfulness.reference`. Otherwise coordinates beyond the image are clipped, boxes without area
-    or given twice are dropped, and an object in place of a list counts as a list of one.
+    Args:
+        boxes: The CSV of boxes.
+        programs: The TSV of programs.
+        as_released: Take the cells as the released reader does, without repairs;
+            for scores with `analysis.faithfulness.reference`. Otherwise
+            coordinates beyond the image are clipped, boxes without area or given
+            twice are dropped, and an object in place of a list counts as a list
+            of one.
 
-    Raises InputError, naming file, line and field.
+    Raises:
+        InputError: Names file, line and field.
     """
     notes: Counter[str] = Counter()
     rows = _rows(boxes, notes, as_released)
-    fitting = _programs(programs, {_key(one) for one in rows.values()})
+    fitting = _programs(programs, {_key(example) for example in rows.values()})
     usable = []
-    for name, one in rows.items():
-        chosen = _choosing(one, fitting.get(_key(one), ()))
+    for name, example in rows.items():
+        chosen = _choosing(example, fitting.get(_key(example), ()))
         if isinstance(chosen, str):
             notes[f"examples left out: {chosen}"] += 1
         else:
-            usable.append(GoldExample(name, _nodes(one, chosen)))
+            usable.append(GoldExample(name, _nodes(example, chosen)))
     return Reading(tuple(usable), {note: count for note, count in notes.items() if count})
 
 
 def _rows(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Example]:
-    found: dict[str, _Example] = defaultdict(_Example)
+    examples: dict[str, _Example] = defaultdict(_Example)
     for line, row in _records(path, ",", CSV_COLUMNS):
         place = _PLACE.fullmatch(row["module_identifier"])
         if place is None:
@@ -84,24 +96,24 @@ def _rows(path: Path, notes: Counter[str], as_released: bool) -> dict[str, _Exam
                 continue
             problem = f"{row['module_identifier']!r} is not of the form q1-m2-0"
             raise InputError(path, problem, where=f"line {line}", field="module_identifier")
-        one = found[row["identifier"]]
-        one.flagged |= row["Incorrect program"] == "1"
+        example = examples[row["identifier"]]
+        example.flagged |= row["Incorrect program"] == "1"
         node, image = int(place[1]), int(place[2])
         name, _, words = row["module"].partition("[")
-        one.modules[node] = canonical(name), words.rstrip("]").lower()
-        if one.modules[node][0] == "count":
+        example.modules[node] = canonical(name), words.rstrip("]").lower()
+        if example.modules[node][0] == "count":
             continue
-        if (node, image) in one.boxes:
+        if (node, image) in example.boxes:
             notes["repeated cells: the last counts"] += 1
         try:
-            one.boxes[node, image] = _cell(row["annotation"], notes, as_released)
+            example.boxes[node, image] = _cell(row["annotation"], notes, as_released)
         except ValueError as error:
             raise InputError(path, str(error), where=f"line {line}", field="annotation") from None
-    return dict(found)
+    return dict(examples)
 
 
 def _cell(text: str, notes: Counter[str], as_released: bool) -> Array:
-    """Boxes of one cell, n × 4. Raises ValueError."""
+    """Parse the boxes of a cell, n × 4. Raises ValueError."""
     try:
         listed = json.loads(text) if text else []
     except json.JSONDecodeError as error:
@@ -131,22 +143,22 @@ def _repaired(boxes: Array, notes: Counter[str]) -> Array:
     return kept[np.sort(first)]
 
 
-def _key(one: _Example) -> Key:
-    return frozenset((line, module, words) for line, (module, words) in one.modules.items())
+def _key(example: _Example) -> Key:
+    return frozenset((line, module, words) for line, (module, words) in example.modules.items())
 
 
 def _programs(path: Path, wanted: set[Key]) -> dict[Key, list[str]]:
-    """The program texts that fit each of the wanted keys."""
-    found: dict[Key, list[str]] = defaultdict(list)
+    """Find the program texts that fit each of the keys."""
+    fitting: dict[Key, list[str]] = defaultdict(list)
     for _, row in _records(path, "\t", TSV_COLUMNS):
         key = frozenset(_annotated(row["annotation"], row["tokens"]))
         if key in wanted:
-            found[key].append(row["annotation"])
-    return found
+            fitting[key].append(row["annotation"])
+    return fitting
 
 
 def _annotated(program: str, tokens: str) -> Iterator[tuple[int, str, str]]:
-    """Line, module and words of the lines that the box file annotates."""
+    """Yield line, module and words of the annotated lines."""
     words = _tokens(tokens)
     for line, text in enumerate(program.split("\n")):
         name, _, argument = text.lstrip(".").partition("[")
@@ -156,16 +168,22 @@ def _annotated(program: str, tokens: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _tokens(text: str) -> dict[str, str]:
-    """Words by position, from a printed dictionary; in some rows its words stand without quotes."""
+    """Return words by position, from a printed dictionary.
+
+    In some rows its words have no quotes.
+    """
     return {
         place: word[1:-1] if word[:1] in "'\"" and word[-1:] == word[:1] else word
         for place, word in _TOKEN.findall(text)
     }
 
 
-def _choosing(one: _Example, texts: Sequence[str]) -> dict[int, str] | str:
-    """Lines and names of the nodes that choose an image, or why the example cannot be used."""
-    if one.flagged:
+def _choosing(example: _Example, texts: Sequence[str]) -> dict[int, str] | str:
+    """Return the nodes that choose an image, or why the example is unusable.
+
+    Nodes are lines with names.
+    """
+    if example.flagged:
         return "flagged as having a wrong program"
     if not texts:
         return "no program fits the annotated lines"
@@ -180,7 +198,10 @@ def _choosing(one: _Example, texts: Sequence[str]) -> dict[int, str] | str:
 
 
 def _image_nodes(program: Program) -> dict[int, str]:
-    """The nodes that choose an image and whose parent's gold the released reader takes from them."""
+    """Return nodes that choose an image for a parent in the released reader.
+
+    That reader takes the parent's gold from them.
+    """
     felt = SUBSETS | NEW_BOXES
     return {
         node.index: node.module
@@ -191,20 +212,20 @@ def _image_nodes(program: Program) -> dict[int, str]:
     }
 
 
-def _nodes(one: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...]:
-    """The gold of one example, in program order."""
+def _nodes(example: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...]:
+    """Return the gold of one example, in program order."""
     nothing = np.zeros((0, 4))
     nodes = [GoldModule(line, name, None) for line, name in choosing.items()]
-    for line, (module, _) in one.modules.items():
+    for line, (module, _) in example.modules.items():
         boxes = None
         if module != "count":
-            boxes = tuple(one.boxes.get((line, image), nothing) for image in (0, 1))
+            boxes = tuple(example.boxes.get((line, image), nothing) for image in (0, 1))
         nodes.append(GoldModule(line, module, boxes))
     return tuple(sorted(nodes, key=lambda node: node.index))
 
 
 def _records(path: Path, delimiter: str, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line (of the record's end) and fields of every record."""
+    """Yield line (of the record's end) and fields of every record."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, delimiter=delimiter, restval="")

@@ -90,19 +90,30 @@ Made = TypeVar("Made", GoldExample, OutputExample, GoldSpans, SpanOutput)
 
 
 def read_box_gold(path: Path) -> list[GoldExample]:
-    """Gold boxes, in the file's order. Raises InputError, naming file, line and field."""
+    """Read gold boxes, in the file's order.
+
+    Raises:
+        InputError: Names file, line and field.
+    """
     return _read(path, _Gold, _box_gold)
 
 
 def read_box_outputs(path: Path) -> dict[str, OutputExample]:
-    """A system's boxes, by id. Raises InputError, naming file, line and field."""
+    """Read a system's boxes, by ID.
+
+    Raises:
+        InputError: Names file, line and field.
+    """
     return {one.id: one for one in _read(path, _Output, _box_output)}
 
 
 def read_span_gold(path: Path) -> list[GoldSpans]:
-    """Gold spans, in the file's order, from JSON lines or the released DROP annotations (`.json`).
+    """Read gold spans, in the file's order.
 
-    Raises InputError, naming file, line (or question) and field.
+    The file has JSON lines or is the released DROP annotations (`.json`).
+
+    Raises:
+        InputError: Names file, line (or question) and field.
     """
     if path.suffix == ".json":
         return _released_drop(path)
@@ -110,12 +121,16 @@ def read_span_gold(path: Path) -> list[GoldSpans]:
 
 
 def read_span_outputs(path: Path) -> dict[str, SpanOutput]:
-    """A system's attentions, by id. Raises InputError, naming file, line and field."""
+    """Read a system's attentions, by ID.
+
+    Raises:
+        InputError: Names file, line and field.
+    """
     return {one.id: one for one in _read(path, _SpanOutput, _span_output)}
 
 
 def line_of(path: Path, id: str) -> int | None:
-    """The line of an example in a file of JSON lines; None where it has none."""
+    """Find the line of an example in JSON lines; None without it."""
     for number, line in _lines(path):
         if json.loads(line).get("id") == id:
             return number
@@ -123,26 +138,26 @@ def line_of(path: Path, id: str) -> int | None:
 
 
 def _read(path: Path, wire: type[Wire], make: Callable[[Wire], Made]) -> list[Made]:
-    """Every line of a file as what it stands for; no id may be there twice."""
+    """Parse every line of a file; an ID must not repeat."""
     seen: dict[str, int] = {}
-    found = []
+    examples = []
     for number, line in _lines(path):
         where = f"line {number}"
         try:
-            one = make(wire.model_validate_json(line))
+            example = make(wire.model_validate_json(line))
         except ValidationError as error:
             field, problem = first_problem(error)
             raise InputError(path, problem, where=where, field=field) from None
         except _Malformed as error:
             raise InputError(path, error.problem, where=where, field=error.field) from None
-        if one.id in seen:
-            problem = f"{one.id!r} is already in line {seen[one.id]}"
+        if example.id in seen:
+            problem = f"{example.id!r} is already in line {seen[example.id]}"
             raise InputError(path, problem, where=where, field="id")
-        seen[one.id] = number
-        found.append(one)
-    if not found:
+        seen[example.id] = number
+        examples.append(example)
+    if not examples:
         raise InputError(path, "holds no example")
-    return found
+    return examples
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -230,15 +245,15 @@ def _spans(spans: list[tuple[int, int]]) -> Index:
 
 
 def _released_drop(path: Path) -> list[GoldSpans]:
-    """The module outputs of the released DROP annotations: one example per question."""
+    """Read the released DROP module outputs: one example per question."""
     passages = read_json(path)
-    found = []
+    questions = []
     try:
         for passage in passages.values():
             for question in passage["qa_pairs"]:
                 lists = ((name, _spans(spans)) for name, spans in question["module_output_annotations"])
-                found.append(GoldSpans(question["query_id"], tuple(lists)))
+                questions.append(GoldSpans(question["query_id"], tuple(lists)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"is not of the form of the released DROP module outputs ({type(error).__name__}: {error})"
-        raise InputError(path, problem, where=f"after {len(found)} questions") from None
-    return found
+        raise InputError(path, problem, where=f"after {len(questions)} questions") from None
+    return questions

@@ -37,7 +37,9 @@ class Counted:
 
 
 def prf(counts: Array, bad: int = BAD) -> Array:
-    """Precision, recall and F1 of counts: (…, 5) to (…, 3). bad: the column of the boxes that are wrong.
+    """Compute precision, recall and F1 of counts: (…, 5) to (…, 3).
+
+    bad: the column of the boxes that are wrong.
 
     Nothing that counts makes precision 1, no gold makes recall 1, and F1 is 0 where both are 0.
     """
@@ -51,9 +53,9 @@ def prf(counts: Array, bad: int = BAD) -> Array:
 
 
 def count(cells: Cells, *, reference: bool = False) -> Counted:
-    """Counts of the system: only the proposals that it puts out are compared with gold.
+    """Count the system's matches: only output proposals meet gold.
 
-    reference: a put-out box whose best overlap is exactly 0.5 is no bad one.
+    reference: an output box whose best overlap is exactly 0.5 is not a bad one.
     """
     slots = np.flatnonzero(cells.probabilities > PUT_OUT)
     slot_cell = np.searchsorted(cells.first_probability, slots, side="right") - 1
@@ -74,7 +76,10 @@ def count(cells: Cells, *, reference: bool = False) -> Counted:
 
 
 def count_upper(cells: Cells) -> Counted:
-    """Counts of a system that puts out exactly the proposals aligned with some gold box of the node."""
+    """Count matches of the upper bound: outputs are the aligned proposals.
+
+    A proposal is aligned with some gold box of the node.
+    """
     aligned = np.zeros(len(cells.probabilities), dtype=bool)
     hit = np.zeros(len(cells.boxes), dtype=bool)
     cell = cells.box_cell
@@ -90,7 +95,10 @@ def count_upper(cells: Cells) -> Counted:
 
 
 def _counted(cells: Cells, marked: list[Index], hit: Truth) -> Counted:
-    """Sums by node, and by example and module. marked: the cells of good, bad and apart boxes, one a box."""
+    """Sum by node, and by example and module.
+
+    marked: the cells of good, bad and apart boxes, one per box.
+    """
     cell_count, nodes = len(cells.node), len(cells.node_module)
     marked = [*marked, cells.box_cell[hit], cells.box_cell]
     by_cell = np.stack([np.bincount(cell, minlength=cell_count) for cell in marked], axis=1).astype(float)
@@ -102,7 +110,7 @@ def _counted(cells: Cells, marked: list[Index], hit: Truth) -> Counted:
 
 
 def _summed(values: Array, key: Index, shape: tuple[int, int]) -> Array:
-    """Sums by example and module, with those over all modules in front."""
+    """Sum by example and module, with the sum over modules in front."""
     sums = _grouped(values, key, shape[0] * shape[1]).reshape(*shape, values.shape[1])
     sums[:, 0] = sums.sum(axis=1)
     return sums

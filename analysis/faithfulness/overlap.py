@@ -14,7 +14,7 @@ ROUNDING = 1e-9  # relative; no pair at a threshold may be lost to it
 
 
 def ragged(starts: Index, counts: Index) -> tuple[Index, Index]:
-    """All members of many ranges, one after the other.
+    """List all members of many ranges, one range after the other.
 
     Range i is starts[i], …, starts[i] + counts[i] − 1. Returns the range and the value of each member.
 
@@ -29,11 +29,14 @@ def ragged(starts: Index, counts: Index) -> tuple[Index, Index]:
 def overlapping(
     first: Array, second: Array, starts: Index, counts: Index, *, least: float = 0.0
 ) -> Iterator[tuple[Index, Index, Array]]:
-    """Pairs of boxes that share an area, with their intersection over union, in chunks.
+    """Yield pairs of boxes that share an area, in chunks.
 
-    first: n × 4, left, top, right, bottom. second: m × 4. Box i of the first is compared with the boxes
-    starts[i], …, starts[i] + counts[i] − 1 of the second. least: pairs that overlap less may be left out.
-    Yields the places in first and second, and the overlaps. A box without width or height overlaps nothing.
+    Each chunk has the indices in first and second, and the intersections over
+    union. A box without width or height overlaps nothing.
+
+    first: n × 4, left, top, right, bottom. second: m × 4. Box i of the first is
+    compared with the boxes starts[i], …, starts[i] + counts[i] − 1 of the second.
+    least: pairs that overlap less may be left out.
     """
     ours, theirs = _columns(first), _columns(second)
     for count in map(int, np.unique(counts[counts > 0])):
@@ -49,15 +52,16 @@ def overlapping(
 
 
 def _columns(boxes: Array) -> Array:
-    """Left, top, right, bottom and area: 5 × n."""
+    """Return left, top, right, bottom and area: 5 × n."""
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     return np.stack([*boxes.T, width * height])
 
 
 def _areas(ours: Array, theirs: Array) -> tuple[Array, Array]:
-    """Area that boxes share (5 × rows × 1 with 5 × rows × count: rows × count), and the sum of their areas.
+    """Return the area that boxes share, and the sum of their areas.
 
-    The shared area is not above 0 where there is none.
+    5 × rows × 1 with 5 × rows × count give rows × count. The shared area is not
+    above 0 where there is none.
     """
     left, top, right, bottom, area = ours
     left_, top_, right_, bottom_, area_ = theirs

@@ -1,12 +1,14 @@
-"""The changes that the released code of Subramanian et al. (2020) makes to gold before it scores.
+"""Changes to gold that the code of Subramanian et al. (2020) makes.
 
-Bottom-up, image by image: the boxes of `filter` and `with-relation` are kept only where the same box is kept
-in their first child; those of `project` only where their child has any box left in that image; a node that
-chooses one image has its child's boxes there and none in the other, which its parent then feels. In pre-order
-the first child of node i is node i + 1.
+The released code makes them before it scores. Bottom-up, image by image: the
+boxes of `filter` and `with-relation` are kept only if the same box is kept in
+their first child; those of `project` only if their child has any box left in
+that image; a node that chooses one image has its child's boxes there and none
+in the other, which then affects its parent. In pre-order the first child of
+node i is node i + 1.
 
-The paper does not mention this. On the 536 examples it removes 195 of 1,703 boxes of filter, 91 of 943 of
-with-relation and 102 of 456 of project.
+The paper does not mention this. On the 536 examples it removes 195 of 1,703
+boxes of filter, 91 of 943 of with-relation and 102 of 456 of project.
 """
 
 from collections.abc import Sequence
@@ -25,10 +27,11 @@ NEW_BOXES = frozenset({"project", "relocate"})  # two names of one module
 
 
 def change(gold: Sequence[GoldExample]) -> list[GoldExample]:
-    """The gold with which the released code scores.
+    """Change gold as the released code does before it scores.
 
-    Nodes that choose an image count where the example names them, with or without boxes of their own. Where
-    a first child has no gold at all, its parent keeps its boxes.
+    Nodes that choose an image count if the example names them, with or without
+    boxes of their own. If a first child has no gold at all, its parent keeps its
+    boxes.
     """
     return [replace(one, modules=_changed(one.modules)) for one in gold]
 
@@ -59,5 +62,5 @@ def _kept(node: GoldModule, child: Boxes | None) -> Boxes | None:
 
 
 def _among(own: Array, below: Array) -> Array:
-    """Which boxes are also in the other list, in every digit."""
+    """Mark the boxes that are also in the other list, in every digit."""
     return (own[:, None] == below[None]).all(axis=2).any(axis=1) if len(below) else np.zeros(len(own), bool)

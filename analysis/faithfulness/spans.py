@@ -1,15 +1,21 @@
-"""Module-wise faithfulness of spans: how little attention a system's modules leave on the gold spans.
+"""Module-wise faithfulness of spans: attention outside the gold spans.
 
-Source: Subramanian et al. 2020, section 3.2. The loss of a node with gold spans S and attention p over tokens
-is I = −Σ_{s in S} ln max(Σ_{t in s} p_t, 1e-20), ends exclusive, not divided by the number of spans; lower is
-better. Where one gold list stands for two outputs, such as the two finds of a comparison, their attentions
-are first merged by element-wise maximum; the merged sum over a span may exceed 1, and its part of the loss
-then lies below 0.
+The loss of a node with gold spans S and attention p over tokens is
+I = −Σ_{s in S} ln max(Σ_{t in s} p_t, 1e-20), ends exclusive, not divided by
+the number of spans; lower is better. If one gold list stands for two outputs,
+such as the two finds of a comparison, their attentions are first merged by
+element-wise maximum; the merged sum over a span may exceed 1, and its part of
+the loss then lies below 0.
 
-Reported are the mean over questions of the sum over their modules (`overall`), the sum over instances of a
-module by their number, with the groups of Table 2, and the mean over all instances (`micro`). The released
-script leaves find-num and find-date in beside their group find-arg, so that its micro average counts them
-twice (`micro_reference`); the overall values published in Table 2 are reproduced by that.
+Reported are the mean over questions of the sum over their modules (`overall`),
+the sum over instances of a module by their number, with the groups of Table 2,
+and the mean over all instances (`micro`). The released script leaves find-num
+and find-date in beside their group find-arg, so that its micro average counts
+them twice (`micro_reference`); the overall values published in Table 2 are
+reproduced by that.
+
+References:
+    1. Subramanian et al. (2020), section 3.2.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +51,10 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class GoldSpans:
-    """Gold of one question: per scored node its name and its spans, tokens, n × 2, end exclusive."""
+    """Gold of a question: per scored node its name and its spans.
+
+    Spans are in tokens, n × 2, end exclusive.
+    """
 
     id: str
     modules: tuple[tuple[str, Index], ...]
@@ -53,7 +62,10 @@ class GoldSpans:
 
 @dataclass(frozen=True)
 class SpanOutput:
-    """A system's attentions for one question, in the order of the gold: attentions × tokens for each."""
+    """A system's attentions for a question, in the order of the gold.
+
+    Each is attentions × tokens.
+    """
 
     id: str
     modules: tuple[tuple[str, Array], ...]
@@ -61,7 +73,10 @@ class SpanOutput:
 
 @dataclass(frozen=True)
 class SpanScore:
-    """A mean loss in nats. n: questions for `overall`, instances for all others."""
+    """A mean loss in nats.
+
+    n: questions for `overall`, instances for all others.
+    """
 
     loss: float
     n: int
@@ -69,7 +84,7 @@ class SpanScore:
 
 @dataclass(frozen=True)
 class WorstQuestion:
-    """A question with its loss and the node that adds most to it; the node is None where there is none."""
+    """A question with its loss and the node that adds most to it, if any."""
 
     id: str
     loss: float
@@ -94,43 +109,43 @@ class SpanScores:
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
-        """Every mean loss as sums over questions: losses, and what they are divided by."""
+        """Mean losses as sums over questions, with their divisors."""
         every = self._sums(dict.fromkeys(self.module))
         per_question = np.stack([every[:, 0], np.ones(len(self.examples))], axis=1)
         arguments = self._sums(GROUPS["find-arg"])
-        found = {
+        tallies = {
             OVERALL: _tally(per_question),
             MICRO: _tally(every),
             MICRO_REFERENCE: _tally(every + arguments),
         }
         for name in dict.fromkeys(self.module):
-            found[name] = _tally(self._sums([name]))
+            tallies[name] = _tally(self._sums([name]))
         for name, members in GROUPS.items():
             if set(members) & set(self.module):
-                found[name] = _tally(self._sums(members))
-        return found
+                tallies[name] = _tally(self._sums(members))
+        return tallies
 
     def table(self) -> dict[str, SpanScore]:
-        """Mean losses: overall, both micro averages, every module and the groups of Table 2."""
+        """Tabulate mean losses: overall, micro, every module, Table 2's groups."""
         return {name: SpanScore(tally.value, tally.n) for name, tally in self.tallies.items() if tally.n}
 
     def intervals(
         self, *, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
     ) -> dict[str, Quantity]:
-        """Mean losses with BCa intervals of one bootstrap over questions."""
+        """Compute mean losses with BCa intervals of a bootstrap over questions."""
         return quantities(self.tallies, rng=rng, resamples=resamples, level=level)
 
     def worst(self, most: int | None = None) -> list[WorstQuestion]:
-        """Questions from the highest loss down, each with its worst node."""
+        """List questions from the highest loss down, each with its worst node."""
         totals = self.tallies[OVERALL].sums[:, 0]
-        found = []
+        worst = []
         for question in np.argsort(-totals, kind="stable")[:most]:
             own = np.flatnonzero(self.question == question)
             if not len(own):
-                found.append(WorstQuestion(self.examples[question], 0.0, None, None, None))
+                worst.append(WorstQuestion(self.examples[question], 0.0, None, None, None))
                 continue
             node = own[np.argmax(self.loss[own])]
-            found.append(
+            worst.append(
                 WorstQuestion(
                     self.examples[question],
                     float(totals[question]),
@@ -139,10 +154,10 @@ class SpanScores:
                     float(self.loss[node]),
                 )
             )
-        return found
+        return worst
 
     def _sums(self, modules: Iterable[str]) -> Array:
-        """Losses and number of the instances of some modules: questions × 2."""
+        """Sum losses and instances of some modules: questions × 2."""
         chosen = np.isin(self.module, list(modules))
         questions, size = self.question[chosen], len(self.examples)
         losses = np.bincount(questions, self.loss[chosen], minlength=size)
@@ -152,27 +167,38 @@ class SpanScores:
 def score_spans(
     gold: Sequence[GoldSpans], outputs: Mapping[str, SpanOutput], *, partial: bool = False
 ) -> SpanScores:
-    """Scores a system's attentions against gold spans.
+    """Score a system's attentions against gold spans.
 
-    outputs: by id, of every gold question; others are left out. partial: leave out gold questions without
-    output instead of failing. Outputs pair with the gold lists by position; where a gold list stands for two
-    outputs (`NAMES`), either both follow one another, or one is given, already merged or as two rows.
+    Outputs pair with the gold lists by position; if a gold list stands for two
+    outputs (`NAMES`), either both follow one another, or one is given, already
+    merged or as two rows.
 
-    Raises MatchError where they do not fit together.
+    Args:
+        gold: The questions.
+        outputs: By ID, of every gold question; others are left out.
+        partial: Leave out gold questions without output instead of failing.
+
+    Raises:
+        MatchError: Gold and outputs do not fit together.
+
+    >>> gold = GoldSpans("q", (("find", np.array([[0, 1]])),))
+    >>> output = SpanOutput("q", (("find", np.array([[0.5, 0.5]])),))
+    >>> round(score_spans([gold], {"q": output}).table()["overall"].loss, 3)
+    0.693
     """
-    kept = [one for one in gold if not partial or one.id in outputs]
+    kept = [example for example in gold if not partial or example.id in outputs]
     question, places, modules, attentions, spans = [], [], [], [], []
-    for number, one in enumerate(kept):
-        if one.id not in outputs:
-            raise MatchError("there is no output", one.id)
-        for place, attention in enumerate(_merged(one, outputs[one.id])):
+    for number, example in enumerate(kept):
+        if example.id not in outputs:
+            raise MatchError("there is no output", example.id)
+        for place, attention in enumerate(_merged(example, outputs[example.id])):
             question.append(number)
             places.append(place)
-            modules.append(module_of(one.modules[place][0])[0])
+            modules.append(module_of(example.modules[place][0])[0])
             attentions.append(attention)
-            spans.append(_checked(one, place, len(attention)))
+            spans.append(_checked(example, place, len(attention)))
     return SpanScores(
-        examples=tuple(one.id for one in kept),
+        examples=tuple(example.id for example in kept),
         question=np.array(question, dtype=np.int64),
         module=tuple(modules),
         place=np.array(places, dtype=np.int64),
@@ -181,7 +207,7 @@ def score_spans(
 
 
 def module_of(name: str) -> tuple[str, int]:
-    """The module that a name in a file is of, and for how many outputs it stands.
+    """Return a file name's module, and the number of outputs it stands for.
 
     >>> module_of("ground-two-dates"), module_of("find_num")
     (('find-date', 2), ('find-num', 1))
@@ -191,7 +217,7 @@ def module_of(name: str) -> tuple[str, int]:
 
 
 def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
-    """The attention for each gold list, those that belong together merged by element-wise maximum."""
+    """Merge the attentions that belong to one gold list by maximum."""
     counts = [module_of(name)[1] for name, _ in gold.modules]
     if len(output.modules) == len(gold.modules):
         counts = [1] * len(gold.modules)
@@ -201,9 +227,9 @@ def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
     merged, start = [], 0
     for (name, _), count in zip(gold.modules, counts, strict=True):
         parts = output.modules[start : start + count]
-        for place, (told, _) in enumerate(parts, start):
-            if module_of(told.rstrip("0123456789"))[0] != module_of(name)[0]:
-                problem = f"the output is of {told!r}, gold of {name!r}"
+        for place, (output_name, _) in enumerate(parts, start):
+            if module_of(output_name.rstrip("0123456789"))[0] != module_of(name)[0]:
+                problem = f"the output is of {output_name!r}, gold of {name!r}"
                 raise MatchError(problem, gold.id, f"module {place}")
         rows = [row for _, attention in parts for row in np.atleast_2d(attention)]
         if len({len(row) for row in rows}) != 1:
@@ -215,7 +241,7 @@ def _merged(gold: GoldSpans, output: SpanOutput) -> list[Array]:
 
 
 def _checked(gold: GoldSpans, place: int, tokens: int) -> Index:
-    """The spans of a gold list; MatchError where one is empty or ends beyond the attention."""
+    """Return a gold list's spans; MatchError for one outside the attention."""
     name, spans = gold.modules[place]
     for start, end in spans:
         if not 0 <= start < end <= tokens:
@@ -225,7 +251,7 @@ def _checked(gold: GoldSpans, place: int, tokens: int) -> Index:
 
 
 def _losses(attentions: Sequence[Array], spans: Sequence[Index]) -> Array:
-    """Loss of every node: minus the sum over its spans of the logarithm of their attention."""
+    """Compute the losses of nodes: −Σ over spans of the log attention."""
     lengths = np.array([len(attention) for attention in attentions], dtype=np.int64)
     counts = [len(own) for own in spans]
     if not sum(counts):

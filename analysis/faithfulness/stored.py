@@ -1,8 +1,10 @@
-"""What every example adds to a score, as `faithfulness` prints it and `compare-faithfulness` reads it.
+"""Parts of every example in the scores, as stored between commands.
 
-"examples" of a printed result is {id: {module: parts}}, with `overall` among the modules. The parts of boxes
-are {"f1", "counts": [good, bad, bad when apart, hit, gold], "occurrences": [sum of P, of R, of F1, number]},
-those of spans [sum of losses, divisor].
+`faithfulness` prints them and `compare-faithfulness` reads them. "examples" of
+a printed result is {id: {module: parts}}, with `overall` among the modules.
+The parts of boxes are {"f1", "counts": [good, bad, bad when apart, hit, gold],
+"occurrences": [sum of P, of R, of F1, number]}, those of spans [sum of losses,
+divisor].
 """
 
 from collections.abc import Sequence
@@ -34,7 +36,7 @@ class BoxParts(BaseModel):
 
 
 class Stored(BaseModel):
-    """A system's scores as they were printed; fields that a comparison does not need are left out."""
+    """A system's scores as printed, without fields that no comparison needs."""
 
     model_config = ConfigDict(frozen=True)
     kind: Literal["boxes", "spans"]
@@ -42,7 +44,7 @@ class Stored(BaseModel):
     examples: dict[str, dict[str, BoxParts | tuple[Number, Number]]]
 
     def tally(self, ids: Sequence[str], module: str, averaging: Averaging) -> Tally:
-        """One score as sums over the examples, in the order of `ids`.
+        """Sum a score over the examples, in the order of `ids`.
 
         Raises AnalysisError where no example has the module.
         """
@@ -60,23 +62,27 @@ class Stored(BaseModel):
 
 
 def load_scores(path: Path) -> Stored:
-    """Reads what `faithfulness` printed. Raises InputError, naming file and field."""
+    """Read the printed result of `faithfulness`.
+
+    Raises:
+        InputError: Names file and field.
+    """
     raw = read_json(path)
     try:
-        found = Stored.model_validate(raw)
+        scores = Stored.model_validate(raw)
     except ValidationError as error:
         field, problem = first_problem(error)
         raise InputError(path, f"is not what `faithfulness` prints: {problem}", field=field) from None
-    wanted = BoxParts if found.kind == "boxes" else tuple
-    for id, one in found.examples.items():
-        for name, stored in one.items():
+    wanted = BoxParts if scores.kind == "boxes" else tuple
+    for id, modules in scores.examples.items():
+        for name, stored in modules.items():
             if not isinstance(stored, wanted):
-                raise InputError(path, f"is not of the kind {found.kind!r}", field=f"examples.{id}.{name}")
-    return found
+                raise InputError(path, f"is not of the kind {scores.kind!r}", field=f"examples.{id}.{name}")
+    return scores
 
 
 def box_examples(scores: BoxScores) -> dict[str, dict[str, Json]]:
-    """The "examples" of a system's boxes."""
+    """Return the "examples" of a system's boxes."""
     f1 = scores.example_scores()[..., 2]
     return {
         id: {
@@ -93,7 +99,7 @@ def box_examples(scores: BoxScores) -> dict[str, dict[str, Json]]:
 
 
 def span_examples(scores: SpanScores) -> dict[str, dict[str, list[float]]]:
-    """The "examples" of a system's spans."""
+    """Return the "examples" of a system's spans."""
     return {
         id: {
             name: tally.sums[row].tolist()
@@ -105,11 +111,15 @@ def span_examples(scores: SpanScores) -> dict[str, dict[str, list[float]]]:
 
 
 def same_examples(first: Stored, second: Stored, paths: tuple[Path, Path]) -> list[str]:
-    """The ids that both have. Raises InputError where one lacks an example, or they were scored otherwise."""
+    """Return the IDs that both have.
+
+    Raises:
+        InputError: One lacks an example, or they were scored differently.
+    """
     if (first.kind, first.reference) != (second.kind, second.reference):
         raise InputError(paths[1], f"was not scored as {paths[0]} was", field="kind, reference")
-    for one, other, path in ((first, second, paths[1]), (second, first, paths[0])):
-        missing = next((id for id in one.examples if id not in other.examples), None)
+    for scores, other, path in ((first, second, paths[1]), (second, first, paths[0])):
+        missing = next((id for id in scores.examples if id not in other.examples), None)
         if missing is not None:
             raise InputError(path, f"lacks the example {missing!r}", field="examples")
     return list(first.examples)

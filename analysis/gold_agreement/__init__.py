@@ -1,7 +1,8 @@
-"""Agreement between people who annotated the same items with boxes or spans, node by node of a program.
+"""Inter-annotator agreement on boxes or spans, node by node of a program.
 
-`agreement` measures it, with where every two people first part; `clusters` groups the objects of several
-people that mean the same thing, for adjudication.
+`agreement` measures it, with the node at which every two people first part;
+`clusters` groups the objects of several people that mean the same thing, for
+adjudication.
 """
 
 from .agreement import Agreement, Group, Metrics, Parting, agreement

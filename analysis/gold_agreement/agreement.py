@@ -1,11 +1,15 @@
-"""Agreement between people who annotated the same nodes: per module, by depth, given agreed children.
+"""Inter-annotator agreement per module, by depth, given agreed children.
 
-Objects of two people are matched one-to-one (`analysis.gold_agreement.matching`); a span is a box of one
-dimension, so that its overlap is that of tokens. F1 pools the objects of all pairs of people, 2 · matched /
-(objects of the one + of the other): nodes where both say that there is nothing add nothing to it.
-Krippendorff's alpha (Krippendorff 2004, chapter 11) treats every token of a node as a unit that each person
-does or does not mark (nominal), and every node as a unit with a number (interval). All intervals are BCa, of
-one bootstrap over items.
+Objects of two people are matched one-to-one
+(`analysis.gold_agreement.matching`); a span is a box of one dimension, so that
+its overlap is that of tokens. F1 pools the objects of all pairs of people,
+2 · matched / (objects of both): nodes at which both mark nothing add nothing.
+Krippendorff's alpha [1] treats every token of a node as a unit that each
+person does or does not mark (nominal), and every node as a unit with a number
+(interval). All confidence intervals are BCa, of one bootstrap over items.
+
+References:
+    1. Krippendorff (2004). Content Analysis, chapter 11.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,8 +39,10 @@ Metrics = dict[str, Quantity]
 
 
 class Group(NamedTuple):
-    """What is put together: all nodes, those of a module or depth, or those of a module (or of all) at whose
-    children the two people agree.
+    """A group of nodes that are measured together.
+
+    All nodes, those of a module or depth, or those of a module (or of all) at
+    whose children the two people agree.
     """
 
     by: Literal["all", "module", "depth", "given agreed children"]
@@ -45,7 +51,10 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Parting:
-    """Where two people first part at an item, bottom-up; node and module are None where they never do."""
+    """The first node, bottom-up, at which two people differ on an item.
+
+    node, module: None if they never differ.
+    """
 
     item: str
     first: str
@@ -56,7 +65,7 @@ class Parting:
 
 @dataclass(frozen=True)
 class Agreement:
-    """All measures of all groups, and where every two people first part.
+    """All measures of all groups, and where every two people first differ.
 
     Measures of boxes are `f1_50` and `f1_75`, `mean_iou` (of objects matched above 0.5); of spans `exact_f1`,
     `overlap_f1` (a shared token is enough), `token_f1` and `token_alpha`. Both have `agreed`, the share of
@@ -69,10 +78,13 @@ class Agreement:
     partings: tuple[Parting, ...]
 
     def first_parting_modules(self) -> dict[str | None, int]:
-        """How often people first part at each module, most often first; None: never."""
-        names = [one.module for one in self.partings]
+        """Count the modules at which people first part, most frequent first.
+
+        None: they never part.
+        """
+        names = [pair.module for pair in self.partings]
         return dict(
-            sorted(((name, names.count(name)) for name in dict.fromkeys(names)), key=lambda one: -one[1])
+            sorted(((name, names.count(name)) for name in dict.fromkeys(names)), key=lambda pair: -pair[1])
         )
 
 
@@ -84,10 +96,20 @@ def agreement(
     resamples: int = 0,
     level: float = 0.95,
 ) -> Agreement:
-    """Measures how far people agree about the objects of each node.
+    """Measure inter-annotator agreement about the objects of each node.
 
-    rng: needed with resamples. Two people are compared at a node that both annotated; an item or node with
-    one person adds nothing. Raises ValueError, naming item, annotator and node, for malformed objects.
+    Two people are compared at a node that both annotated; an item or node with one
+    person adds nothing.
+
+    Args:
+        items: With the objects of several people.
+        kind: "boxes" or "spans".
+        rng: Needed with `resamples`.
+        resamples: Of the bootstrap over items; 0 gives no confidence intervals.
+        level: Of the confidence intervals.
+
+    Raises:
+        ValueError: Objects are malformed; names item, annotator and node.
     """
     layers = flatten(items, kind)
     pairs = _pairs(items, layers, kind)
@@ -96,10 +118,10 @@ def agreement(
         for group, chosen, units in _groups(items, layers, pairs)
         for name, tally in _tallies(items, layers, pairs, chosen, units, kind)
     }
-    found: dict[Group, Metrics] = {}
-    for (group, name), one in quantities(tallies, rng=rng, resamples=resamples, level=level).items():
-        found.setdefault(group, {})[name] = one
-    return Agreement(found, _partings(items, layers, pairs))
+    groups: dict[Group, Metrics] = {}
+    for (group, name), quantity in quantities(tallies, rng=rng, resamples=resamples, level=level).items():
+        groups.setdefault(group, {})[name] = quantity
+    return Agreement(groups, _partings(items, layers, pairs))
 
 
 @dataclass(frozen=True)
@@ -142,13 +164,16 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
 
 
 def _per_pair(layers: Layers, overlaps: Overlaps, chosen: Truth, amount: Array | None = None) -> Array:
-    """How many matched objects each pair has, or the sum of an amount over them."""
+    """Count each pair's matched objects, or sum an amount over them."""
     weights = None if amount is None else amount[chosen]
     return np.bincount(overlaps.pair[chosen], weights, minlength=len(layers.first)).astype(float)
 
 
 def _shared_tokens(layers: Layers) -> tuple[Array, Array]:
-    """Twice the tokens that both people of each pair marked, and those of the one and of the other."""
+    """Return twice the tokens that both people of a pair marked, and all.
+
+    All are those of either person, added.
+    """
     starts, ends = layers.boxes[:, 0].astype(np.int64), layers.boxes[:, 2].astype(np.int64)
     owner = np.repeat(np.arange(len(layers.count)), layers.count)
     own = covered(owner, starts, ends, len(layers.count))
@@ -165,39 +190,40 @@ def _shared_tokens(layers: Layers) -> tuple[Array, Array]:
 
 
 def _agreed_below(items: Sequence[Item], layers: Layers, agreed: Truth) -> Truth:
-    """Whether the two people of each pair agree at every child that they annotated.
+    """Test whether each pair agrees at every child that both annotated.
 
-    A child without layers, such as one that only chooses an image, is looked through to its own children.
+    A child without layers, such as one that only chooses an image, stands for its
+    own children.
     """
     people = [
         (layers.annotator[a], layers.annotator[b]) for a, b in zip(layers.first, layers.second, strict=True)
     ]
     unit = layers.layer_unit[layers.first]
     places = list(zip(layers.unit_item[unit].tolist(), layers.unit_node[unit].tolist(), strict=True))
-    known = {
+    agreed_at = {
         (item, items[item].nodes[order].index, *who): bool(said)
         for (item, order), who, said in zip(places, people, agreed, strict=True)
     }
     children = [{node.index: node.children for node in item.nodes} for item in items]
 
     def under(item: int, node: int, who: tuple[str, str]) -> list[bool]:
-        found: list[bool] = []
+        answers: list[bool] = []
         for child in children[item].get(node, ()):
-            said = known.get((item, child, *who))
-            found += under(item, child, who) if said is None else [said]
-        return found
+            answer = agreed_at.get((item, child, *who))
+            answers += under(item, child, who) if answer is None else [answer]
+        return answers
 
-    told = [
+    below = [
         under(item, items[item].nodes[order].index, who)
         for (item, order), who in zip(places, people, strict=True)
     ]
-    return np.array([bool(one) and all(one) for one in told], dtype=bool)
+    return np.array([bool(one) and all(one) for one in below], dtype=bool)
 
 
 def _groups(
     items: Sequence[Item], layers: Layers, pairs: _Pairs
 ) -> Iterator[tuple[Group, Truth, Truth | None]]:
-    """Every group with its pairs, and its units (None: not for this group)."""
+    """Yield groups with their pairs and units (None: not for this group)."""
     places = zip(layers.unit_item.tolist(), layers.unit_node.tolist(), strict=True)
     nodes = [items[item].nodes[order] for item, order in places]
     module = np.array([node.module for node in nodes], dtype=object)
@@ -217,7 +243,7 @@ def _groups(
 def _tallies(
     items: Sequence[Item], layers: Layers, pairs: _Pairs, chosen: Truth, units: Truth | None, kind: Kind
 ) -> Iterator[tuple[str, Tally]]:
-    """Every measure of a group, as sums over items."""
+    """Yield every measure of a group, as sums over items."""
     item, n = pairs.item[chosen], int(chosen.sum())
     for name, parts in pairs.sums.items():
         sums = np.stack(
@@ -232,7 +258,7 @@ def _tallies(
 
 
 def _count_alpha(items: Sequence[Item], layers: Layers, units: Truth) -> Tally:
-    """Alpha of the numbers given at nodes, with squared differences."""
+    """Build the sums of the alpha of numbers at nodes (interval metric)."""
     number, unit = layers.number, layers.layer_unit
     kept = units[unit] & ~np.isnan(number)
     m, total, squares = (
@@ -254,7 +280,7 @@ def _interval_alpha(sums: Array) -> Array:
 
 
 def _token_alpha(items: Sequence[Item], layers: Layers, units: Truth) -> Tally:
-    """Alpha of the tokens that are marked or not."""
+    """Build the sums of the alpha of marked tokens (nominal metric)."""
     raters = np.bincount(layers.layer_unit, minlength=len(units))
     paired = units & (raters >= 2)
     owner = np.repeat(np.arange(len(layers.count)), layers.count)
@@ -278,16 +304,16 @@ def _binary_alpha(sums: Array) -> Array:
 
 
 def _partings(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> tuple[Parting, ...]:
-    """The first node in the order of work at which each two people of an item differ."""
-    found: dict[tuple[int, str, str], int | None] = {}
+    """Find the first node, in order of work, at which each two people differ."""
+    first_nodes: dict[tuple[int, str, str], int | None] = {}
     orders = layers.unit_node[pairs.unit].tolist()
     for pair, (item, order) in enumerate(zip(pairs.item.tolist(), orders, strict=True)):
         who = item, layers.annotator[layers.first[pair]], layers.annotator[layers.second[pair]]
-        before = found.setdefault(who, None)
+        before = first_nodes.setdefault(who, None)
         if not pairs.agreed[pair] and (before is None or order < before):
-            found[who] = order
+            first_nodes[who] = order
     partings = []
-    for (item, first, second), order in found.items():
+    for (item, first, second), order in first_nodes.items():
         node = None if order is None else items[item].nodes[order]
         where = (node.index, node.module) if node else (None, None)
         partings.append(Parting(items[item].id, first, second, *where))

@@ -1,4 +1,4 @@
-"""Objects of several people that mean the same thing, with the object that stands in their middle."""
+"""Clusters of several people's objects that mean the same, with medians."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,69 +27,88 @@ class Cluster(Generic[Object]):
 
 
 def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) -> list[Cluster[Box]]:
-    """Groups the boxes of several people at one node.
+    """Group the boxes of several people at a node.
 
-    The two that overlap most, of different people and in one image, are joined first; two groups are joined
-    where they share no person and their members overlap by more than `above` on average. Every box is in one
-    cluster, alone if need be. The order is by image, then from top to bottom and left to right.
+    The two that overlap most, of different people and in one image, are joined
+    first; two groups are joined if they share no person and their members overlap
+    by more than `above` on average. Every box is in one cluster, alone if need be.
+    The order is by image, then from top to bottom and left to right. It does not
+    depend on the order of the people.
 
-    objects: annotator to their boxes, (image, (left, top, right, bottom)). Who comes first does not matter.
+    objects: annotator to their boxes, (image, (left, top, right, bottom)).
+
+    >>> box = (0, (0.1, 0.1, 0.5, 0.5))
+    >>> [cluster.members for cluster in box_clusters({"ada": [box], "ben": [box]})]
+    [{'ada': 0, 'ben': 0}]
     """
     people, places, rows = _listed(objects)
     boxes = np.array([sides for _, sides in rows], dtype=float).reshape(-1, 4)
     images = np.array([image for image, _ in rows])
-    found = []
+    clusters = []
     for group in _joined(people, _table(boxes, images), above):
         left, top, right, bottom = map(float, np.median(boxes[group], axis=0))
         median = (int(images[group[0]]), (left, top, right, bottom))
-        found.append(Cluster({people[one]: places[one] for one in group}, median))
-    return sorted(found, key=lambda one: (one.median[0], one.median[1][1], one.median[1][0], one.median[1]))
+        clusters.append(Cluster({people[member]: places[member] for member in group}, median))
+    return sorted(
+        clusters,
+        key=lambda cluster: (
+            cluster.median[0],
+            cluster.median[1][1],
+            cluster.median[1][0],
+            cluster.median[1],
+        ),
+    )
 
 
 def span_clusters(objects: Mapping[str, Sequence[Span]], *, above: float = 0.0) -> list[Cluster[Span]]:
-    """Groups the spans of several people at one node, as `box_clusters` does; overlap is that of tokens.
+    """Group the spans of several people at a node, as `box_clusters` does.
 
-    A cluster's median is the span that most chose; of several the one that overlaps the others most, then
-    the earliest and shortest. The order is that of the text.
+    Overlap is that of tokens. A cluster's median is the span that most chose; of
+    several the one that overlaps the others most, then the earliest and shortest.
+    The order is that of the text.
     """
     people, places, rows = _listed(objects)
     boxes = np.array([(start, 0, end, 1) for start, end in rows], dtype=float).reshape(-1, 4)
     table = _table(boxes, np.zeros(len(rows)))
-    found = []
+    clusters = []
     for group in _joined(people, table, above):
-        spans = [tuple(rows[one]) for one in group]
+        spans = [tuple(rows[member]) for member in group]
         shared = table[np.ix_(group, group)].sum(axis=1)
         best = min(
-            range(len(group)), key=lambda one: (-spans.count(spans[one]), -round(shared[one], 9), spans[one])
+            range(len(group)),
+            key=lambda member: (-spans.count(spans[member]), -round(shared[member], 9), spans[member]),
         )
-        found.append(Cluster({people[one]: places[one] for one in group}, rows[group[best]]))
-    return sorted(found, key=lambda one: one.median)
+        clusters.append(Cluster({people[member]: places[member] for member in group}, rows[group[best]]))
+    return sorted(clusters, key=lambda cluster: cluster.median)
 
 
 def _listed(objects: Mapping[str, Sequence[Object]]) -> tuple[list[str], list[int], list[Object]]:
-    """All objects with their people and places, in an order that does not depend on the mapping's."""
+    """List all objects with people and positions, in an order of their own.
+
+    The order does not depend on the mapping's.
+    """
     listed = [(who, place, one) for who in sorted(objects) for place, one in enumerate(objects[who])]
     return [who for who, _, _ in listed], [place for _, place, _ in listed], [one for _, _, one in listed]
 
 
 def _table(boxes: Array, images: Array) -> Array:
-    """Overlap of every two boxes; 0 between images."""
+    """Compute the overlap of every two boxes; 0 between images."""
     count = len(boxes)
     table = np.zeros((count, count))
     nothing = np.zeros(count, dtype=np.int64)
-    for one, other, overlap in overlapping(boxes, boxes, nothing, nothing + count):
-        table[one, other] = np.where(images[one] == images[other], overlap, 0.0)
+    for first, second, overlap in overlapping(boxes, boxes, nothing, nothing + count):
+        table[first, second] = np.where(images[first] == images[second], overlap, 0.0)
     return table
 
 
 def _joined(people: Sequence[str], table: Array, above: float) -> list[list[int]]:
-    """Groups of objects, joined from the largest overlap down."""
-    group = {one: [one] for one in range(len(people))}
+    """Join groups of objects from the largest overlap down."""
+    group = {left: [left] for left in range(len(people))}
     candidates = [
-        (one, other) for one, other in combinations(range(len(people)), 2) if table[one, other] > above
+        (left, right) for left, right in combinations(range(len(people)), 2) if table[left, right] > above
     ]
-    for one, other in sorted(candidates, key=lambda pair: -table[pair]):
-        first, second = group[one], group[other]
+    for left, right in sorted(candidates, key=lambda pair: -table[pair]):
+        first, second = group[left], group[right]
         if {people[place] for place in first} & {people[place] for place in second}:
             continue
         if table[np.ix_(first, second)].mean() > above:

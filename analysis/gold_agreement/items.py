@@ -1,4 +1,4 @@
-"""Items with what several people annotated at them, and the same as flat arrays."""
+"""Items with several people's annotations, and the same as flat arrays."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,10 @@ Value = bool | int | float | str
 
 @dataclass(frozen=True)
 class Node:
-    """A distinct subtree of an item's program. depth: of the root 0. children: indices of nodes."""
+    """A distinct subtree of an item's program.
+
+    depth: 0 for the root. children: indices of nodes.
+    """
 
     index: int
     module: str
@@ -45,12 +48,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Layers:
-    """All layers (one person at one node) and pairs of layers of the same node.
+    """All layers (one person at one node), and pairs of them at a node.
 
-    A unit is a node of an item that somebody annotated. unit_item, unit_node: its item, and the place of its
-    node in the item's order of work. layer_unit: of each layer; start, count: its objects in `boxes` (n × 4;
-    a span is a box of height 1) and `image`. number: the value given there, else how many objects; NaN where
-    the value is no number. valued: whether a value was given. first, second: the layers of each pair.
+    A unit is an annotated node of an item. unit_item, unit_node: its item, and the
+    position of its node in the item's order of work. layer_unit: of each layer;
+    start, count: its objects in `boxes` (n × 4; a span is a box of height 1) and
+    `image`. number: the value given there, else the number of objects; NaN if the
+    value is not a number. valued: the value given, if any. first, second: the
+    layers of each pair.
     """
 
     unit_item: Index
@@ -68,7 +73,10 @@ class Layers:
 
 
 def nodes_of(program: Program) -> tuple[Node, ...]:
-    """The distinct subtrees of a program in the order of work: what people annotate once."""
+    """List the distinct subtrees of a program in the order of work.
+
+    These are what people annotate once.
+    """
     return tuple(
         Node(
             index=index,
@@ -81,7 +89,11 @@ def nodes_of(program: Program) -> tuple[Node, ...]:
 
 
 def flatten(items: Sequence[Item], kind: Kind) -> Layers:
-    """All layers of all items. Raises ValueError, naming item, annotator and node, for what is no object."""
+    """Flatten all layers of all items.
+
+    Raises:
+        ValueError: An object is malformed; names item, annotator and node.
+    """
     units: dict[tuple[int, int], list[int]] = {}  # item and node to its layers
     layers: list[tuple[int, int, int]] = []  # unit, start, count
     annotators: list[str] = []
@@ -89,7 +101,7 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
     rows: list[tuple[float, ...]] = []
     for place, item in enumerate(items):
         _check_item(item)
-        for order, node, person, objects, value in _said(item):
+        for order, node, person, objects, value in _layers_of(item):
             units.setdefault((place, order), []).append(len(layers))
             layers.append((len(units) - 1, len(rows), len(objects)))
             annotators.append(person)
@@ -115,8 +127,11 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
     )
 
 
-def _said(item: Item) -> Iterator[tuple[int, Node, str, Sequence[Any], Value | None]]:
-    """Every layer of an item, node by node: the node's place, the node, the person, objects and value."""
+def _layers_of(item: Item) -> Iterator[tuple[int, Node, str, Sequence[Any], Value | None]]:
+    """Yield every layer of an item, node by node.
+
+    A layer has the node's position, the node, the person, objects and value.
+    """
     people = sorted(item.objects.keys() | item.values.keys())
     for order, node in enumerate(item.nodes):
         for person in people:
@@ -127,35 +142,38 @@ def _said(item: Item) -> Iterator[tuple[int, Node, str, Sequence[Any], Value | N
 
 
 def _check_item(item: Item) -> None:
-    known = {node.index for node in item.nodes}
-    if len(known) < len(item.nodes):
+    indices = {node.index for node in item.nodes}
+    if len(indices) < len(item.nodes):
         raise ValueError(f"item {item.id!r} has a node twice")
     for person in item.objects.keys() | item.values.keys():
-        told = item.objects.get(person, {}).keys() | item.values.get(person, {}).keys()
-        if told - known:
-            raise ValueError(f"item {item.id!r}, {person}: there is no node {min(told - known)}")
+        annotated = item.objects.get(person, {}).keys() | item.values.get(person, {}).keys()
+        if annotated - indices:
+            raise ValueError(f"item {item.id!r}, {person}: there is no node {min(annotated - indices)}")
 
 
-def _row(item: Item, person: str, node: Node, one: tuple[Any, Any], kind: Kind) -> tuple[float, ...]:
-    """Image, left, top, right and bottom of an object; a span stands in image 0, from 0 to 1."""
+def _row(item: Item, person: str, node: Node, marked: tuple[Any, Any], kind: Kind) -> tuple[float, ...]:
+    """Return image, left, top, right and bottom of an object.
+
+    A span is in image 0, from 0 to 1.
+    """
     where = f"item {item.id!r}, {person}, node {node.index}"
     try:
-        first, second = one
+        first, second = marked
         if kind == "boxes":
             image, (left, top, right, bottom) = float(first), map(float, second)
         else:
             image, left, top, right, bottom = 0.0, float(first), 0.0, float(second), 1.0
     except (TypeError, ValueError):
-        raise ValueError(f"{where}: {one!r} is not of {kind}") from None
+        raise ValueError(f"{where}: {marked!r} is not of {kind}") from None
     if not (left < right and top < bottom):
-        raise ValueError(f"{where}: {one!r} covers nothing")
+        raise ValueError(f"{where}: {marked!r} covers nothing")
     if kind == "spans" and not 0 <= left < right <= item.tokens:
-        raise ValueError(f"{where}: {one!r} leaves the {item.tokens} tokens")
+        raise ValueError(f"{where}: {marked!r} leaves the {item.tokens} tokens")
     return image, left, top, right, bottom
 
 
 def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Index:
-    """The columns of rows of whole numbers, also of none."""
+    """Return the columns of rows of whole numbers, also of none."""
     return np.array(rows, dtype=np.int64).reshape(-1, width).T
 
 

@@ -1,4 +1,7 @@
-"""Tokens that spans cover, for many people and places at once, without a cell for every token."""
+"""Tokens that spans cover, for many people and nodes at once.
+
+There is no cell for every token.
+"""
 
 import numpy as np
 
@@ -7,7 +10,9 @@ from ..stats.arrays import Array
 
 
 def merged(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]:
-    """The spans of each group joined where they overlap or touch: group, start and end, sorted.
+    """Join the spans of each group that overlap or touch.
+
+    The result is group, start and end, sorted.
 
     >>> [part.tolist() for part in merged(*np.array([[0, 0, 0, 1], [3, 0, 1, 0], [5, 2, 3, 1]]))]
     [[0, 1], [0, 0], [5, 1]]
@@ -25,15 +30,16 @@ def merged(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]
 
 
 def covered(group: Index, start: Index, end: Index, groups: int) -> Index:
-    """How many tokens the spans of each group cover."""
+    """Count the tokens that the spans of each group cover."""
     group, start, end = merged(group, start, end)
     return np.bincount(group, end - start, minlength=groups).astype(np.int64)
 
 
 def disagreement(unit: Index, start: Index, end: Index, raters: Index) -> Array:
-    """Sum over a unit's tokens of c (m − c) / (m − 1), where c of its m raters cover the token.
+    """Sum over a unit's tokens c (m − c) / (m − 1).
 
-    unit, start, end: spans, those of one rater not overlapping. raters: of each unit, two or more.
+    c of the unit's m raters cover the token. unit, start, end: spans, those of one
+    rater not overlapping. raters: of each unit, two or more.
     """
     place = np.concatenate([start, end])
     step = np.repeat([1, -1], len(start))

@@ -1,4 +1,4 @@
-"""What can be wrong with the input of the analysis.
+"""Errors in the input of the analysis.
 
 ValueError
 └── AnalysisError           the analysis cannot go on; the message is one sentence fit for a person
@@ -27,6 +27,6 @@ class InputError(AnalysisError):
 
 
 def first_problem(error: ValidationError) -> tuple[str, str]:
-    """Dotted path and message of the first problem that pydantic found."""
+    """Return dotted path and message of pydantic's first problem."""
     problem = error.errors()[0]
     return ".".join(str(part) for part in problem["loc"]), problem["msg"]

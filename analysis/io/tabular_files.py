@@ -1,4 +1,7 @@
-"""Reads typed tables (CSV, Parquet, JSON lines); names file, line and column of any fault."""
+"""Read typed tables (CSV, Parquet, JSON lines).
+
+Errors name file, line and column.
+"""
 
 import csv
 import json
@@ -45,25 +48,30 @@ class Table:
     place: Callable[[int], str]
 
     def fault(self, row: int, field: str, problem: str) -> InputError:
-        """The error to raise for a value of the row (0-based)."""
+        """Build the error for a value of the row (0-based)."""
         return InputError(self.path, problem, where=self.place(row), field=field)
 
 
 def find_table(folder: Path, name: str) -> Path | None:
-    """The file of the table in any of the three formats; None where there is none.
+    """Find the file of a table in any of the three formats; None without one.
 
-    Raises InputError where more than one is there: it would be unclear which one counts.
+    Raises:
+        InputError: There are several: it would be unclear which one counts.
     """
-    found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
-    if len(found) > 1:
-        raise InputError(folder, f"holds both {found[0].name} and {found[1].name}; keep one")
-    return found[0] if found else None
+    files = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+    if len(files) > 1:
+        raise InputError(folder, f"holds both {files[0].name} and {files[1].name}; keep one")
+    return files[0] if files else None
 
 
 def read_table(path: Path, columns: Sequence[Column]) -> Table:
-    """The named columns of the file, typed; columns that the file lacks are wholly missing.
+    """Read the named columns of a file, typed.
 
-    Raises InputError, naming file, line (row in Parquet) and column, for whatever does not fit.
+    Columns that the file lacks are wholly missing.
+
+    Raises:
+        InputError: Something does not fit; names file, line (row in Parquet) and
+            column.
     """
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".jsonl": _read_jsonl}
     if path.suffix not in readers:
@@ -96,7 +104,11 @@ def _read_csv(path: Path, names: Sequence[str]) -> tuple[pd.DataFrame, Callable[
 
 
 def read_csv_header(path: Path) -> list[str]:
-    """Column names of a CSV file; InputError where it is missing, empty or names a column twice."""
+    """Read the column names of a CSV file.
+
+    Raises:
+        InputError: The file is missing or empty, or names a column twice.
+    """
     if not path.is_file():
         raise InputError(path, "there is no such file")
     try:
@@ -110,7 +122,10 @@ def read_csv_header(path: Path) -> list[str]:
 
 
 def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """First line number (1-based) and fields of each record; blank lines are none."""
+    """Yield first line number (1-based) and fields of each record.
+
+    Blank lines are not records.
+    """
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)
         line = 1
@@ -196,7 +211,7 @@ def _typed(raw: pd.DataFrame, column: Column, path: Path, place: Callable[[int],
 
 
 def _converted(given: pd.Series, column: Column) -> tuple[pd.Series, str]:
-    """The values, missing where the given one does not fit, and what was expected, in words."""
+    """Return the values, missing if they do not fit, and the expected form."""
     if column.kind == "text":
         if column.choices:
             return given.where(given.isin(column.choices), None), f"one of {', '.join(column.choices)}"

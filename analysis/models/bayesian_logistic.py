@@ -1,12 +1,16 @@
-"""Binary answers, trial by trial: Bayesian logistic model with crossed participants and items.
+"""Bayesian logistic model of binary answers with crossed random effects.
 
-Source: Tierney and Kadane 1986 (Laplace approximation); Rue, Martino and Chopin 2009, sections 3.1 and 3.2
-(grid over the hyperparameters, a Gaussian for the rest at each point).
+Participants and items are crossed. The two fits of statsmodels'
+BinomialBayesMixedGLM are not used: the variational one takes effects and
+participants as independent a posteriori, which makes the interval of a
+difference between groups of participants far too short, and the other
+maximises over the standard deviations together with the effects, which sends
+them to zero. Tests show both.
 
-The two fits of statsmodels' BinomialBayesMixedGLM are not used: the variational one takes effects and
-participants as independent a posteriori, which makes the interval of a difference between groups of
-participants far too short, and the other maximises over the standard deviations together with the effects,
-which sends them to zero. Both are shown by tests.
+References:
+    1. Tierney and Kadane (1986): Laplace approximation.
+    2. Rue, Martino and Chopin (2009), sections 3.1 and 3.2: grid over the
+       hyperparameters, a Gaussian for the rest at each point.
 """
 
 from collections.abc import Callable
@@ -34,9 +38,10 @@ OWN_EFFECTS = (
 
 @dataclass(frozen=True)
 class Posterior:
-    """A second condition minus a first, in log odds of a participant with an average item.
+    """Posterior of a second condition minus a first, in log odds.
 
-    mean, sd: of the posterior. interval: equal-tailed, credible at `level`. above: probability that the
+    It is for a participant with an average item. mean, sd: of the posterior.
+    interval: equal-tailed, credible at `level`. above: probability that the
     difference is above 0.
     """
 
@@ -50,9 +55,10 @@ class Posterior:
 
 @dataclass(frozen=True)
 class BayesModel(Fit):
-    """Posterior of the differences of all pairs of conditions, or the reason why there is none.
+    """Posteriors of all pairs of conditions, or the reason why there is none.
 
-    participant_sd, item_sd: posterior means of the standard deviations on the logit scale.
+    participant_sd, item_sd: posterior means of the standard deviations on the
+    logit scale.
     """
 
     contrasts: tuple[Posterior, ...] = ()
@@ -71,7 +77,7 @@ class _Point:
 
 
 def bayes_logistic(trials: Trials, *, position: bool = False, level: float = 0.95) -> BayesModel:
-    """Posterior of the conditions' effects on the log odds of the answer 1.
+    """Compute the posterior of condition effects on the log odds of 1.
 
     Logit = intercept + condition (+ slope · position) + participant + item. Priors: intercept and slope
     normal with standard deviation 2; each condition's effect with √2, so that any two differ with 2 and none
@@ -121,9 +127,10 @@ def bayes_logistic(trials: Trials, *, position: bool = False, level: float = 0.9
 
 
 class _Likelihood:
-    """Finds the mode and curvature of effects, participants and items for given standard deviations.
+    """Likelihood of effects, participants and items at fixed deviations.
 
-    Participants are eliminated first, as each trial has one: their block of the curvature is diagonal.
+    It finds the mode and its curvature. Participants are eliminated first, as each
+    trial has one: their block of the curvature is diagonal.
     """
 
     def __init__(self, trials: Trials, *, position: bool) -> None:
@@ -135,7 +142,7 @@ class _Likelihood:
         self.precision[1 : 1 + len(trials.conditions)] = 2 * EFFECT_SD**-2
 
     def at(self, log_sds: Array, start: Array | None = None) -> _Point:
-        """The approximation at the log standard deviations of participants and items."""
+        """Approximate at log standard deviations of participants and items."""
         own = np.exp(-2 * log_sds[0])
         items = np.full(self.items, np.exp(-2 * log_sds[1]))
         precision = np.concatenate([np.full(self.people, own), self.precision, items])
@@ -167,7 +174,11 @@ class _Likelihood:
         return float(log_expit(signed).sum() - 0.5 * (precision * state**2).sum())
 
     def _newton(self, state: Array, precision: Array) -> tuple[Array, float, Array]:
-        """Newton's step, the log determinant of the curvature, and the covariance of effects and items."""
+        """Return Newton's step, the log determinant and the covariance.
+
+        The log determinant is that of the curvature, the covariance that of effects
+        and items.
+        """
         chance = expit(self._linear(state))
         residual, weight = self.y - chance, chance * (1 - chance)
         people, columns = self.people, self.columns
@@ -195,44 +206,47 @@ class _Likelihood:
 
 
 def _grid(likelihood: _Likelihood) -> list[tuple[Array, _Point]] | None:
-    """Grid points around the mode of the log standard deviations, along the axes of their curvature."""
+    """Return grid points around the mode along the axes of the curvature.
+
+    They are log standard deviations.
+    """
     start = likelihood.at(np.zeros(2)).state
-    found = optimize.minimize(
+    best = optimize.minimize(
         lambda at: -likelihood.at(at, start).log_density,
         np.zeros(2),
         method="Nelder-Mead",
         options={"xatol": 0.01, "fatol": 1e-4},
     )
-    start = likelihood.at(found.x, start).state
-    curvature = _curvature(lambda at: -likelihood.at(at, start).log_density, found.x)
+    start = likelihood.at(best.x, start).state
+    curvature = _curvature(lambda at: -likelihood.at(at, start).log_density, best.x)
     values, vectors = np.linalg.eigh(curvature)
-    if not found.success or values.min() <= 0:
+    if not best.success or values.min() <= 0:
         return None
     axes = vectors / np.sqrt(values)
-    places = [found.x + axes @ np.array(steps) for steps in product(STEPS, STEPS)]
+    places = [best.x + axes @ np.array(steps) for steps in product(STEPS, STEPS)]
     return [(place, likelihood.at(place, start)) for place in places]
 
 
 def _curvature(function: Callable[[Array], float], at: Array, step: float = 0.1) -> Array:
-    """Second derivatives of a function of two numbers by central differences."""
+    """Compute second derivatives in two numbers by central differences."""
     moves = np.eye(2) * step
     here = function(at)
-    found = np.empty((2, 2))
+    second = np.empty((2, 2))
     for i, j in product(range(2), range(2)):
         if i == j:
-            found[i, i] = function(at + moves[i]) - 2 * here + function(at - moves[i])
+            second[i, i] = function(at + moves[i]) - 2 * here + function(at - moves[i])
         else:
             mixed = function(at + moves[i] + moves[j]) + function(at - moves[i] - moves[j])
-            found[i, j] = (
+            second[i, j] = (
                 mixed - function(at + moves[i] - moves[j]) - function(at - moves[i] + moves[j])
             ) / 4
-    return found / step**2
+    return second / step**2
 
 
 def _posterior(
     conditions: tuple[str, ...], pair: tuple[int, int], points: list[_Point], weights: Array, level: float
 ) -> Posterior:
-    """The mixture of the grid points' normal distributions for one difference."""
+    """Mix the grid points' normal distributions of one difference."""
     vector = np.zeros(len(points[0].mean))
     vector[1 + pair[1]], vector[1 + pair[0]] = 1.0, -1.0
     means = np.array([vector @ point.mean for point in points])

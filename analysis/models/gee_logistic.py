@@ -1,7 +1,9 @@
-"""Binary answers, trial by trial: logistic regression by generalised estimating equations.
+"""Logistic GEE of binary answers, clustered by participant.
 
-Source: Liang and Zeger 1986 (clusters are participants, exchangeable working correlation); Mancl and DeRouen
-2001 (bias-reduced covariance, for few clusters).
+References:
+    1. Liang and Zeger (1986): clusters are participants, exchangeable working
+       correlation.
+    2. Mancl and DeRouen (2001): bias-reduced covariance, for few clusters.
 """
 
 import numpy as np
@@ -24,16 +26,26 @@ SCALE = "log odds"
 
 
 def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95) -> Model:
-    """Log odds of the answer 1 by condition, averaged over the population of participants.
+    """Estimate the log odds of the answer 1 by condition.
 
-    The covariance is the bias-reduced sandwich over participants, with the normal distribution: together
-    they keep the level from 5 participants a condition on (tests/analysis/models/test_gee_logistic.py),
-    and t on top would be
-    too careful. Trials of one participant in several conditions are one cluster. trials: outcome 0 or 1.
-    position: adjust for the item's place in the order.
+    They are averaged over the population of participants. The covariance is the
+    bias-reduced sandwich over participants, with the normal distribution: together
+    they keep the level from 5 participants a condition on
+    (tests/analysis/models/test_gee_logistic.py); t on top would be too careful.
+    Trials of one participant in several conditions are one cluster.
 
-    Refused where a condition has fewer than two participants, where all its answers are alike (its odds
-    would be infinite) and where the fit does not converge. Raises ValueError for other outcomes than 0 and 1.
+    Args:
+        trials: Outcomes are 0 or 1.
+        position: Adjust for the item's position in the order.
+        level: Of the confidence intervals.
+
+    Returns:
+        Contrasts in log odds. Refused for fewer than two participants in a
+        condition, if all answers of a condition are alike (its odds would be
+        infinite), and without convergence.
+
+    Raises:
+        ValueError: An outcome is neither 0 nor 1.
     """
     check_level(level)
     if not np.isin(trials.outcome, (0.0, 1.0)).all():
@@ -81,7 +93,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
 
 
 def one_sided(trials: Trials) -> str:
-    """Which condition has only one kind of answer, "" where none has."""
+    """Name a condition with only one kind of answer, "" if there is none."""
     for index, name in enumerate(trials.conditions):
         if np.ptp(trials.outcome[trials.condition == index]) == 0:
             return f"all answers in condition {name} are alike, so its odds are zero or infinite"

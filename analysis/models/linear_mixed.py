@@ -1,11 +1,16 @@
-"""Times, trial by trial: linear mixed model of log time with crossed participants and items.
+"""Linear mixed model of log time with crossed participants and items.
 
-Source: Baayen, Davidson and Bates 2008 (crossed random effects of subjects and items); Barr, Levy, Scheepers
-and Tily 2013 (what a condition does may differ by subject and by item); Bates, Mächler, Bolker and Walker
-2015 (restricted likelihood as a function of relative standard deviations, section 3.4).
+The likelihood is computed here and not by statsmodels' MixedLM, which builds
+trials × trials matrices and stops without an answer if a variance is estimated
+as zero; tests compare both, and lme4.
 
-The likelihood is computed here and not by statsmodels' MixedLM, which builds trials × trials matrices and
-stops without an answer where a variance is estimated as zero; tests compare both, and lme4.
+References:
+    1. Baayen, Davidson and Bates (2008): crossed random effects of subjects
+       and items.
+    2. Barr, Levy, Scheepers and Tily (2013): a condition's effect may differ
+       by subject and by item.
+    3. Bates, Mächler, Bolker and Walker (2015), section 3.4: restricted
+       likelihood as a function of relative standard deviations.
 """
 
 from dataclasses import dataclass
@@ -47,18 +52,29 @@ def mixed_log_time(
     item_by_condition: bool = True,
     level: float = 0.95,
 ) -> Model:
-    """Difference of mean log time between conditions; its exponential is a ratio of times.
+    """Estimate differences of mean log time between conditions.
 
-    Log time = condition + slope · position + participant (+ participant within condition) + item (+ item
-    within condition) + residual, random effects normal. Where participants saw several conditions, they may
-    differ in what a condition does to them. t with the degrees of freedom of `participant_freedom`, or items
-    − 1 if that is less and `item_by_condition`. trials: outcome in seconds. item_by_condition: whether
-    conditions may differ more on some items than on others; without it the statement is about these items
-    only.
+    The exponential of a difference is a ratio of times. Log time = condition +
+    slope · position + participant (+ participant within condition) + item (+ item
+    within condition) + residual, random effects normal. If participants saw
+    several conditions, they may differ in a condition's effect on them. t has the
+    degrees of freedom of `participant_freedom`, or items − 1 if that is less and
+    `item_by_condition`.
 
-    Refused where a condition has fewer than two participants, where participants' variance is estimated as
-    zero (trials would count as independent) and where the likelihood has no maximum. Raises ValueError for
-    times that are not positive.
+    Args:
+        trials: Outcomes in seconds.
+        position: Adjust for the item's position in the order.
+        item_by_condition: Conditions may differ more on some items than on others;
+            without it the statement is about these items only.
+        level: Of the confidence intervals.
+
+    Returns:
+        Contrasts of log seconds. Refused for fewer than two participants in a
+        condition, if participants' variance is estimated as zero (trials would
+        count as independent), and if the likelihood has no maximum.
+
+    Raises:
+        ValueError: A time is not positive.
     """
     check_level(level)
     if not (trials.outcome > 0).all():
@@ -98,7 +114,7 @@ def mixed_log_time(
 
 @dataclass(frozen=True)
 class CrossedSums:
-    """All that the likelihood needs of the trials, with P participants, M other levels and k columns.
+    """Sums for the likelihood: P participants, M other levels, k columns.
 
     A participant has s effects: one, or one and another per condition. people: P × s × s, trials of a
     participant that have both effects. crossed: P × s × M, trials of each pair. other: M × M, likewise.
@@ -120,7 +136,10 @@ class CrossedSums:
 
 @dataclass(frozen=True)
 class CrossedFit:
-    """Fixed effects, their covariance, standard deviations relative to the residual's, and the residual's."""
+    """Fixed effects with covariance, and standard deviations.
+
+    The standard deviations of the random effects are relative to the residual's.
+    """
 
     effects: Array
     covariance: Array
@@ -136,9 +155,15 @@ def crossed_sums(
     groups: list[NDArray[np.intp]],
     within: NDArray[np.intp] | None = None,
 ) -> CrossedSums:
-    """Sums over trials. outcome: (n,). exog: n × k. participant, groups: codes (n,), one per component.
+    """Sum the trials for the likelihood.
 
-    within: condition of each trial, where participants have effects of their own in each.
+    Args:
+        outcome: Shape (n,).
+        exog: n × k.
+        participant: Codes, shape (n,).
+        groups: Codes, shape (n,), one array per component.
+        within: Condition of each trial, if participants have effects of their own
+            in each.
     """
     slots = [np.zeros_like(participant)] + ([] if within is None else [1 + within])
     own = np.zeros(1, dtype=np.intp) if within is None else np.repeat([0, 1], [1, int(within.max()) + 1])
@@ -177,9 +202,12 @@ def crossed_sums(
 
 
 def fit_crossed(sums: CrossedSums) -> CrossedFit | str:
-    """Maximises the restricted likelihood over the relative standard deviations; or says why it cannot."""
+    """Maximise the restricted likelihood, or return the reason for a refusal.
+
+    It runs over the relative standard deviations.
+    """
     components = int(sums.block.max()) + 1
-    found = [
+    fits = [
         optimize.minimize(
             # In the variances, not in their roots: at zero the slope over a root is zero whatever the data.
             lambda squares: _solve(sums, np.sqrt(squares))[0],
@@ -190,7 +218,7 @@ def fit_crossed(sums: CrossedSums) -> CrossedFit | str:
         )
         for start in (1.0, 0.05)
     ]
-    best = min(found, key=lambda one: float(one.fun))
+    best = min(fits, key=lambda fit: float(fit.fun))
     if not np.isfinite(best.fun) or (best.x >= 0.99 * MOST_RELATIVE**2).any():
         return "the likelihood has no maximum"
     relative = np.sqrt(best.x)
@@ -200,9 +228,10 @@ def fit_crossed(sums: CrossedSums) -> CrossedFit | str:
 
 
 def _solve(sums: CrossedSums, relative: Array) -> tuple[float, Array, Array, float]:
-    """REML deviance, fixed effects, their information × residual variance, and residual variance.
+    """Return REML deviance, fixed effects, information, residual variance.
 
-    Participants are eliminated first: no equation has the effects of two of them.
+    The information is multiplied by the residual variance. Participants are
+    eliminated first: no equation has the effects of two of them.
     """
     own, rest = relative[sums.own], relative[sums.block]
     factors = np.linalg.cholesky(np.eye(len(own)) + own[:, None] * sums.people * own)
@@ -224,7 +253,10 @@ def _solve(sums: CrossedSums, relative: Array) -> tuple[float, Array, Array, flo
 
 
 def _fit(trials: Trials, *, position: bool, item_by_condition: bool) -> CrossedFit | str:
-    """The fit over participants, items and, if wanted, items within conditions; or why it is refused."""
+    """Fit participants, items and, if asked for, items within conditions.
+
+    Returns a reason if the fit is refused.
+    """
     groups = [trials.item]
     if item_by_condition:
         groups.append(trials.item * len(trials.conditions) + trials.condition)
@@ -240,9 +272,9 @@ def _fit(trials: Trials, *, position: bool, item_by_condition: bool) -> CrossedF
 
 
 def _too_thin(trials: Trials) -> str:
-    """Why crossed effects cannot be told apart, "" where they can."""
+    """Explain why crossed effects cannot be separated, "" if they can."""
     if trials.items < 2:
         return "there are fewer than two items"
     if np.bincount(trials.participant).max() < 2:
-        return "no participant has two trials, so people and chance cannot be told apart"
+        return "no participant has two trials, so people and chance cannot be separated"
     return ""

@@ -1,14 +1,13 @@
-"""Ratings on ordered points, trial by trial: cumulative logit with participants as clusters.
+"""Cumulative logit of ordinal ratings, clustered by participant.
 
-Source: McCullagh 1980 (proportional odds); Liang and Zeger 1986 (sandwich covariance over clusters). The
-sandwich is made here from the score contributions of statsmodels' OrderedModel, which does not cluster.
+References:
+    1. McCullagh (1980): proportional odds.
+    2. Liang and Zeger (1986): sandwich covariance over clusters.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from ..stats.arrays import Array
 from ..stats.results import INDEPENDENT, SAME_ITEMS, check_level
 from .trial_model import (
     SEPARATED,
@@ -34,15 +33,25 @@ FEW_NOTE = (
 
 
 def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95) -> Model:
-    """Log odds of a higher rating by condition, alike at every point of the scale (proportional odds).
+    """Estimate the log odds of a higher rating by condition.
 
-    Covariance H⁻¹ (Σ s_g s_g′) H⁻¹ · G/(G − 1): H the Hessian of the log-likelihood of independent trials,
-    s_g the score summed over participant g's trials, in whatever conditions, G participants. t with the
-    degrees of freedom of `participant_freedom`. trials: outcome any numbers in the order of the scale.
-    position: adjust for the item's place.
+    The odds shift alike at every point of the scale (proportional odds). The
+    covariance is statsmodels' sandwich over the G participants, whatever
+    conditions they saw, times G/(G − 1). statsmodels' own correction has
+    (n − 1)/(n − k) over the n trials as well, which are not what varies.
 
-    Refused where a condition has fewer than two participants, where no finite estimate exists and where the
-    fit does not converge. Raises ValueError.
+    Args:
+        trials: Outcomes are any numbers in the order of the scale.
+        position: Adjust for the item's position.
+        level: Of the confidence intervals.
+
+    Returns:
+        Contrasts in log odds, t with the degrees of freedom of
+        `participant_freedom`. Refused for fewer than two participants in a
+        condition, without a finite estimate and without convergence.
+
+    Raises:
+        ValueError: `level` does not lie between 0 and 1.
     """
     check_level(level)
     reason = unsupported(trials, position=position) or _one_ended(trials)
@@ -51,26 +60,32 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
     exog = design(trials, intercept=False, position=position)
     ratings = np.unique(trials.outcome, return_inverse=True)[1]
     with recorded_warnings():
-        model = OrderedModel(ratings, exog, distr="logit")
         try:
-            fit = model.fit(method="bfgs", maxiter=500, disp=0)
-            parameters = np.asarray(fit.params)
-            inverse = np.linalg.inv(-model.hessian(parameters))
-        except np.linalg.LinAlgError:
+            model = OrderedModel(ratings, exog, distr="logit")
+            fit = model.fit(
+                method="bfgs",
+                maxiter=500,
+                disp=0,
+                cov_type="cluster",
+                cov_kwds={"groups": trials.participant, "use_correction": False},
+            )
+        except (np.linalg.LinAlgError, ValueError):  # ValueError: position and condition say the same
             return refused(trials, METHOD, SCALE, "the likelihood has no single maximum", level=level)
-        scores = model.score_obs(parameters)
+        parameters = np.asarray(fit.params)
+        gradient = np.abs(model.score_obs(parameters).sum(axis=0)).max()
     effects = exog.shape[1]
     if np.abs(parameters[:effects]).max() > SEPARATED:
         return refused(
             trials, METHOD, SCALE, "the ratings are separated: an odds ratio is infinite", level=level
         )
-    if np.abs(scores.sum(axis=0)).max() > GRADIENT * len(ratings):
+    if gradient > GRADIENT * len(ratings):
         return refused(trials, METHOD, SCALE, "the fit did not converge", level=level)
-    covariance = clustered_covariance(inverse, scores, trials.participant)
+    covariance = fit.cov_params()[:effects, :effects] * trials.participants / (trials.participants - 1)
+    inflation = np.diag(covariance) / np.diag(fit.normalized_cov_params)[:effects]
     return fitted_model(
         trials,
         parameters[:effects],
-        covariance[:effects, :effects],
+        covariance,
         method=METHOD,
         scale=SCALE,
         freedom=participant_freedom(trials),
@@ -78,7 +93,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
         position=position,
         details={
             "points of the scale in use": float(ratings.max() + 1),
-            "largest inflation of a variance by clustering": _inflation(covariance, inverse, effects),
+            "largest inflation of a variance by clustering": float(inflation.max()),
         },
         assumptions=(
             INDEPENDENT,
@@ -89,23 +104,8 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
     )
 
 
-def clustered_covariance(inverse: Array, scores: Array, clusters: NDArray[np.intp]) -> Array:
-    """Sandwich covariance of a maximum-likelihood fit.
-
-    inverse: of the negative Hessian, k × k. scores: trials × k. clusters: code per trial.
-    """
-    count = int(clusters.max()) + 1
-    sums = np.zeros((count, scores.shape[1]))
-    np.add.at(sums, clusters, scores)
-    return np.asarray(inverse @ (sums.T @ sums) @ inverse * count / (count - 1))
-
-
-def _inflation(covariance: Array, inverse: Array, effects: int) -> float:
-    return float((np.diag(covariance) / np.diag(inverse))[:effects].max())
-
-
 def _one_ended(trials: Trials) -> str:
-    """Which condition has only the lowest or only the highest rating, "" where none has."""
+    """Name a condition with ratings at one end of the scale, "" without one."""
     ends = (trials.outcome.min(), trials.outcome.max())
     for index, name in enumerate(trials.conditions):
         own = trials.outcome[trials.condition == index]

@@ -1,8 +1,8 @@
-"""Models of single trials that respect whose they are: the trials they read and the shape of what they give.
+"""Trials and fitted models that keep participants and items apart.
 
-The models are in `analysis.models.gee_logistic` (binary answers), `analysis.models.linear_mixed` (times),
-`analysis.models.ordinal_logit` (ratings) and
-`analysis.models.bayesian_logistic` (binary answers, Bayesian). None treats trials as independent.
+The models are `analysis.models.gee_logistic` (binary answers), `.linear_mixed`
+(times), `.ordinal_logit` (ratings) and `.bayesian_logistic` (binary answers,
+Bayesian). None treats trials as independent.
 """
 
 import warnings
@@ -27,7 +27,9 @@ SEPARATED = 10.0  # log odds beyond this, odds of 22,000 to 1, come from fits th
 
 @dataclass(frozen=True)
 class Trials:
-    """Trials with a known outcome. All arrays have one entry per trial.
+    """Trials with a known outcome.
+
+    All arrays have one entry per trial.
 
     participant, item: codes from 0. condition: index into `conditions`, the first of which is the reference.
     position: place in the participant's order, None where it is not known. dropped: rows without an outcome.
@@ -43,15 +45,17 @@ class Trials:
 
     @property
     def participants(self) -> int:
+        """Number of participants."""
         return int(self.participant.max(initial=-1)) + 1
 
     @property
     def items(self) -> int:
+        """Number of items."""
         return int(self.item.max(initial=-1)) + 1
 
     @property
     def repeated(self) -> bool:
-        """Whether any participant has trials in several conditions."""
+        """True if any participant has trials in several conditions."""
         seen = np.unique(self.participant * len(self.conditions) + self.condition)
         return len(seen) > len(np.unique(self.participant))
 
@@ -63,7 +67,10 @@ class Trials:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A second condition minus a first on the model's scale; interval and two-sided p from its `freedom`."""
+    """A second condition minus a first on the model's scale.
+
+    The confidence interval and two-sided p have the model's `freedom`.
+    """
 
     first: str
     second: str
@@ -75,10 +82,17 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Fit:
-    """What every model of trials says of itself.
+    """Common fields of the models of trials.
 
-    method: in words. trials, participants, items: that it read. level: of its intervals. notes: what a reader
-    must know about this fit. reason: why it was refused; there are then no numbers.
+    Attributes:
+        method: Name of the method.
+        trials: Number of trials.
+        participants: Number of participants.
+        items: Number of items.
+        level: Of the confidence intervals.
+        assumptions: A sentence each.
+        notes: Cautions about this fit.
+        reason: Why the fit was refused; there are then no numbers.
     """
 
     method: str
@@ -108,20 +122,22 @@ class Model(Fit):
     details: dict[str, float] = field(default_factory=dict)
 
     def contrast(self, first: str, second: str) -> Contrast:
-        """The contrast of the two conditions. Raises ValueError where there is none."""
-        for found in self.contrasts:
-            if (found.first, found.second) == (first, second):
-                return found
-            if (found.second, found.first) == (first, second):
-                low, high = found.interval
-                return Contrast(first, second, -found.estimate, found.standard_error, (-high, -low), found.p)
+        """Return the contrast of two conditions. Raises ValueError without one."""
+        for contrast in self.contrasts:
+            if (contrast.first, contrast.second) == (first, second):
+                return contrast
+            if (contrast.second, contrast.first) == (first, second):
+                low, high = contrast.interval
+                return Contrast(
+                    first, second, -contrast.estimate, contrast.standard_error, (-high, -low), contrast.p
+                )
         raise ValueError(f"there is no contrast of {first!r} and {second!r}")
 
 
 def read_trials(
     frame: pd.DataFrame, outcome: str, *, conditions: Sequence[str], scale: float = 1.0
 ) -> Trials:
-    """The trials of these conditions that have the outcome.
+    """Select the trials of these conditions that have the outcome.
 
     frame: one row per trial with `participant_id`, `item_id`, `condition`, the outcome's column and, if it is
     known, `position`; a bundle's retained trials, for one. conditions: in order, the reference first. scale:
@@ -135,23 +151,23 @@ def read_trials(
     if len(set(conditions)) < len(conditions):
         raise ValueError("conditions holds a name twice")
     chosen = frame[frame["condition"].isin(list(conditions))]
-    known = chosen[chosen[outcome].notna()]
+    answered = chosen[chosen[outcome].notna()]
     position = None
-    if "position" in frame.columns and known["position"].notna().all():
-        position = known["position"].to_numpy(float)
+    if "position" in frame.columns and answered["position"].notna().all():
+        position = answered["position"].to_numpy(float)
     return Trials(
-        outcome=known[outcome].to_numpy(float) * scale,
-        participant=np.unique(known["participant_id"], return_inverse=True)[1],
-        item=np.unique(known["item_id"], return_inverse=True)[1],
-        condition=pd.Index(conditions).get_indexer(pd.Index(known["condition"])),
+        outcome=answered[outcome].to_numpy(float) * scale,
+        participant=np.unique(answered["participant_id"], return_inverse=True)[1],
+        item=np.unique(answered["item_id"], return_inverse=True)[1],
+        condition=pd.Index(conditions).get_indexer(pd.Index(answered["condition"])),
         position=position,
         conditions=tuple(conditions),
-        dropped=len(chosen) - len(known),
+        dropped=len(chosen) - len(answered),
     )
 
 
 def unsupported(trials: Trials, *, position: bool) -> str:
-    """Why no model can be fitted to the trials, "" where one can be tried."""
+    """Explain why no model fits the trials, "" if one can be tried."""
     if len(trials.conditions) < 2:
         return "there are fewer than two conditions"
     for name, people in zip(trials.conditions, participants_by_condition(trials), strict=True):
@@ -169,7 +185,7 @@ def unsupported(trials: Trials, *, position: bool) -> str:
 
 
 def participants_by_condition(trials: Trials) -> list[int]:
-    """How many participants have a trial, per condition."""
+    """Count the participants with a trial, per condition."""
     return [
         len(np.unique(trials.participant[trials.condition == index]))
         for index in range(len(trials.conditions))
@@ -177,12 +193,16 @@ def participants_by_condition(trials: Trials) -> list[int]:
 
 
 def fewest_participants(trials: Trials) -> int:
-    """Participants in the smallest condition."""
+    """Count the participants of the smallest condition."""
     return min(participants_by_condition(trials))
 
 
 def design(trials: Trials, *, intercept: bool, position: bool) -> Array:
-    """Columns: intercept if wanted, one per condition but the reference, centred position if wanted."""
+    """Build the design matrix: intercept, conditions, position.
+
+    Intercept and centred position are optional; the reference condition has no
+    column.
+    """
     columns = [np.ones(len(trials.outcome))] if intercept else []
     columns += [trials.condition == index for index in range(1, len(trials.conditions))]
     if position:
@@ -203,7 +223,7 @@ def fitted_model(
     position: bool,
     **more: Any,
 ) -> Model:
-    """A model's contrasts and tests from its condition effects.
+    """Build a model's contrasts and tests from its condition effects.
 
     estimates: the effects of the conditions but the reference, then the slope over position if `position`.
     covariance: theirs. more: fields of `Model`.
@@ -242,12 +262,12 @@ def fitted_model(
 
 
 def refused(trials: Trials, method: str, scale: str, reason: str, *, level: float) -> Model:
-    """A model that is not given, with the reason."""
+    """Build a model without estimates, with the reason."""
     return Model(method, *trials.counts, scale=scale, level=level, reason=reason)
 
 
 def participant_freedom(trials: Trials) -> int:
-    """Degrees of freedom that participants give a difference of conditions.
+    """Count the degrees of freedom of a difference of conditions.
 
     Participants minus conditions where each saw one; where some saw several, one less than the participants
     of the smallest condition, as in a paired t test: fewer than some of the differences have, never more.
@@ -259,7 +279,7 @@ def participant_freedom(trials: Trials) -> int:
 
 @contextmanager
 def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
-    """Warnings of a fit as a list: what a library warns of is answered with a refusal, not printed."""
+    """Record the warnings of a fit: a library's warning becomes a refusal."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield caught

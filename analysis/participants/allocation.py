@@ -1,4 +1,8 @@
-"""Which conditions each participant saw: one (between), all of them (within), or all of a group (mixed)."""
+"""Allocation of participants to conditions.
+
+Each participant saw one condition (between), all of them (within), or all of a
+group (mixed).
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,11 +17,14 @@ Design = Literal["between", "within", "mixed"]
 
 @dataclass(frozen=True)
 class Allocation:
-    """Who belongs to which conditions.
+    """Participants with their groups of conditions.
 
-    groups: name of a group to its conditions, in the order of the study; whoever is in a group sees all its
-    conditions. In a between-subject design each condition is a group. people: columns participant_id and
-    group, one row per participant who counts.
+    Attributes:
+        groups: Name of a group to its conditions, in the order of the study;
+            participants of a group see all its conditions. In a between-subject
+            design each condition is a group.
+        people: Columns participant_id and group, one row per participant who
+            counts.
     """
 
     groups: dict[str, tuple[str, ...]]
@@ -25,37 +32,42 @@ class Allocation:
 
     @property
     def design(self) -> Design:
-        """What the groups make the study."""
+        """Design of the study: between, within or mixed."""
         if all(len(conditions) == 1 for conditions in self.groups.values()):
             return "between"
         return "within" if len(self.groups) == 1 else "mixed"
 
     @property
     def words(self) -> str:
-        """The design in words, for sentences such as "… in four … conditions"."""
+        """The design as text, for sentences such as "… in four … conditions"."""
         return {"between": "between-subject", "within": "within-subject", "mixed": "partly within-subject"}[
             self.design
         ]
 
     def together(self, first: str, second: str) -> bool:
-        """Whether the same participants saw both conditions."""
+        """Test whether the same participants saw both conditions."""
         return any(first in own and second in own for own in self.groups.values())
 
     def membership(self) -> pd.DataFrame:
-        """Columns participant_id and condition: one row per participant and condition of their group."""
+        """One row per participant and condition of their group.
+
+        Columns are participant_id and condition.
+        """
         rows = [(group, condition) for group, own in self.groups.items() for condition in own]
         conditions = pd.DataFrame(rows, columns=["group", "condition"])
         return self.people.merge(conditions, on="group")[["participant_id", "condition"]]
 
 
 def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Allocation:
-    """The allocation of the participants who count.
+    """Allocate the participants who count to their conditions.
 
-    people: participant_id, condition (missing where a participant saw several) and, if known, group. trials:
-    their submitted ones, with participant_id and condition. Where the version names no groups, conditions
-    that one participant saw together are one group.
+    If the version names no groups, conditions that one participant saw together
+    are one group. people: participant_id, condition (missing if a participant saw
+    several) and, if known, group. trials: their submitted ones, with
+    participant_id and condition.
 
-    Raises AnalysisError for a participant with conditions of two groups, or of none.
+    Raises:
+        AnalysisError: A participant has conditions of two groups, or of none.
     """
     pairs = trials[["participant_id", "condition"]].drop_duplicates()
     groups = _declared(version.conditions) or _seen_together(version.conditions, pairs)
@@ -81,7 +93,7 @@ def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Al
 
 
 def _declared(conditions: list[Condition]) -> dict[str, tuple[str, ...]]:
-    """The groups that the conditions name; empty where any names none."""
+    """Return the groups that conditions name; empty where any names none."""
     if not all(condition.group for condition in conditions):
         return {}
     names = dict.fromkeys(condition.group or "" for condition in conditions)
@@ -89,13 +101,16 @@ def _declared(conditions: list[Condition]) -> dict[str, tuple[str, ...]]:
 
 
 def _seen_together(conditions: list[Condition], pairs: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Conditions linked by participants who saw both, directly or through others."""
+    """Link conditions that some participant saw together.
+
+    The link may go through other participants.
+    """
     link = {condition.name: condition.name for condition in conditions}
     several = pairs[pairs["participant_id"].duplicated(keep=False)]
     for seen in {frozenset(own) for _, own in several.groupby("participant_id")["condition"]}:
         joined = {link[name] for name in seen}
         link = {name: min(joined) if first in joined else first for name, first in link.items()}
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for condition in conditions:
-        found.setdefault(link[condition.name], []).append(condition.name)
-    return {" and ".join(names): tuple(names) for names in found.values()}
+        groups.setdefault(link[condition.name], []).append(condition.name)
+    return {" and ".join(names): tuple(names) for names in groups.values()}

@@ -1,8 +1,12 @@
-"""Who was lost on the way, per condition: the participant flow and tests of differential attrition.
+"""Participant flow and tests of differential attrition between conditions.
 
-Where conditions lose different people, those who stay are no longer comparable. Source: Freeman and Halton
-1951 (exact test of a table, Fisher's test for two rows and more columns); Kruskal and Wallis 1952 with a
-permutation distribution; Phipson and Smyth 2010 (a sampled p is never 0).
+If conditions lose different people, those who stay are no longer comparable.
+
+References:
+    1. Freeman and Halton (1951): exact test of a table, Fisher's test for two
+       rows and more columns.
+    2. Kruskal and Wallis (1952), with a permutation distribution.
+    3. Phipson and Smyth (2010): a sampled p is never 0.
 """
 
 from collections import Counter
@@ -26,7 +30,7 @@ ALPHA_NOTE = "A large p does not show that attrition is the same; with few losse
 
 @dataclass(frozen=True)
 class ArmFlow:
-    """One condition. The counts of people are None where the bundle holds no flow.
+    """Flow of one condition; without a flow in the bundle the counts are None.
 
     dropped_at: items submitted to people who did not complete, those still active among them.
     trials: submitted ones; hit: rule to trials hit (a trial may be hit by several); retained: trials left;
@@ -53,7 +57,10 @@ class ArmFlow:
 
 @dataclass(frozen=True)
 class ParticipantFlow:
-    """From consent to retained trials. consented: None where it is not recorded."""
+    """Flow from consent to retained trials.
+
+    consented: None if it is not recorded.
+    """
 
     consented: int | None
     arms: tuple[ArmFlow, ...]
@@ -92,12 +99,14 @@ def participant_flow(
     rules: Sequence[str],
     groups: Mapping[str, Sequence[str]] | None = None,
 ) -> ParticipantFlow:
-    """The flow of each condition, or of each group of conditions that the same participants saw.
+    """Count the flow of each condition, or of each group of conditions.
 
-    groups: name of a group, as in the flow, to its conditions; each condition by itself if left out. trials:
-    submitted ones of those who count. names: the rules that hit each (`Exclusions.names`).
+    A group has the conditions that the same participants saw. groups: name of a
+    group, as in the flow, to its conditions; each condition by itself if left out.
+    trials: submitted ones of those who count. names: the rules that hit each
+    (`Exclusions.names`).
 
-    Raises ValueError where names has another length than trials.
+    Raises ValueError if names has another length than trials.
     """
     if len(names) != len(trials):
         raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
@@ -110,17 +119,17 @@ def participant_flow(
     arms = []
     for group, members in groups.items():
         own = {hits: n for (name, hits), n in counted.items() if name == group}
-        found = flow.conditions.get(group) if flow else None
+        counts = flow.conditions.get(group) if flow else None
         arms.append(
             ArmFlow(
                 title=" and ".join(titles[name] for name in members),
-                assigned=found.assigned if found else None,
-                started=found.started if found else None,
-                completed=found.completed if found else None,
-                active=found.active if found else None,
-                withdrawn=found.withdrawn if found else None,
-                dropped_at={int(k): n for k, n in sorted(found.dropped_at.items(), key=_place)}
-                if found
+                assigned=counts.assigned if counts else None,
+                started=counts.started if counts else None,
+                completed=counts.completed if counts else None,
+                active=counts.active if counts else None,
+                withdrawn=counts.withdrawn if counts else None,
+                dropped_at={int(k): n for k, n in sorted(counts.dropped_at.items(), key=_place)}
+                if counts
                 else {},
                 trials=sum(own.values()),
                 hit={rule: sum(n for hits, n in own.items() if rule in hits) for rule in rules},
@@ -134,10 +143,13 @@ def participant_flow(
 def completion_test(
     flow: ParticipantFlow, *, rng: np.random.Generator, ongoing: bool = False
 ) -> AttritionTest:
-    """Whether conditions differ in the share of assigned people who completed (Freeman and Halton 1951).
+    """Test whether conditions differ in the share of people who completed [1].
 
-    ongoing: leave out who is still active; else they count as lost. rng: for sampling where the tables are
-    too many to enumerate.
+    ongoing: leave out participants who are still active; else they count as lost.
+    rng: for sampling if the tables are too many to enumerate.
+
+    References:
+        1. Freeman and Halton (1951). Note on an exact treatment of contingency.
     """
     question = "Assigned but not completed"
     counts: dict[str, tuple[int, int]] = {}
@@ -156,7 +168,7 @@ def completion_test(
 
 
 def position_test(flow: ParticipantFlow, *, rng: np.random.Generator) -> AttritionTest:
-    """Whether, among those who did not complete, conditions differ in how many items they submitted.
+    """Test whether dropouts differ between conditions in items submitted.
 
     Permutation of the people between conditions, Kruskal-Wallis statistic.
     """
@@ -176,10 +188,11 @@ def position_test(flow: ParticipantFlow, *, rng: np.random.Generator) -> Attriti
 
 
 def exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> AttritionTest:
-    """Whether conditions differ in the share of a participant's trials that the rules exclude.
+    """Test whether conditions differ in the share of excluded trials.
 
-    shares: condition to one share per participant. Permutation of participants, Kruskal-Wallis statistic:
-    trials of one person are not independent, so trials are not what is permuted.
+    shares: condition to one share per participant. Permutation of participants,
+    Kruskal-Wallis statistic: trials of one person are not independent, so trials
+    are not what is permuted.
     """
     groups = {name: np.asarray(values, dtype=float) for name, values in shares.items()}
     for name, values in groups.items():
@@ -192,11 +205,13 @@ def exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> Att
 def swapped_exclusion_test(
     shares: dict[str, Array], *, rng: np.random.Generator, permutations: int = SAMPLED
 ) -> AttritionTest:
-    """As `exclusion_test`, for conditions that the same participants saw: conditions are swapped within them.
+    """Test excluded shares of conditions that the same participants saw.
 
-    shares: condition to one share per participant, in one order, NaN where there is no trial; who lacks one
-    is left out. The statistic is the sum of squares of the conditions' sums, whose order over swaps is that
-    of the spread of their means.
+    As `exclusion_test`, but conditions are swapped within participants. shares:
+    condition to one share per participant, in one order, NaN without a trial;
+    participants who lack one are left out. The statistic is the sum of squares of
+    the conditions' sums, whose order over swaps is that of the spread of their
+    means.
     """
     table = np.column_stack(list(shares.values()))
     table = table[~np.isnan(table).any(axis=1)]
@@ -217,25 +232,24 @@ def swapped_exclusion_test(
 def excluded_shares(
     conditions: Sequence[Condition], trials: pd.DataFrame, names: Sequence[tuple[str, ...]]
 ) -> dict[str, Array]:
-    """Share of each participant's submitted trials that any rule hits, by the condition's title.
+    """Compute the share of each participant's trials that any rule hits.
 
-    trials: submitted ones of those who count. names: the rules that hit each (`Exclusions.names`).
+    trials: submitted ones of those who count. names: the rules that hit each
+    (`Exclusions.names`). The shares are by the condition's title.
     """
     hit = pd.Series([bool(n) for n in names], index=trials.index, dtype=float)
     own = hit.groupby([trials["condition"], trials["participant_id"]]).mean()
-    known = {str(name): group.to_numpy(float) for name, group in own.groupby(level=0)}
-    return {arm.title: known.get(arm.name, np.zeros(0)) for arm in conditions}
+    shares = {str(name): group.to_numpy(float) for name, group in own.groupby(level=0)}
+    return {arm.title: shares.get(arm.name, np.zeros(0)) for arm in conditions}
 
 
 def freeman_halton(
     hits: Sequence[int], totals: Sequence[int], *, rng: np.random.Generator
 ) -> tuple[float, bool]:
-    """P that the shares hits/totals are equal, and whether it is exact.
+    """Compute the p that all shares hits/totals are equal, and if it is exact.
 
-    The sum of the probabilities, given the margins, of all tables no more probable than the observed one.
-
-    >>> round(freeman_halton([3, 0], [3, 3], rng=np.random.default_rng(1))[0], 6)
-    0.1
+    The sum of the probabilities, given the margins, of all tables no more probable
+    than the observed one.
     """
     x, n = np.asarray(hits), np.asarray(totals)
     if x.shape != n.shape or len(n) < 2 or (x < 0).any() or (x > n).any():
@@ -258,7 +272,7 @@ def freeman_halton(
 
 
 def _log_probability(tables: Array, totals: Array) -> Array:
-    """Log probability of hits per condition (conditions × tables) given both margins."""
+    """Compute the log probability of hits (conditions × tables) given margins."""
     n = totals[:, None].astype(float)
     ways = gammaln(n + 1) - gammaln(tables + 1) - gammaln(n - tables + 1)
     everybody, hits = float(totals.sum()), float(tables[:, 0].sum())
@@ -293,7 +307,10 @@ def _kruskal(
 
 
 def _between(ranks: Array, ends: Array) -> Array:
-    """Sum over groups of squared rank sums by size: Kruskal and Wallis's H but for constants."""
+    """Sum over groups the squared rank sums by size.
+
+    This is Kruskal and Wallis's H up to constants.
+    """
     parts = np.split(ranks, ends, axis=1)
     return np.asarray(sum(part.sum(axis=1) ** 2 / part.shape[1] for part in parts))
 

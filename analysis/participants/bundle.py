@@ -1,7 +1,8 @@
-"""A study's export bundle: loads the folder, checks it, and gives typed tables.
+"""Load and check the export bundle of a study, as typed tables.
 
-The form is documented in docs/reference/bundle.md. Needed are trials, participants, study_version.json and
-rules.json; what a bundle made elsewhere may lack is None here.
+docs/reference/bundle.md documents the format. Needed are trials, participants,
+study_version.json and rules.json; what a bundle from elsewhere may lack is
+None here.
 """
 
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ class Points(BaseModel):
 
 
 class Question(BaseModel):
-    """One question of a questionnaire; `role` says what the measures read from it."""
+    """Question of a questionnaire; `role` says how the measures use it."""
 
     key: str
     text: str
@@ -105,11 +106,12 @@ class Condition(BaseModel):
 
     @property
     def title(self) -> str:
+        """The label, or the name without one."""
         return self.label or self.name
 
 
 class Published(BaseModel):
-    """What a publication says about this study's exclusions."""
+    """Statements of a publication about this study's exclusions."""
 
     excluded_percent: float | None = None
     note: str | None = None
@@ -128,7 +130,7 @@ class Version(BaseModel):
     @field_validator("item_questionnaire", "post_survey", mode="before")
     @classmethod
     def _ratings_only(cls, questions: Any) -> Any:
-        """Choices, numbers and texts have a kind and no measure: they stay in the tables, unread."""
+        """Leave out choices, numbers and texts: they have no measure."""
         if not isinstance(questions, list):
             return questions
         return [
@@ -139,7 +141,7 @@ class Version(BaseModel):
         ]
 
     def question(self, role: str) -> Question | None:
-        """The question with the role, of either questionnaire."""
+        """Return the question with the role, of either questionnaire."""
         questions = self.item_questionnaire + self.post_survey
         return next((question for question in questions if question.role == role), None)
 
@@ -198,11 +200,13 @@ class _Rules(BaseModel):
 
 @dataclass(frozen=True)
 class Bundle:
-    """A checked bundle. Tables hold all modes and versions; `trials` holds submitted trials only.
+    """Checked bundle.
 
-    trials, participants, post_survey: data frames; booleans and numbers are floats, NaN where missing.
-    assigned: trials that were assigned, submitted or not. question_scores: what each question adds to the
-    model scores, None where the folder does not hold it. hashes: file name to SHA-256.
+    Tables hold all modes and versions; `trials` holds submitted trials only.
+    trials, participants, post_survey: data frames; booleans and numbers are
+    floats, NaN where missing. assigned: trials that were assigned, submitted or
+    not. question_scores: each question's part in the model scores, None if the
+    folder does not hold it. hashes: file name to SHA-256.
     """
 
     path: Path
@@ -218,12 +222,16 @@ class Bundle:
     hashes: dict[str, str]
 
     def version(self, number: int) -> Version:
-        """The frozen definition with the number."""
+        """Return the frozen definition with the number."""
         return next(version for version in self.study.versions if version.version == number)
 
 
 def load_bundle(path: Path) -> Bundle:
-    """Reads and checks the folder. Raises InputError naming file, line and column of the first fault."""
+    """Read and check a bundle's folder.
+
+    Raises:
+        InputError: Names file, line and column of the first problem.
+    """
     if not path.is_dir():
         raise InputError(path, "is not a folder")
     study = _parse(path / "study_version.json", Study)
@@ -256,7 +264,11 @@ def load_bundle(path: Path) -> Bundle:
 
 
 def load_scores(path: Path) -> Scores:
-    """Reads a scores file, from a bundle or made elsewhere. Raises InputError."""
+    """Read a scores file, from a bundle or made elsewhere.
+
+    Raises:
+        InputError: Names file and field of the first problem.
+    """
     scores = _parse(path, Scores)
     for system, entry in scores.systems.items():
         for key, value in entry.scores.items():
@@ -290,17 +302,17 @@ def _load_rules(path: Path, study: Study) -> list[Rule]:
 
 
 def _question_scores(path: Path) -> pd.DataFrame | None:
-    """The table of questions; None where there is none, or none with a row: no system was scored."""
-    found = find_table(path, QUESTION_SCORES)
-    table = read_question_scores(found) if found else None
+    """Read the scores per question; None without a row: no system was scored."""
+    file = find_table(path, QUESTION_SCORES)
+    table = read_question_scores(file) if file else None
     return None if table is None or table.empty else table
 
 
 def _table(path: Path, name: str) -> Path:
-    found = find_table(path, name)
-    if found is None:
+    file = find_table(path, name)
+    if file is None:
         raise InputError(path, f"holds no {name}.csv (nor .parquet or .jsonl)")
-    return found
+    return file
 
 
 def _load_trials(path: Path, study: Study) -> Table:
@@ -308,7 +320,10 @@ def _load_trials(path: Path, study: Study) -> Table:
 
 
 def _question_columns(study: Study, part: str) -> list[Column]:
-    """The columns of all versions' questions; one key must mean one scale throughout."""
+    """Build the columns of all versions' questions.
+
+    One key must mean one scale throughout.
+    """
     columns: dict[str, Column] = {}
     taken = {column.name for column in _TRIALS}
     for version in study.versions:
@@ -337,12 +352,14 @@ def _check_trials(trials: Table, participants: Table, study: Study) -> None:
 
 
 def _check_conditions(table: Table, study: Study) -> None:
-    """Every row names a version of the study and a condition of that version."""
-    known = {version.version: {arm.name for arm in version.conditions} for version in study.versions}
+    """Check that every row names a version and one of its conditions."""
+    names_by_version = {
+        version.version: {arm.name for arm in version.conditions} for version in study.versions
+    }
     versions, conditions = table.frame["version"].astype(int), table.frame["condition"]
-    for row in _rows(~versions.isin(known.keys())):
+    for row in _rows(~versions.isin(names_by_version.keys())):
         raise table.fault(row, "version", f"study_version.json has no version {versions.iloc[row]}")
-    for version, names in known.items():
+    for version, names in names_by_version.items():
         for row in _rows((versions == version) & conditions.notna() & ~conditions.isin(names)):
             problem = f"version {version} has no condition {conditions.iloc[row]!r}"
             raise table.fault(row, "condition", problem)
@@ -355,5 +372,5 @@ def _check_unique(table: Table, columns: list[str]) -> None:
 
 
 def _rows(flags: pd.Series) -> list[int]:
-    """Positions of the true values."""
+    """Return the positions of the true values."""
     return [int(position) for position in flags.to_numpy().nonzero()[0]]

@@ -1,9 +1,14 @@
-"""Whether certainty goes with being right: share right per level, slope, type-2 AUROC, gamma and error.
+"""Calibration: how well certainty goes with being right.
 
-"Right" means that the rating matches the system's correctness. Every statistic is computed within a
-participant and averaged over participants (`participant_means`): pooling trials would mix people who use the
-scale differently. Source: Fleming and Lau 2014 (How to measure metacognition, type-2 ROC); Nelson 1984
-(gamma); Naeini, Cooper and Hauskrecht 2015 (expected calibration error).
+"Right" means that the rating matches the system's correctness. Every statistic
+is computed within a participant and averaged over participants
+(`participant_means`): pooling trials would mix people who use the scale
+differently.
+
+References:
+    1. Fleming and Lau (2014). How to measure metacognition (type-2 ROC).
+    2. Nelson (1984): gamma.
+    3. Naeini, Cooper and Hauskrecht (2015): expected calibration error.
 """
 
 from collections.abc import Sequence
@@ -43,12 +48,15 @@ class Level:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Certainty and being right in one condition, or (condition "") over everybody.
+    """Certainty and being right in one condition, or over all participants.
 
-    slope: change of the probability of being right per scale point, within participants. auroc: probability
-    that a right rating is more certain than a wrong one of the same participant, ties half; 0.5 is chance.
-    gamma: the same pairs, (concordant − discordant) / (both), ties left out. error: expected calibration
-    error, only where the scale is a probability.
+    condition: "" over all participants.
+
+    slope: change of the probability of being right per scale point, within
+    participants. auroc: probability that a right rating is more certain than a
+    wrong one of the same participant, ties half; 0.5 is chance. gamma: the same
+    pairs, (concordant − discordant) / (both), ties left out. error: expected
+    calibration error, only if the scale is a probability.
     """
 
     condition: str
@@ -67,24 +75,33 @@ def calibration(
     resamples: int,
     probabilities: Sequence[float] | None = None,
 ) -> list[Calibration]:
-    """Calibration per condition, then over everybody; empty where no trial has certainty and a judged rating.
+    """Estimate calibration per condition, then over all participants.
 
-    grids: one per condition, over common items. levels: steps 1..levels of the scale.
-    probabilities: the probability of being right that each level states, only where the scale does so.
+    Empty if no trial has certainty and a judged rating.
 
-    Raises ValueError for levels below 2 or probabilities that are not one per level within [0, 1].
+    Args:
+        grids: One per condition, over common items.
+        levels: Steps 1..levels of the scale.
+        probabilities: The probability of being right that each level states, only
+            if the scale does so.
+        rng: Source of random numbers.
+        resamples: Of the bootstrap; 0 gives no confidence intervals.
+
+    Raises:
+        ValueError: `levels` is below 2, or `probabilities` are not one per level
+            within [0, 1].
 
     >>> calibration([], 5, rng=np.random.default_rng(1), resamples=0)
     []
     """
     _check(levels, probabilities)
-    known = [_certainty(grid) for grid in grids]
-    if not any((~np.isnan(certainty)).any() for certainty in known):
+    certainties = [_certainty(grid) for grid in grids]
+    if not any((~np.isnan(certainty)).any() for certainty in certainties):
         return []
     groups = participant_groups(grids)
-    parts = [_part(*given, levels) for given in zip(grids, groups, known, strict=True)]
+    parts = [_part(*given, levels) for given in zip(grids, groups, certainties, strict=True)]
     means = participant_means(parts, rng=rng, resamples=resamples)
-    counts = {grid.condition: _trials(c, levels) for grid, c in zip(grids, known, strict=True)}
+    counts = {grid.condition: _trials(c, levels) for grid, c in zip(grids, certainties, strict=True)}
     counts[EVERYBODY] = np.sum(list(counts.values()), axis=0)
     return [_calibration(place, means, trials, probabilities) for place, trials in counts.items()]
 
@@ -99,7 +116,7 @@ def _check(levels: int, probabilities: Sequence[float] | None) -> None:
 
 
 def _certainty(grid: Grid) -> Array:
-    """Certainty where the rating is judged; participants × items, NaN elsewhere."""
+    """Return certainty of judged ratings, participants × items, NaN elsewhere."""
     certainty = grid.answers_to("certainty")
     return np.where(np.isnan(ratings_right(grid)), np.nan, certainty)
 
@@ -122,22 +139,22 @@ def _part(grid: Grid, group: int, certainty: Array, levels: int) -> Part:
         above, same = _pairs(r, w)
         pairs = r.sum(axis=0) * w.sum(axis=0)
         below = pairs - above - same
-        found = {
+        values = {
             "slope": slope(item_weights, rows),
             "auroc": ratio(above + same / 2, pairs),
             "gamma": ratio(above - below, above + below),
         }
         for level in range(levels):
-            found[f"right {level}"] = ratio(r[level], r[level] + w[level])
-            found[f"share {level}"] = ratio(r[level] + w[level], judged)
-            found[f"both {level}"] = ratio(r[level], judged)
-        return found
+            values[f"right {level}"] = ratio(r[level], r[level] + w[level])
+            values[f"share {level}"] = ratio(r[level] + w[level], judged)
+            values[f"both {level}"] = ratio(r[level], judged)
+        return values
 
     return Part(grid.condition, len(grid.participants), len(grid.items), statistics, group)
 
 
 def _pairs(right: Array, wrong: Array) -> tuple[Array, Array]:
-    """Pairs of a right and a wrong rating in which the right one is more certain, and as certain."""
+    """Count pairs in which the right rating is more certain, and as certain."""
     below = np.cumsum(wrong, axis=0) - wrong
     return (right * below).sum(axis=0), (right * wrong).sum(axis=0)
 
@@ -160,10 +177,11 @@ def _calibration(
 
 
 def _error(place: str, means: ParticipantMeans, probabilities: Sequence[float] | None) -> ParticipantMean:
-    """Sum over levels of |share right at the level − share at the level × stated probability|.
+    """Sum |share right at a level − share at the level × stated probability|.
 
-    Shares are means over participants. Never negative, so it is above 0 by chance alone in small studies; its
-    95 % interval held the truth in 90 % of simulated studies of 5 participants, and in 96 % from 10 on.
+    Shares are means over participants. The sum is never negative, so it is above 0
+    by chance alone in small studies; its 95 % confidence interval held the truth
+    in 90 % of simulated studies of 5 participants, and in 96 % from 10 on.
     """
     count = means.get("share 0", place)
     if probabilities is None:

@@ -1,4 +1,9 @@
-"""Measures per participant, then per condition, with two-way bootstrap intervals and pooled values beside."""
+"""Measures per participant and condition, with bootstrap intervals.
+
+The bootstrap is over participants and items.
+
+Values pooled over trials stand beside them.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -57,9 +62,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class PairedDraws:
-    """The mean over participants of a measure's second value minus their first (their ratio, if geometric).
+    """Bootstrap of a mean change: second value minus first, or their ratio.
 
-    replicates: shape (resamples,). without_item: the value without each item, shape (items,).
+    replicates: shape (resamples,). without_item: the value without each item,
+    shape (items,).
     """
 
     replicates: Array
@@ -90,18 +96,18 @@ class Estimates:
     pairs: dict[tuple[str, str, str], PairedDraws] = field(default_factory=dict)
 
     def paired(self, first: str, second: str) -> bool:
-        """Whether the same participants saw both conditions."""
+        """Test whether the same participants saw both conditions."""
         if not self.groups:
             return False
         places = [self.conditions.index(name) for name in (first, second)]
         return self.groups[places[0]] == self.groups[places[1]]
 
     def get(self, measure: str, condition: str) -> Estimate:
-        """The estimate of the measure (key) in the condition."""
+        """Return the estimate of the measure (key) in the condition."""
         return self.table[measure, condition]
 
     def available(self, measure: str) -> bool:
-        """Whether any condition has a value."""
+        """True if any condition has a value."""
         return any(self.get(measure, condition).value is not None for condition in self.conditions)
 
 
@@ -114,7 +120,7 @@ def estimate(
     advance: Callable[[int], None] = lambda replicates: None,
     method: Method = "percentile",
 ) -> Estimates:
-    """Estimates every measure in every condition.
+    """Estimate every measure in every condition.
 
     grids: one per condition, over common items. resamples: bootstrap replicates, 0 for no intervals.
     advance: told how many replicates were finished, for a progress bar. method: of the intervals, see
@@ -159,7 +165,10 @@ def estimate(
 
 
 def paired_change(measure: Measure, before: Array, after: Array) -> Array:
-    """Each participant's second value minus their first (of logarithms, if geometric), NaN without both."""
+    """Subtract each participant's first value from their second.
+
+    Of logarithms, if geometric; NaN without both.
+    """
     if not measure.geometric:
         return after - before
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -167,7 +176,7 @@ def paired_change(measure: Measure, before: Array, after: Array) -> Array:
 
 
 def missing_reason(measure: Measure, grid: Grid) -> str:
-    """Why the condition cannot give the measure, "" where it can."""
+    """Explain why the condition cannot give the measure, "" if it can."""
     if not grid.participants:
         return "the condition has no participants"
     if grid.shared and not measure.counted:
@@ -187,17 +196,19 @@ def missing_reason(measure: Measure, grid: Grid) -> str:
 
 
 def over_participants(values: Array, weights: Array, *, geometric: bool = False) -> Array:
-    """Weighted mean over participants (rows) for each replicate (column), undefined values left out.
+    """Average participants (rows) by weight for each replicate (column).
 
-    With `geometric` the geometric mean. NaN where no participant is defined.
+    Undefined values are left out. With `geometric` the geometric mean. NaN if no
+    participant is defined.
     """
     return mean_of_totals(*weighted_totals(values, weights, geometric=geometric), geometric=geometric)
 
 
 def weighted_totals(values: Array, weights: Array, *, geometric: bool = False) -> tuple[Array, Array]:
-    """What `over_participants` divides: weighted sum of the defined values (logs), and of their weights.
+    """Sum the defined values (or logs) by weight, and their weights.
 
-    Both add over blocks of participants. Shapes as there; the results have one value per replicate.
+    `over_participants` divides the two. Both add over blocks of participants.
+    Shapes as there; the results have one value per replicate.
     """
     with np.errstate(divide="ignore"):
         summed = np.log(values) if geometric else values
@@ -211,14 +222,14 @@ def weighted_totals(values: Array, weights: Array, *, geometric: bool = False) -
 
 
 def mean_of_totals(summed: Array, total: Array, *, geometric: bool = False) -> Array:
-    """The mean from `weighted_totals`, NaN where nothing is defined."""
+    """Divide the sums of `weighted_totals`, NaN where nothing is defined."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = summed / total
     return np.asarray(np.exp(mean) if geometric else mean)
 
 
 def without_participant(values: Array, *, geometric: bool = False) -> Array:
-    """The mean of `over_participants` without each participant in turn, shape (participants,)."""
+    """Compute `over_participants` without each participant, (participants,)."""
     with np.errstate(divide="ignore"):
         means = leave_one_out_means(np.log(values) if geometric else values)
     return np.exp(means) if geometric else means
@@ -229,16 +240,19 @@ def _any(reasons: dict[tuple[str, str], str], measure: Measure, grids: Sequence[
 
 
 def _values(measure: Measure, sums: Sums, grid: Grid, reasons: dict[tuple[str, str], str]) -> Array:
-    """The participants' values, NaN where the condition cannot give the measure."""
+    """Return the participants' values, NaN if the condition lacks the measure."""
     if reasons[measure.key, grid.condition]:
         return np.full(len(grid.participants), np.nan)
     return measure.formula(sums)[:, 0]
 
 
 class _Reaggregation:
-    """Computes all measures of all conditions again under other weights of participants and items.
+    """Compute all measures again under other weights.
 
-    Results have a column per condition, then one per pair of conditions that the same participants saw.
+    The weights are of participants and items.
+
+    Results have a column per condition, then one per pair of conditions that the
+    same participants saw.
     """
 
     def __init__(
@@ -259,16 +273,16 @@ class _Reaggregation:
         ]
 
     def empty(self, rows: int) -> dict[str, Array]:
-        """Measure to rows × columns, to be filled."""
+        """Return rows × columns of NaN for each measure."""
         columns = len(self.people) + len(self.pairs)
         return {m.key: np.full((rows, columns), np.nan) for m in self.measures}
 
-    def of_conditions(self, found: dict[str, Array]) -> dict[str, Array]:
-        """The columns of the conditions alone."""
-        return {key: values[:, : len(self.people)] for key, values in found.items()}
+    def of_conditions(self, table: dict[str, Array]) -> dict[str, Array]:
+        """Return the columns of the conditions alone."""
+        return {key: values[:, : len(self.people)] for key, values in table.items()}
 
-    def fill(self, found: dict[str, Array], rows: slice, weights: Weights) -> None:
-        """Writes the values under the weights into these rows of `found`."""
+    def fill(self, table: dict[str, Array], rows: slice, weights: Weights) -> None:
+        """Write the values under the weights into these rows of `table`."""
         for group in dict.fromkeys(self.groups):
             own = [column for column, of in enumerate(self.groups) if of == group]
             totals: dict[tuple[str, int], tuple[Array, Array]] = {}
@@ -283,12 +297,12 @@ class _Reaggregation:
             for m in self.measures:
                 for column in range(len(self.people) + len(self.pairs)):
                     if total := totals.get((m.key, column)):
-                        found[m.key][rows, column] = mean_of_totals(*total, geometric=m.geometric)
+                        table[m.key][rows, column] = mean_of_totals(*total, geometric=m.geometric)
 
     def _parts(
         self, m: Measure, sums: dict[int, Sums], people: Array
     ) -> Iterator[tuple[int, tuple[Array, Array]]]:
-        """Column and `weighted_totals` of each condition and pair that these participants give."""
+        """Yield column and `weighted_totals` of each condition and pair."""
         values = {column: m.formula(own) for column, own in sums.items() if m.key in self.given[column]}
         for column, own in values.items():
             yield column, weighted_totals(own, people, geometric=m.geometric)
@@ -301,24 +315,27 @@ class _Reaggregation:
 def _replicates(
     again: _Reaggregation, rng: np.random.Generator, resamples: int, advance: Callable[[int], None]
 ) -> dict[str, Array]:
-    found, done = again.empty(resamples), 0
+    table, done = again.empty(resamples), 0
     for weights in resample(rng, again.people, again.items, resamples, again.groups):
-        again.fill(found, slice(done, done + weights.replicates), weights)
+        again.fill(table, slice(done, done + weights.replicates), weights)
         done += weights.replicates
         advance(weights.replicates)
-    return found
+    return table
 
 
 def _without_item(again: _Reaggregation) -> dict[str, Array]:
-    """Every measure without each item in turn, items × conditions: the item has weight 0."""
-    found = again.empty(again.items)
+    """Compute every measure without each item in turn, items × conditions.
+
+    The item has weight 0.
+    """
+    table = again.empty(again.items)
     for start in range(0, again.items, ITEMS_AT_ONCE):
         left = range(start, min(start + ITEMS_AT_ONCE, again.items))
         kept = np.ones((again.items, len(left)))
         kept[left, np.arange(len(left))] = 0.0
         weights = Weights(kept, [np.ones((count, len(left))) for count in again.people])
-        again.fill(found, slice(start, left.stop), weights)
-    return found
+        again.fill(table, slice(start, left.stop), weights)
+    return table
 
 
 def _estimate(

@@ -1,7 +1,10 @@
-"""Exclusion rules as data: which trials they hit, how often, and where they overlap.
+"""Exclusion rules as data: the trials they hit, counts and overlaps.
 
-Source: Schuff et al. 2020, §6.4 (too fast, too slow, known before). A pure function over rows, so that the
-site's export and the report count alike. No pandas here.
+A pure function over rows, so that the site's export and the report count
+alike. No pandas here.
+
+References:
+    1. Schuff et al. (2020), section 6.4: too fast, too slow, known before.
 """
 
 import math
@@ -28,7 +31,10 @@ CLOCK_LABELS: dict[Clock, str] = {
 
 
 class _Rule(BaseModel):
-    """What all rules share. Unknown fields are refused: they might have been meant to narrow the rule."""
+    """Base of the rules.
+
+    Unknown fields are errors: they might have been meant to narrow the rule.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = Field(min_length=1, pattern="^[^;]+$")
@@ -42,10 +48,12 @@ class MinTime(_Rule):
     milliseconds: float = Field(ge=0)
 
     def hits(self, trial: Mapping[str, Any]) -> bool:
+        """Test whether the rule excludes the trial."""
         time = _value(trial, CLOCK_COLUMNS[self.clock])
         return time is not None and time < self.milliseconds
 
     def describe(self) -> str:
+        """Describe the rule for readers."""
         return f"below {self.milliseconds / 1000:g} s on {CLOCK_LABELS[self.clock]}"
 
 
@@ -57,33 +65,38 @@ class MaxTime(_Rule):
     milliseconds: float = Field(ge=0)
 
     def hits(self, trial: Mapping[str, Any]) -> bool:
+        """Test whether the rule excludes the trial."""
         time = _value(trial, CLOCK_COLUMNS[self.clock])
         return time is not None and time > self.milliseconds
 
     def describe(self) -> str:
+        """Describe the rule for readers."""
         return f"above {self.milliseconds / 1000:g} s on {CLOCK_LABELS[self.clock]}"
 
 
 class Answered(_Rule):
-    """Hits a trial where the question of the item questionnaire was answered with the value."""
+    """Hits a trial with this answer to a question of the item questionnaire."""
 
     kind: Literal["answered"]
     question: str
     value: bool | float | str
 
     def hits(self, trial: Mapping[str, Any]) -> bool:
+        """Test whether the rule excludes the trial."""
         answer = _value(trial, self.question)
         return answer is not None and bool(answer == self.value)
 
     def describe(self) -> str:
+        """Describe the rule for readers."""
         value = {True: "yes", False: "no"}.get(self.value) if isinstance(self.value, bool) else self.value
         return f"question {self.question} answered {value}"
 
 
 class AnsweredNumber(_Rule):
-    """Hits a trial where a question of the item questionnaire was answered with a number within the bounds.
+    """Hits a trial with an answer within the bounds.
 
-    Both bounds are included; None is no bound, and one of the two is given.
+    The question is of the item questionnaire. Both bounds are included; None is no
+    bound, and one of the two is given.
     """
 
     kind: Literal["answered_number"]
@@ -98,6 +111,7 @@ class AnsweredNumber(_Rule):
         return self
 
     def hits(self, trial: Mapping[str, Any]) -> bool:
+        """Test whether the rule excludes the trial."""
         answer = _value(trial, self.question)
         if answer is None:
             return False
@@ -105,9 +119,10 @@ class AnsweredNumber(_Rule):
         return bool((low is None or answer >= low) and (high is None or answer <= high))
 
     def describe(self) -> str:
+        """Describe the rule for readers."""
         bounds = [("at least", self.at_least), ("at most", self.at_most)]
-        said = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
-        return f"question {self.question} answered {said}"
+        bounds_text = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        return f"question {self.question} answered {bounds_text}"
 
 
 class WholeItem(_Rule):
@@ -117,9 +132,11 @@ class WholeItem(_Rule):
     item_id: str
 
     def hits(self, trial: Mapping[str, Any]) -> bool:
+        """Test whether the rule excludes the trial."""
         return bool(trial["item_id"] == self.item_id)
 
     def describe(self) -> str:
+        """Describe the rule for readers."""
         return f"item {self.item_id}, for everybody"
 
 
@@ -130,9 +147,11 @@ class Flagged(_Rule):
     flag: str
 
     def hits(self, trial: Mapping[str, Any]) -> bool:
+        """Test whether the rule excludes the trial."""
         return self.flag in str(_value(trial, "flags") or "").split(";")
 
     def describe(self) -> str:
+        """Describe the rule for readers."""
         return f"participants flagged for {self.flag}"
 
 
@@ -144,11 +163,17 @@ _RULES: TypeAdapter[list[Rule]] = TypeAdapter(list[Rule])
 
 @dataclass(frozen=True)
 class Exclusions:
-    """What the rules hit.
+    """Trials that the rules hit.
 
-    names: per trial, in the order given, the names of the rules that hit it, in the order of the rules.
-    by_rule: trials hit by each rule. only_by_rule: by that rule and no other.
-    by_condition: condition to (trials, excluded). overlap: combinations of two or more rules to trials.
+    Attributes:
+        names: Per trial, in the order given, the names of the rules that hit it,
+            in the order of the rules.
+        total: Number of trials.
+        excluded: Number of trials that any rule hits.
+        by_rule: Trials hit by each rule.
+        only_by_rule: Trials hit by that rule and no other.
+        by_condition: Condition to (trials, excluded).
+        overlap: Combinations of two or more rules to trials.
     """
 
     names: list[tuple[str, ...]]
@@ -173,7 +198,7 @@ class Exclusions:
         return 100 * self.excluded / self.total if self.total else None
 
     def as_counts(self) -> dict[str, Any]:
-        """The `counts` object of rules.json."""
+        """Return the `counts` object of rules.json."""
         return {
             "total_trials": self.total,
             "excluded": self.excluded,
@@ -187,7 +212,11 @@ class Exclusions:
 
 
 def parse_rules(rules: Iterable[Any]) -> list[Rule]:
-    """Rules from their JSON form. Raises AnalysisError naming the rule and the field."""
+    """Parse rules from their JSON form.
+
+    Raises:
+        AnalysisError: Names the rule and the field.
+    """
     try:
         parsed = _RULES.validate_python(list(rules))
     except ValidationError as error:
@@ -200,7 +229,7 @@ def parse_rules(rules: Iterable[Any]) -> list[Rule]:
 
 
 def apply_rules(rules: Sequence[Any], trials: Iterable[Mapping[str, Any]]) -> Exclusions:
-    """Which rules hit which trials.
+    """Apply the rules to trials.
 
     rules: as in rules.json, or already parsed.
     trials: submitted trials only; each with `condition`, `item_id`, the clock columns in milliseconds and

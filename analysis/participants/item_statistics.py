@@ -1,8 +1,9 @@
-"""What happened at each item, and trial by trial: the tables below the measures of participants.
+"""Statistics per item, and the table of trials.
 
-Per condition and item, every participant gives one trial at most, so the trials of an item are independent:
-intervals are those of independent draws of participants, with the item fixed. Source: Wilson 1927 (interval
-of a share); Student's t for means, on the log scale for geometric means.
+Per condition and item, every participant gives one trial at most, so the
+trials of an item are independent: confidence intervals are those of
+independent draws of participants, with the item fixed. Shares have Wilson's
+(1927) interval, means Student's t, geometric means the same on the log scale.
 """
 
 from collections.abc import Sequence
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
+from statsmodels.stats.proportion import proportion_confint
 
 from ..stats.arrays import Array, ratio
-from ..stats.proportions import wilson_interval
 from .krippendorff import pair_agreement
 from .learning_curves import ratings_right
 from .trial_grid import Grid
@@ -58,8 +59,11 @@ ITEM_MEASURES: dict[str, str] = {
 
 
 def item_measures(grids: Sequence[Grid]) -> list[ItemValue]:
-    """Every measure of `ITEM_MEASURES` for every condition and item; undefined ones are in it, with why."""
-    found = []
+    """Compute every measure of `ITEM_MEASURES` for every condition and item.
+
+    Undefined ones are included, with the reason.
+    """
+    rows = []
     for grid in grids:
         rated = grid.answers_to("correctness_rating")
         right = ratings_right(grid)
@@ -72,16 +76,16 @@ def item_measures(grids: Sequence[Grid]) -> list[ItemValue]:
             "fn": np.where(judged, (rated == 0) & (right == 0), np.nan),
         }
         for key, values in shares.items():
-            found += _rows(grid, key, values, WILSON, *_wilson(values))
+            rows += _rows(grid, key, values, WILSON, *_wilson(values))
         nothing = np.full((2, len(grid.items)), np.nan)
-        found += _rows(grid, "pair_agreement", rated, PAIRS, pair_agreement(rated), nothing)
-        found += _rows(grid, "time_mean", grid.seconds, STUDENT, *_student(grid.seconds))
+        rows += _rows(grid, "pair_agreement", rated, PAIRS, pair_agreement(rated), nothing)
+        rows += _rows(grid, "time_mean", grid.seconds, STUDENT, *_student(grid.seconds))
         mean, interval = _student(grid.log_seconds)
-        found += _rows(grid, "time_geometric", grid.log_seconds, LOG_STUDENT, np.exp(mean), np.exp(interval))
+        rows += _rows(grid, "time_geometric", grid.log_seconds, LOG_STUDENT, np.exp(mean), np.exp(interval))
         for key in ("certainty", "helpfulness"):
             values = grid.answers_to(key)
-            found += _rows(grid, key, values, STUDENT, *_student(values))
-    return found
+            rows += _rows(grid, key, values, STUDENT, *_student(values))
+    return rows
 
 
 def trial_table(
@@ -91,17 +95,22 @@ def trial_table(
     clock: str | None,
     rating: str | None,
 ) -> pd.DataFrame:
-    """One row per submitted trial, in the order given, with what it contributes.
+    """Build a table with one row per submitted trial, in the order given.
 
-    trials: as in `Study.trials`. excluded: names of the rules that hit each (`Exclusions.names`). clock:
-    column with milliseconds. rating: column of the question with the role correctness_rating.
+    Columns: participant_id, item_id, condition, position, seconds, rated_correct,
+    system_correct, tp, fp, fn, tn, right (all missing if the rating or the
+    system's correctness is), over_estimation (1 for FP, −1 for FN, 0 else; its
+    mean over a participant's retained trials is the measure), excluded_by (names
+    joined by ;) and retained.
 
-    Columns: participant_id, item_id, condition, position, seconds, rated_correct, system_correct, tp, fp, fn,
-    tn, right (all missing where the rating or the system's correctness is), over_estimation (1 for FP, −1
-    for FN, 0 else; its mean over a participant's retained trials is the measure), excluded_by (names joined
-    by ;) and retained.
+    Args:
+        trials: As in `Study.trials`.
+        excluded: Names of the rules that hit each (`Exclusions.names`).
+        clock: Column with milliseconds.
+        rating: Column of the question with the role correctness_rating.
 
-    Raises ValueError where excluded has another length than trials.
+    Raises:
+        ValueError: `excluded` has another length than `trials`.
     """
     if len(excluded) != len(trials):
         raise ValueError(f"excluded has {len(excluded)} entries for {len(trials)} trials")
@@ -128,23 +137,28 @@ def trial_table(
 
 
 def _truth(values: pd.Series) -> pd.Series:
-    """Floats 1, 0 and NaN as truth values with missing ones."""
+    """Convert 1, 0 and NaN to truth values with missing ones."""
     return values.astype("Float64").eq(1).where(values.notna()).astype("boolean")
 
 
 def _wilson(values: Array) -> tuple[Array, Array]:
-    """Share and interval of each column's known values."""
-    known = ~np.isnan(values)
-    n, hits = known.sum(axis=0).astype(float), np.nansum(values, axis=0)
-    return ratio(hits, n), wilson_interval(hits, n)
+    """Compute share and interval of each column's known values."""
+    has_value = ~np.isnan(values)
+    n, hits = has_value.sum(axis=0).astype(float), np.nansum(values, axis=0)
+    # Without a known value share and interval are NaN.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return ratio(hits, n), np.stack(proportion_confint(hits, n, method="wilson"))
 
 
 def _student(values: Array) -> tuple[Array, Array]:
-    """Mean and t interval of each column's known values; no interval below two or without variation."""
-    known = ~np.isnan(values)
-    n = known.sum(axis=0).astype(float)
+    """Compute mean and t interval of each column's known values.
+
+    There is no interval for fewer than two values or without variation.
+    """
+    has_value = ~np.isnan(values)
+    n = has_value.sum(axis=0).astype(float)
     mean = ratio(np.nansum(values, axis=0), n)
-    squares = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
+    squares = np.where(has_value, (values - mean) ** 2, 0.0).sum(axis=0)
     squares = np.where(squares > 1e-18 * np.maximum(mean**2, 1e-300) * n, squares, 0.0)
     freedom = np.maximum(n - 1, 1)
     error = np.sqrt(ratio(squares, np.where(n > 1, n * freedom, 0.0)))
@@ -154,7 +168,7 @@ def _student(values: Array) -> tuple[Array, Array]:
 
 
 def _rows(
-    grid: Grid, measure: str, values: Array, method: str, found: Array, interval: Array
+    grid: Grid, measure: str, values: Array, method: str, estimates: Array, interval: Array
 ) -> list[ItemValue]:
     n = (~np.isnan(values)).sum(axis=0)
     retained = grid.present.sum(axis=0)
@@ -163,14 +177,14 @@ def _rows(
             condition=grid.condition,
             item=item,
             measure=measure,
-            value=None if np.isnan(found[i]) else float(found[i]),
+            value=None if np.isnan(estimates[i]) else float(estimates[i]),
             interval=None
             if n[i] < 2 or np.isnan(interval[:, i]).any()
             else (float(interval[0, i]), float(interval[1, i])),
             n=int(n[i]),
             missing=int(retained[i] - n[i]),
             method=method,
-            reason=_reason(int(retained[i]), int(n[i])) if np.isnan(found[i]) else "",
+            reason=_reason(int(retained[i]), int(n[i])) if np.isnan(estimates[i]) else "",
         )
         for i, item in enumerate(grid.items)
     ]

@@ -1,8 +1,12 @@
-"""Agreement between participants: Krippendorff's alpha per question, condition and set of items.
+"""Krippendorff's alpha per question, condition and set of items.
 
-Source: Krippendorff 2004 (Content Analysis, ch. 11) and 2011 (Computing Krippendorff's Alpha-Reliability):
-coincidence matrix, and the nominal, ordinal and interval metrics. The interval resamples items with all
-their ratings; Krippendorff's own bootstrap resamples pairs of values as if they were independent.
+The confidence interval resamples items with all their ratings; Krippendorff's
+own bootstrap resamples pairs of values as if they were independent.
+
+References:
+    1. Krippendorff (2004). Content Analysis, chapter 11.
+    2. Krippendorff (2011). Computing Krippendorff's Alpha-Reliability:
+       coincidence matrix, and the nominal, ordinal and interval metrics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,12 +31,13 @@ NO_VARIATION = "all ratings that can be paired are the same, so chance agreement
 
 @dataclass(frozen=True)
 class Alpha:
-    """Krippendorff's alpha: 1 is perfect agreement, 0 that of chance, below 0 systematic disagreement.
+    """Krippendorff's alpha: 1 is perfect agreement, 0 that of chance.
 
-    value: None where undefined; `reason` then says why. interval: 95 % percentile interval of a bootstrap
-    over items, None where more than one replicate in twenty is undefined or below two items.
-    raters, items, ratings: those that can be paired (items with two ratings or more).
-    replicates: shape (resamples,), NaN where undefined.
+    Below 0 there is systematic disagreement. value: None where undefined; `reason`
+    then says why. interval: 95 % percentile interval of a bootstrap over items,
+    None if more than one replicate in twenty is undefined or for fewer than two
+    items. raters, items, ratings: those that can be paired (items with two ratings
+    or more). replicates: shape (resamples,), NaN where undefined.
     """
 
     metric: Metric
@@ -61,7 +66,10 @@ class Agreement:
 
 
 def metric_of(question: Question) -> Metric:
-    """The metric for a question's scale: ordinal for points, nominal for yes and no."""
+    """Return the metric of a question's scale.
+
+    Ordinal for points, nominal for yes and no.
+    """
     return "ordinal" if isinstance(question.scale, Points) else "nominal"
 
 
@@ -73,14 +81,14 @@ def agreements(
     resamples: int,
     item_sets: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Agreement]:
-    """Agreement for every question, condition and set of items.
+    """Measure agreement for every question, condition and set of items.
 
     metrics: role or key of the question, as in `Grid.answers`, to its metric. item_sets: name to item ids;
     all items if left out. Alpha is within a condition: other conditions saw other answers.
 
     Raises ValueError for a question or item that the grids lack.
     """
-    found = []
+    results = []
     for question, metric in metrics.items():
         for grid in grids:
             if question not in grid.answers:
@@ -90,21 +98,25 @@ def agreements(
                 alpha = krippendorff_alpha(ratings, metric, rng=rng, resamples=resamples)
                 shares = [None if np.isnan(s) else float(s) for s in pair_agreement(ratings)]
                 by_item = dict(zip(ids, shares, strict=True))
-                found.append(Agreement(question, grid.condition, name, alpha, by_item))
-    return found
+                results.append(Agreement(question, grid.condition, name, alpha, by_item))
+    return results
 
 
 def krippendorff_alpha(
     ratings: ArrayLike, metric: Metric, *, rng: np.random.Generator | None = None, resamples: int = 0
 ) -> Alpha:
-    """Krippendorff's alpha = 1 − observed / expected disagreement.
+    """Compute Krippendorff's alpha = 1 − observed / expected disagreement.
 
-    ratings: raters × items, NaN where a rater gave none. metric: how far apart two values are: 0 or 1
-    (nominal), by the ratings between them (ordinal), by their squared difference (interval).
-    rng: needed with resamples.
+    Args:
+        ratings: Raters × items, NaN without a rating.
+        metric: Distance of two values: 0 or 1 (nominal), by the ratings between
+            them (ordinal), by their squared difference (interval).
+        rng: Needed with `resamples`.
+        resamples: Of the bootstrap over items; 0 gives no confidence interval.
 
-    Raises ValueError for another shape, an unknown metric, an infinite rating, or more than `MOST_VALUES`
-    different values.
+    Raises:
+        ValueError: The shape or metric is wrong, a rating is infinite, or there
+            are more than `MOST_VALUES` different values.
 
     >>> krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, 1]], "nominal").value
     0.6666666666666667
@@ -131,9 +143,9 @@ def krippendorff_alpha(
 
 
 def pair_agreement(ratings: Array) -> Array:
-    """Share of pairs of raters with the same rating, per item; NaN below two ratings.
+    """Compute the share of pairs of raters with the same rating, per item.
 
-    ratings: raters × items, NaN where a rater gave none.
+    NaN for fewer than two ratings. ratings: raters × items, NaN without a rating.
     """
     levels = np.unique(ratings[~np.isnan(ratings)])
     counts = (ratings[:, :, None] == levels).sum(axis=0).astype(float)
@@ -168,7 +180,10 @@ def _columns(grid: Grid, name: str, ids: Sequence[str]) -> list[int]:
 
 
 def _coincidences(counts: Array) -> Array:
-    """Each item's part of the coincidence matrix: items × levels × levels (Krippendorff 2011, step 2)."""
+    """Compute each item's coincidence matrix [2, step 2].
+
+    The shape is items × levels × levels.
+    """
     raters = counts.sum(axis=1)[:, None, None]
     pairs = counts[:, :, None] * counts[:, None, :]
     diagonal = np.arange(counts.shape[1])
@@ -177,7 +192,10 @@ def _coincidences(counts: Array) -> Array:
 
 
 def _alphas(coincidences: Array, levels: Array, metric: Metric) -> Array:
-    """Alpha of each matrix; (replicates × levels × levels) to (replicates,), NaN where undefined."""
+    """Compute the alpha of each matrix, NaN where undefined.
+
+    matrices: replicates × levels × levels.
+    """
     totals = coincidences.sum(axis=2)
     n = totals.sum(axis=1)
     distances = _distances(totals, levels, metric)
@@ -187,7 +205,10 @@ def _alphas(coincidences: Array, levels: Array, metric: Metric) -> Array:
 
 
 def _distances(totals: Array, levels: Array, metric: Metric) -> Array:
-    """Squared distance of every two levels; replicates × levels × levels, or 1 in place of replicates."""
+    """Compute squared distances of levels; replicates × levels × levels.
+
+    1 may stand in place of replicates.
+    """
     if metric == "nominal":
         return 1.0 - np.eye(len(levels))[None]
     if metric == "interval":

@@ -1,10 +1,12 @@
-"""Learning over position: how time, ratings and certainty change as a participant goes through the items.
+"""Learning over position: time, ratings and certainty along the items.
 
-Each participant sees the items in an order of their own, so position and item are not confounded. Per
-participant: the mean in each block of positions, the last block minus the first, and a least-squares slope
-per position; participants are averaged (`participant_means`). Change and slope have t intervals over
-participants: with orders of their own, an item moves them as noise does. Participants who leave early have no
-last block and are counted as undefined there.
+Each participant sees the items in an order of their own, so position and item
+are not confounded. Per participant there are the mean in each block of
+positions, the last block minus the first, and a least-squares slope per
+position; participants are averaged (`participant_means`). Change and slope
+have t intervals over participants: with orders of their own, an item moves
+them as noise does. Participants who leave early have no last block and count
+as undefined there.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +32,10 @@ BLOCK = 5  # positions in a block
 
 @dataclass(frozen=True)
 class Trait:
-    """What is followed over positions: one value per trial, participants × items, NaN where unknown."""
+    """A quantity followed over positions.
+
+    One value per trial, participants × items, NaN where unknown.
+    """
 
     key: str
     label: str
@@ -49,11 +54,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Learning:
-    """One trait over positions, in one condition or (condition "") over everybody.
+    """A trait over positions in one condition, or ("") over all participants.
 
-    change: last block minus first block, within participants; without a value where there is one block.
-    slope: per position, within participants; for `log_seconds`, exp(slope) − 1 is the relative change of time
-    per position.
+    change: last block minus first block, within participants; without a value if
+    there is one block. slope: per position, within participants; for
+    `log_seconds`, exp(slope) − 1 is the relative change of time per position.
     """
 
     trait: str
@@ -66,10 +71,13 @@ class Learning:
 
 
 def ratings_right(grid: Grid) -> Array:
-    """1 where the rating matches the system's correctness, 0 where not, NaN where either is unknown."""
+    """Mark ratings that match the system's correctness.
+
+    1 if they do, 0 if not, NaN if either is unknown.
+    """
     rated = grid.answers_to("correctness_rating")
-    known = ~np.isnan(rated) & ~np.isnan(grid.system_correct)
-    return np.where(known, rated == grid.system_correct, np.nan)
+    is_judged = ~np.isnan(rated) & ~np.isnan(grid.system_correct)
+    return np.where(is_judged, rated == grid.system_correct, np.nan)
 
 
 TRAITS: tuple[Trait, ...] = (
@@ -82,16 +90,17 @@ TRAITS: tuple[Trait, ...] = (
 
 
 def positions_of(grid: Grid, trials: pd.DataFrame) -> Array:
-    """Position of each retained trial: participants × items, NaN where there is no trial or no position.
+    """Return the position of each retained trial: participants × items.
 
-    trials: columns participant_id, item_id, position (1-based); rows of other conditions are left out.
+    NaN without a trial or a position. trials: columns participant_id, item_id,
+    position (1-based); rows of other conditions are left out.
     """
     own = trials[trials["participant_id"].isin(grid.participants) & trials["item_id"].isin(grid.items)]
-    found = np.full(grid.present.shape, np.nan)
+    positions = np.full(grid.present.shape, np.nan)
     rows = pd.Index(grid.participants).get_indexer(pd.Index(own["participant_id"]))
     columns = pd.Index(grid.items).get_indexer(pd.Index(own["item_id"]))
-    found[rows, columns] = own["position"].to_numpy(float)
-    return np.where(grid.present, found, np.nan)
+    positions[rows, columns] = own["position"].to_numpy(float)
+    return np.where(grid.present, positions, np.nan)
 
 
 def learning(
@@ -102,12 +111,20 @@ def learning(
     resamples: int,
     block: int = BLOCK,
 ) -> list[Learning]:
-    """Every trait with a value, over positions: per condition, then over everybody.
+    """Estimate traits over positions, per condition and over all participants.
 
-    grids: one per condition, over common items. positions: for each, participants × items (`positions_of`).
-    block: positions in a block; the last one may be shorter. Empty where no position is known.
+    Args:
+        grids: One per condition, over common items.
+        positions: For each, participants × items (`positions_of`).
+        rng: Source of random numbers.
+        block: Positions in a block; the last one may be shorter.
+        resamples: Of the bootstrap; 0 gives no confidence intervals.
 
-    Raises ValueError where grids and positions do not pair or block is below 1.
+    Returns:
+        Every trait with a value; empty if no position is known.
+
+    Raises:
+        ValueError: Grids and positions do not pair, or `block` is below 1.
 
     >>> learning([], [], rng=np.random.default_rng(1), resamples=0)
     []
@@ -117,34 +134,34 @@ def learning(
         return []
     bounds = [(first, min(first + block - 1, last)) for first in range(1, last + 1, block)]
     places = (*(grid.condition for grid in grids), EVERYBODY)
-    found = []
+    results = []
     for trait in TRAITS:  # one at a time: together their arrays would be many times the size of the trials
         if _followed(trait, grids, positions):
             parts = [_part(g, p, trait.values(g), bounds) for g, p in zip(grids, positions, strict=True)]
             means = participant_means(parts, rng=rng, resamples=resamples)
-            found += [_learning(trait, place, means, bounds) for place in places]
-    return found
+            results += [_learning(trait, place, means, bounds) for place in places]
+    return results
 
 
 def _followed(trait: Trait, grids: Sequence[Grid], positions: Sequence[Array]) -> bool:
-    """Whether any trial has both a value and a position."""
+    """Test whether any trial has both a value and a position."""
     return any(
         (~np.isnan(trait.values(g)) & ~np.isnan(p)).any() for g, p in zip(grids, positions, strict=True)
     )
 
 
 def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int:
-    """The last position, 0 where none is known."""
+    """Return the last position, 0 if none is known."""
     if block < 1:
         raise ValueError(f"block must be at least 1, not {block}")
     if [grid.present.shape for grid in grids] != [np.shape(p) for p in positions]:
         raise ValueError("positions must hold one array per grid, participants × items")
-    known = [int(np.nanmax(p)) for p in positions if (~np.isnan(p)).any()]
-    return max(known, default=0)
+    last_positions = [int(np.nanmax(p)) for p in positions if (~np.isnan(p)).any()]
+    return max(last_positions, default=0)
 
 
 def _part(grid: Grid, positions: Array, values: Array, bounds: Sequence[tuple[int, int]]) -> Part:
-    """One trait's statistics: each block's mean by its number, the change, and the slope."""
+    """Build a trait's statistics: block means by number, change and slope."""
     blocks = [
         mean_of(np.where((positions >= first) & (positions <= last), values, np.nan))
         for first, last in bounds

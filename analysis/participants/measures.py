@@ -1,10 +1,14 @@
-"""What people did, measured: each measure as a function of one participant's sums over trials.
+"""Measures of participants as functions of their sums over trials.
 
-Source: Schuff et al. 2020, §6.3; Nourani et al. 2019 (agreement, over-estimation); Stanislaw and Todorov
-1999 (d′ and c, log-linear correction, p. 143). Definitions with formulas: docs/reference/measures.md.
+A "positive" rating says that the system's answer is correct. `tp`, `fp`, `fn`,
+`tn` are counts over the trials with a known rating and a known correctness of
+the system. Undefined measures are NaN. docs/reference/measures.md has the
+formulas.
 
-A "positive" rating says that the system's answer is correct. `tp`, `fp`, `fn`, `tn` are counts over the
-trials where both the rating and the system's correctness are known. What cannot be computed is NaN.
+References:
+    1. Schuff et al. (2020), section 6.3.
+    2. Nourani et al. (2019): agreement, over-estimation.
+    3. Stanislaw and Todorov (1999), p. 143: d′ and c, log-linear correction.
 """
 
 from collections.abc import Callable, Iterable
@@ -46,25 +50,29 @@ class Measure:
 
 
 def precision(s: Sums) -> Array:
-    """Share of "correct" ratings that are right."""
+    """Compute the share of "correct" ratings that are right."""
     return ratio(s["tp"], s["tp"] + s["fp"])
 
 
 def recall(s: Sums) -> Array:
-    """Share of correct answers that are rated correct."""
+    """Compute the share of correct answers that are rated correct."""
     return ratio(s["tp"], s["tp"] + s["fn"])
 
 
 def f1(s: Sums) -> Array:
-    """Harmonic mean of precision and recall; undefined where either is, 0 where both are 0."""
+    """Compute the harmonic mean of precision and recall.
+
+    Undefined if either is, 0 if both are 0.
+    """
     p, r = precision(s), recall(s)
     return np.where(p + r == 0, 0.0, 2 * ratio(p * r, p + r))
 
 
 def _z_scores(s: Sums) -> tuple[Array, Array]:
-    """Normal quantiles of hit rate and false-alarm rate, half a trial added to each cell.
+    """Compute normal quantiles of hit rate and false-alarm rate.
 
-    Undefined without a correct or without a wrong answer: the correction would invent that rate.
+    Half a trial is added to each cell. Undefined without a correct or without a
+    wrong answer: the correction would invent that rate.
     """
     signal, noise = s["tp"] + s["fn"], s["fp"] + s["tn"]
     defined = np.where((signal > 0) & (noise > 0), 1.0, np.nan)
@@ -72,13 +80,16 @@ def _z_scores(s: Sums) -> tuple[Array, Array]:
 
 
 def d_prime(s: Sums) -> Array:
-    """Sensitivity d′ = z(hits) − z(false alarms), log-linear correction."""
+    """Compute d′ = z(hits) − z(false alarms), log-linear correction."""
     hits, false_alarms = _z_scores(s)
     return hits - false_alarms
 
 
 def criterion(s: Sums) -> Array:
-    """Criterion c = −(z(hits) + z(false alarms)) / 2; below 0 leans to rating answers correct."""
+    """Compute the criterion c = −(z(hits) + z(false alarms)) / 2.
+
+    Below 0 the participant leans to rating answers correct.
+    """
     hits, false_alarms = _z_scores(s)
     return -(hits + false_alarms) / 2
 
@@ -196,13 +207,16 @@ _BY_KEY = {measure.key: measure for measure in MEASURES}
 
 
 def find_measure(name: str) -> Measure | None:
-    """The measure with the key or label, whatever the case; None for another name."""
+    """Find a measure by key or label, ignoring case; None without one."""
     wanted = name.strip().lower()
     return next((m for m in MEASURES if wanted in (m.key, m.label.lower())), None)
 
 
 def own_measures(item_questions: Iterable[Question], post_questions: Iterable[Question]) -> list[Measure]:
-    """Measures for the questions without a role: the mean answer, with no wanted direction."""
+    """Build measures for questions without a role: the mean answer.
+
+    They have no desired direction.
+    """
     return [_own(question, f"{question.key}_n") for question in item_questions if question.role is None] + [
         _own(question, "") for question in post_questions if question.role is None
     ]

@@ -1,8 +1,12 @@
-"""Means over participants of any statistic of one participant's trials, with two-way bootstrap intervals.
+"""Means over participants of statistics of their trials, with intervals.
 
-What learning and calibration share: each participant gives one value from the trials that count, participants
-are averaged, and the interval comes from drawing participants and items anew (Owen 2007; see `resampling`),
-that of changes within people from Student's t. docs/reference/coverage.md says how often they hold the truth.
+Learning and calibration share this: each participant gives one value from the
+trials that count, participants are averaged, and the confidence interval comes
+from drawing participants and items again [1], that of changes within people
+from Student's t. docs/reference/coverage.md gives the coverage.
+
+References:
+    1. Owen (2007); see `analysis.stats.bootstrap`.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,14 +30,17 @@ Statistic = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True)
 class Part:
-    """One condition as the source of statistics.
+    """Source of statistics: one condition.
 
-    participants, items: their numbers. values: from item weights (items × replicates) and some participants
-    (rows) to each statistic's values, rows × replicates, NaN where a participant has none. group: parts with
-    the same one have the same participants, who are drawn together; None for people of their own. within:
-    statistics that set trials of one participant against each other by an order of that participant's own.
-    What an item does to them differs from participant to participant, as noise does, which a bootstrap that
-    draws items too would count three times: they have t intervals. No participant may then be in two parts.
+    participants, items: their numbers. values: from item weights (items ×
+    replicates) and some participants (rows) to each statistic's values, rows ×
+    replicates, NaN where a participant has none. group: parts of one group have
+    the same participants, who are drawn together; None for people of their own.
+    within: statistics that set trials of one participant against each other by an
+    order of that participant's own. An item then affects each participant
+    differently, as noise does, which a bootstrap that draws items too would count
+    three times: such statistics have t intervals. No participant may then be in
+    two parts.
     """
 
     condition: str
@@ -73,12 +80,12 @@ class ParticipantMeans:
     replicates: dict[tuple[str, str], Array]
 
     def get(self, statistic: str, condition: str = EVERYBODY) -> ParticipantMean:
-        """The mean of the statistic in the condition."""
+        """Return the mean of the statistic in the condition."""
         return self.table[statistic, condition]
 
 
 def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamples: int) -> ParticipantMeans:
-    """Means of every statistic in every condition and over everybody.
+    """Estimate means of statistics per condition and over all participants.
 
     parts: one per condition, all over the same items. resamples: replicates, 0 for no intervals.
 
@@ -109,28 +116,29 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
 
 
 def mean_of(values: Array) -> Statistic:
-    """Each participant's mean over items; NaN without a value.
+    """Average each participant's items; NaN without a value.
 
     values: participants × items, NaN where there is none.
     """
-    filled, known = np.nan_to_num(values), (~np.isnan(values)).astype(float)
-    return lambda item_weights, rows: ratio(filled[rows] @ item_weights, known[rows] @ item_weights)
+    filled, has_value = np.nan_to_num(values), (~np.isnan(values)).astype(float)
+    return lambda item_weights, rows: ratio(filled[rows] @ item_weights, has_value[rows] @ item_weights)
 
 
 def slope_of(x: Array, y: Array) -> Statistic:
-    """Each participant's least-squares slope of y on x.
+    """Fit each participant's least-squares slope of y on x.
 
     x, y: participants × items; a trial counts where both are known. NaN where x does not vary.
     """
     both = ~np.isnan(x) & ~np.isnan(y)
-    known = both.astype(float)
+    counts = both.astype(float)
     # From each participant's own mean, so that squares of large values do not swamp their differences.
     u = np.where(both, x, 0.0)
-    u = np.where(both, u - ratio(u.sum(axis=1), known.sum(axis=1))[:, None], 0.0)
+    u = np.where(both, u - ratio(u.sum(axis=1), counts.sum(axis=1))[:, None], 0.0)
     v = np.where(both, y, 0.0)
-    terms = (known, u, v, u * u, u * v)
+    terms = (counts, u, v, u * u, u * v)
 
     def slope(item_weights: Array, rows: slice) -> Array:
+        """Compute the slopes under item weights."""
         n, su, sv, suu, suv = (term[rows] @ item_weights for term in terms)
         spread = n * suu - su**2
         return ratio(n * suv - su * sv, np.where(spread > 1e-9 * n * suu, spread, 0.0))
@@ -151,7 +159,7 @@ def _check(parts: Sequence[Part], resamples: int) -> None:
 
 
 def _totals(part: Part, names: Sequence[str], weights: Weights, index: int) -> Array:
-    """Weighted sum and sum of weights of each statistic: statistics × 2 × replicates."""
+    """Return weighted sums and sums of weights: statistics × 2 × replicates."""
     totals = np.zeros((len(names), 2, weights.replicates))
     for block in row_blocks(part.participants, weights.replicates):
         values, people = part.values(weights.items, block), weights.participants[index][block]
@@ -160,16 +168,16 @@ def _totals(part: Part, names: Sequence[str], weights: Weights, index: int) -> A
 
 
 def _mean(values: Array, replicates: Array, *, within: bool) -> ParticipantMean:
-    known = values[~np.isnan(values)]
-    undefined = len(values) - len(known)
+    defined = values[~np.isnan(values)]
+    undefined = len(values) - len(defined)
     method = METHOD_WITHIN if within else METHOD
-    if not len(known):
+    if not len(defined):
         return ParticipantMean(None, None, 0, undefined, method, NO_VALUE)
     interval = None
-    if len(known) > 1 and len(replicates):
-        wide = few_units_level(0.95, len(known))
-        interval = _t_interval(known) if within else percentile_interval(replicates, wide)
-    return ParticipantMean(float(known.mean()), interval, len(known), undefined, method)
+    if len(defined) > 1 and len(replicates):
+        wide = few_units_level(0.95, len(defined))
+        interval = _t_interval(defined) if within else percentile_interval(replicates, wide)
+    return ParticipantMean(float(defined.mean()), interval, len(defined), undefined, method)
 
 
 def _t_interval(values: Array) -> tuple[float, float]:

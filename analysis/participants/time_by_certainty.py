@@ -1,4 +1,8 @@
-"""Completion time against the certainty of the rating (Schuff et al. 2020, Figure 2d)."""
+"""Completion time against the certainty of the rating.
+
+References:
+    1. Schuff et al. (2020), figure 2d.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +16,10 @@ from .trial_grid import Grid, participant_groups
 
 @dataclass(frozen=True)
 class TimeAtCertainty:
-    """Mean time at one level of certainty, participants first, over all conditions.
+    """Mean time at one level of certainty, over all conditions.
 
-    seconds: mean over participants of their own mean time at the level; None where nobody chose it.
-    by_condition: the same within each condition.
+    seconds: mean over participants of their own mean time at the level; None if no
+    participant chose it. by_condition: the same within each condition.
     """
 
     level: int
@@ -29,20 +33,21 @@ class TimeAtCertainty:
 def time_at_certainty(
     grids: Sequence[Grid], levels: int, *, rng: np.random.Generator, resamples: int
 ) -> list[TimeAtCertainty]:
-    """Mean completion time at each level 1..levels, with two-way bootstrap intervals.
+    """Estimate mean completion time at each level 1..levels.
 
-    Empty where certainty was not asked or no time is known.
+    Intervals are from a two-way bootstrap. Empty if certainty was not asked or no
+    time is known.
     """
-    known = [grid for grid in grids if "certainty" in grid.answers and grid.participants]
-    if not any((~np.isnan(grid.seconds + grid.answers["certainty"])).any() for grid in known):
+    rated = [grid for grid in grids if "certainty" in grid.answers and grid.participants]
+    if not any((~np.isnan(grid.seconds + grid.answers["certainty"])).any() for grid in rated):
         return []
-    parts = [_part(grid, group, levels) for grid, group in zip(known, participant_groups(known), strict=True)]
+    parts = [_part(grid, group, levels) for grid, group in zip(rated, participant_groups(rated), strict=True)]
     means = participant_means(parts, rng=rng, resamples=resamples)
-    return [_at_level(known, level, means) for level in range(1, levels + 1)]
+    return [_at_level(rated, level, means) for level in range(1, levels + 1)]
 
 
 def _part(grid: Grid, group: int, levels: int) -> Part:
-    """The mean time of each participant's trials at each level."""
+    """Average each participant's time at each level."""
     certainty = grid.answers["certainty"]
     at = {
         str(level): mean_of(np.where(certainty == level, grid.seconds, np.nan))

@@ -1,8 +1,9 @@
-"""A condition's retained trials as arrays of participants × items, and their weighted sums over items.
+"""Retained trials of a condition as arrays of participants × items.
 
-All participant-level measures are functions of a few sums over a participant's trials (`Sums`). With items
-weighted, the same functions serve the estimate (weights 1) and every bootstrap replicate, and the sums of
-all replicates are one matrix product.
+All participant-level measures are functions of a few sums over a participant's
+trials. With items weighted, the same functions serve the estimate (weights 1)
+and every bootstrap replicate, and the sums of all replicates are one matrix
+product.
 """
 
 from collections.abc import Sequence
@@ -21,11 +22,13 @@ EVERY_ROW = slice(None)
 
 @dataclass(frozen=True)
 class Grid:
-    """One condition. Arrays are participants × items, NaN where there is no value.
+    """Trials of one condition.
 
-    answers: answers to the item questionnaire by role, or by key where the question has no role.
-    post: answers to the post survey likewise, one per participant; empty where they saw other conditions too.
-    shared: whether the same participants saw other conditions too; all grids of a group have the same ones.
+    Arrays are participants × items, NaN without a value. answers: answers to the
+    item questionnaire by role, or by key if the question has no role. post:
+    answers to the post survey likewise, one per participant; empty if they saw
+    other conditions too. shared: True if the same participants saw other
+    conditions too; all grids of a group have the same ones.
     """
 
     condition: str
@@ -40,16 +43,17 @@ class Grid:
 
     @property
     def trials(self) -> int:
+        """Number of trials."""
         return int(self.present.sum())
 
     @property
     def log_seconds(self) -> Array:
-        """Natural logarithm of the times, NaN where a time is unknown or not above 0."""
+        """Natural logarithm of the times, NaN where unknown or not above 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.seconds > 0, np.log(self.seconds), np.nan)
 
     def answers_to(self, role: str) -> Array:
-        """Answers to the question with the role (or key), all NaN where it was not asked."""
+        """Return answers to the question with the role or key, NaN if not asked."""
         return self.answers.get(role, np.full(self.present.shape, np.nan))
 
 
@@ -63,7 +67,7 @@ def build_grids(
     item_columns: dict[str, str],
     post_columns: dict[str, str],
 ) -> list[Grid]:
-    """One grid per condition, over one common list of items.
+    """Build one grid per condition, over one common list of items.
 
     trials: retained trials. participants: everybody who counts, with or without a retained trial, a row for
     each of their conditions.
@@ -89,11 +93,14 @@ def build_grids(
 
 
 def participant_groups(grids: Sequence[Grid]) -> tuple[int, ...]:
-    """For each grid the place of the first grid with the same participants; its own where nobody is shared.
+    """Return for each grid the first grid with the same participants.
 
-    Raises ValueError where two grids share some participants and not all.
+    A grid that shares nobody has its own index.
+
+    Raises:
+        ValueError: Two grids share some participants and not all.
     """
-    found: list[int] = []
+    firsts: list[int] = []
     for place, grid in enumerate(grids):
         first = place
         for other, earlier in enumerate(grids[:place]):
@@ -103,14 +110,18 @@ def participant_groups(grids: Sequence[Grid]) -> tuple[int, ...]:
                     raise ValueError(f"{names} must have the same participants, or none")
                 first = other
                 break
-        found.append(first)
-    return tuple(found)
+        firsts.append(first)
+    return tuple(firsts)
 
 
 def merge_shared(grids: Sequence[Grid], name: str) -> Grid:
-    """One grid of all trials of participants who saw these conditions, each item in one of them.
+    """Merge the trials of participants who saw these conditions.
 
-    Raises ValueError for other participants or items, and where a participant saw an item twice.
+    Each item is in one of the conditions.
+
+    Raises:
+        ValueError: The grids have other participants or items, or a participant
+            saw an item twice.
     """
     first = grids[0]
     if any(g.participants != first.participants or g.items != first.items for g in grids):
@@ -119,10 +130,10 @@ def merge_shared(grids: Sequence[Grid], name: str) -> Grid:
         raise ValueError("a participant saw an item in two conditions")
 
     def joined(arrays: Sequence[Array]) -> Array:
-        found = np.full(first.present.shape, np.nan)
+        merged = np.full(first.present.shape, np.nan)
         for grid, values in zip(grids, arrays, strict=True):
-            found[grid.present] = values[grid.present]
-        return found
+            merged[grid.present] = values[grid.present]
+        return merged
 
     return Grid(
         condition=name,
@@ -173,9 +184,10 @@ def _grid(
 
 
 def quantities(grid: Grid) -> dict[str, Array]:
-    """What is summed over a participant's trials; participants × items, 0 where a trial does not count.
+    """Return the quantities to sum over a participant's trials.
 
-    A count of trials `X_n` goes with each sum `X`. tp, fp, fn, tn cross the rating "correct" with the
+    Each is participants × items, 0 where a trial does not count. A count of trials
+    `X_n` goes with each sum `X`. tp, fp, fn, tn cross the rating "correct" with the
     system's correctness over the `judged_n` trials where both are known.
     """
     rated, correct, log_seconds = grid.answers_to("correctness_rating"), grid.system_correct, grid.log_seconds
@@ -205,7 +217,7 @@ class Summed:
         self.order, self.ordered = order, np.column_stack([ordered, np.full(len(ordered), np.nan)])
 
     def sums(self, item_weights: Array, rows: slice = EVERY_ROW, *, median: bool = True) -> Sums:
-        """Sums over items of the participants in `rows`, in every replicate.
+        """Sum over items of the participants in `rows`, in every replicate.
 
         item_weights: items × replicates, whole numbers; how often each item counts. median: whether to find
         the median times, which are no sums and take longest.
@@ -223,39 +235,41 @@ class Summed:
 
 
 def weighted_sums(grid: Grid, item_weights: Array, *, median: bool = True) -> Sums:
-    """Sums over items for every participant and replicate; see `Summed.sums`."""
+    """Sum over items for participants and replicates; see `Summed.sums`."""
     return Summed(grid).sums(item_weights, median=median)
 
 
 def pooled_sums(grid: Grid) -> Sums:
-    """Sums over all trials of the condition as if they were one participant's; 1 × 1 each."""
+    """Sum all trials of the condition as one participant's; 1 × 1 each."""
     sums = {name: values.sum(keepdims=True) for name, values in quantities(grid).items()}
     times = grid.seconds[~np.isnan(grid.seconds)]
     sums["median_seconds"] = np.array([[np.median(times) if times.size else np.nan]])
     for name, values in grid.post.items():
-        known = values[~np.isnan(values)]
-        sums[name] = np.array([[known.mean() if known.size else np.nan]])
+        answers = values[~np.isnan(values)]
+        sums[name] = np.array([[answers.mean() if answers.size else np.nan]])
     return sums
 
 
 def _weighted_median(ordered: Array, order: NDArray[np.intp], total: Array, item_weights: Array) -> Array:
-    """Median of each row with whole-number weights: rows × replicates; NaN where no value counts.
+    """Compute medians of rows with whole-number weights: rows × replicates.
 
-    ordered: each row's values, smallest first, then NaN for those that are missing and one NaN more. order:
-    the item of each. total: the weights of the known values, rows × replicates.
+    NaN if no value counts. ordered: each row's values, smallest first, then NaN
+    for missing ones and one NaN more. order: the item of each. total: the weights
+    of the known values, rows × replicates.
 
-    As for plain numbers, an even total takes the mean of the two middle ones. All rows and replicates go
-    through their sorted values together, in the smallest integers that hold the weights.
+    As for plain numbers, an even total takes the mean of the two middle ones. All
+    rows and replicates go through their sorted values together, in the smallest
+    integers that hold the weights.
     """
     rows, items = order.shape
     kind = np.min_scalar_type(-1 - 2 * max(items, int(item_weights.sum(axis=0).max(initial=0))))
-    weights, known = item_weights.astype(kind), ~np.isnan(ordered)
+    weights, has_value = item_weights.astype(kind), ~np.isnan(ordered)
     counted = total.astype(kind)
     half, beyond = (counted + 1) // 2, counted // 2 + 1
     reached, lower, upper = (np.zeros(total.shape, kind) for _ in range(3))
     for place in range(items):
         step = weights[order[:, place]]
-        reached += step if known[:, place].all() else step * known[:, place, None]
+        reached += step if has_value[:, place].all() else step * has_value[:, place, None]
         lower += reached < half
         upper += reached < beyond
     start = (np.arange(rows) * (items + 1))[:, None]
@@ -263,7 +277,10 @@ def _weighted_median(ordered: Array, order: NDArray[np.intp], total: Array, item
 
 
 def choose_clock(rules: Sequence[Rule], trials: pd.DataFrame) -> Clock | None:
-    """The clock that the time rules name, else the first of server and browser clocks that has a value."""
+    """Choose the clock that the time rules name, else one with values.
+
+    The server's clock comes before the browser's.
+    """
     named = [rule.clock for rule in rules if isinstance(rule, MinTime | MaxTime)]
     for clock in (*named, *CLOCK_COLUMNS):
         if trials[CLOCK_COLUMNS[clock]].notna().any():

@@ -17,10 +17,10 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
+from scipy.stats import binomtest
 
 from ..participants.trial_grid import Grid
 from ..stats.arrays import Array
-from ..stats.proportions import wilson_interval
 
 CELLS_PER_CHUNK = 2_000_000  # trials simulated at once
 Contrast = tuple[int, int]
@@ -402,5 +402,5 @@ def _holm(p: Array) -> Array:
 
 def _rate(claimed: ArrayLike) -> Rate:
     n, hits = np.size(claimed), int(np.sum(claimed))
-    low, high = wilson_interval(np.array([float(hits)]), np.array([float(n)]))[:, 0]
+    low, high = binomtest(hits, n).proportion_ci(method="wilson")
     return Rate(hits / n, float(np.sqrt(hits / n * (1 - hits / n) / n)), (float(low), float(high)))

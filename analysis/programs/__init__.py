@@ -1,4 +1,4 @@
-"""The language of programs over boxes and spans: read, check, print, share, execute.
+"""Programs over boxes and spans: read, check, print, share, execute.
 
 program = parse("equal(count(find[dogs]), 2)", kind="boxes")
 program.nodes      in pre-order; each with module, argument, children, depth, type and role

@@ -1,9 +1,11 @@
-"""The programs that the question types of the released DROP annotations imply, and whose outputs they list.
+"""Programs that the question types of the released DROP annotations imply.
 
-The released file (N20's `drop_module_output_annotations.json`) gives each question a `qtype` and lists of
-spans; the program itself is not in it. The lists name the outputs of modules, among them the numbers and
-dates that the comparing modules find on the way. Here those are nodes of their own, so every list has its
-nodes; `find-two-events` and `ground-two-…` say for two nodes together what they found.
+The released file (N20's `drop_module_output_annotations.json`) gives each
+question a `qtype` and lists of spans; the program itself is not in it. The
+lists name the outputs of modules, among them the numbers and dates that the
+comparing modules find on the way. Here those are nodes of their own, so every
+list has its nodes; `find-two-events` and `ground-two-…` are about two nodes
+together.
 """
 
 import re
@@ -17,7 +19,6 @@ from .program import Program
 from .text import parse
 
 # Words go to `find`, `filter` and `relocate` in pre-order, as `ques_attention_supervision` lists them.
-_WORDED = ("find", "filter", "relocate")
 _PLACE = re.compile(r"\b(?:find|filter|relocate)\b(?!-)")
 
 Lists = tuple[tuple[str, tuple[int, ...]], ...]
@@ -25,7 +26,7 @@ Lists = tuple[tuple[str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True)
 class QuestionType:
-    """The program of a question type, without words, and which nodes each annotated list is about.
+    """Program of a question type, without words, and the nodes of its lists.
 
     direction: what the question must say, for the types that compare.
     """
@@ -121,7 +122,7 @@ _DIRECTIONS: dict[str, dict[str, str]] = {
 
 
 def program_of(qtype: str, arguments: Sequence[str] = (), *, question: str = "") -> Program:
-    """The program that a question type implies.
+    """Build the program that a question type implies.
 
     arguments: the words of `relocate`, `filter` and `find`, in pre-order, all of them or none.
     question: its text; the types that compare need it to tell greater from less, earlier from later.
@@ -141,9 +142,10 @@ def program_of(qtype: str, arguments: Sequence[str] = (), *, question: str = "")
 
 @cache
 def lists_of(qtype: str, arguments: int = 0) -> Lists:
-    """The lists that the released file gives for a question type, in its order, each with its nodes.
+    """Return the lists of a question type in the released file, with nodes.
 
-    arguments: how many the program was made with; see `yeardiff_find2_qtype`.
+    They are in the file's order. arguments: how many the program was made with;
+    see `yeardiff_find2_qtype`.
     """
     return _form(qtype, arguments).lists
 
@@ -157,9 +159,9 @@ def _form(qtype: str, arguments: int) -> QuestionType:
 
 
 def _direction(module: str, question: str) -> str:
-    known = _DIRECTIONS[module]
+    directions = _DIRECTIONS[module]
     for word in re.findall(r"[a-z]+", question.lower()):
-        if word in known:
-            return known[word]
-    wanted = " nor ".join(dict.fromkeys(known.values()))
+        if word in directions:
+            return directions[word]
+    wanted = " nor ".join(dict.fromkeys(directions.values()))
     raise AnalysisError(f"the question “{question}” says neither {wanted}")

@@ -1,4 +1,4 @@
-"""What can be wrong with a program, shown at its place.
+"""Errors in a program, with line and column.
 
 AnalysisError
 └── ProgramError    a program cannot be read or does not fit together; names line and column
@@ -20,7 +20,7 @@ class ProgramError(AnalysisError):
 
     @classmethod
     def at(cls, message: str, text: str, offset: int) -> "ProgramError":
-        """The error at a code point of a text, which may have several lines."""
+        """Build the error at a code point of a text, perhaps of several lines."""
         start = text.rfind("\n", 0, offset) + 1
         return cls(message, offset - start + 1, text, text.count("\n", 0, offset) + 1)
 

@@ -1,7 +1,8 @@
-"""What a program comes to, given the objects at its nodes.
+"""Results of a program, given the objects at its nodes.
 
-Outputs are keyed by representative node. Where one is missing, it and all that depends on it is unknown:
-None. Nothing is guessed: `and` of false and unknown is unknown.
+Outputs are keyed by representative node. A missing one makes it and all that
+depends on it unknown: None. Nothing is guessed: `and` of false and unknown is
+unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,13 +42,15 @@ Objects = Sequence[FoundBox] | Sequence[FoundSpan] | Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Execution:
-    """What came out, a tuple each over the program's nodes.
+    """Results of a program, a tuple each over its nodes.
 
-    values: of a node that gives a number or truth, that; of boxes and spans, how many there are; of numbers
-    and dates in the text, the one that they all state. None where unknown, or where the runs differ.
-    runs: the value in each run. A node runs once, but below the modules that take each image alone it runs
-    for the left and for the right image (below `in-one-other-image`: left, then right, as the one).
-    objects: what a node that gives objects outputs, over all its runs; None for others and where unknown.
+    values: of a node that gives a number or truth, that; of boxes and spans, how
+    many there are; of numbers and dates in the text, the one that they all state.
+    None where unknown, or where the runs differ. runs: the value in each run. A
+    node runs once, but below the modules that take each image alone it runs for
+    the left and for the right image (below `in-one-other-image`: left, then right,
+    as the one). objects: the output of a node that gives objects, over all its
+    runs; None for others and where unknown.
     """
 
     values: tuple[Value | None, ...]
@@ -61,7 +64,10 @@ class Execution:
 
 
 def value_of(objects: Sequence[FoundBox] | Sequence[FoundSpan] | None, type_: Type) -> Value | None:
-    """What objects come to as a single value: their number, or the number or date that they all state."""
+    """Return the value of objects: their number, or the number they all state.
+
+    A date counts like a number.
+    """
     if objects is None:
         return None
     if type_ in ("boxes", "spans"):
@@ -70,13 +76,13 @@ def value_of(objects: Sequence[FoundBox] | Sequence[FoundSpan] | None, type_: Ty
 
 
 def stated(objects: Sequence[Any], type_: Type) -> Value | None:
-    """The one number or date that all of these spans state; None where they state several or nothing."""
-    found = {each.value if each.value is not None else _read(each.quote, type_) for each in objects}
-    return found.pop() if len(found) == 1 else None
+    """Return the number or date that all spans state; None without one."""
+    values = {each.value if each.value is not None else _read(each.quote, type_) for each in objects}
+    return values.pop() if len(values) == 1 else None
 
 
 def readings(objects: Sequence[FoundSpan], type_: Type) -> list[Value | None]:
-    """The number or date of each span."""
+    """Return the number or date of each span."""
     return [each.value if each.value is not None else _read(each.quote, type_) for each in objects]
 
 
@@ -85,7 +91,10 @@ def _read(quote: str, type_: Type) -> Value | None:
 
 
 def representatives_only(program: Program, given: Mapping[int, Any], what: str) -> None:
-    """Refuse outputs or values at a node that is no representative: they would go unread."""
+    """Raise ValueError for outputs or values at a node without effect.
+
+    A node that is not a representative has none.
+    """
     for index in given:
         if not 0 <= index < len(program.nodes) or program.representative[index] != index:
             raise ValueError(f"{what} are given at node {index}, which is no representative of {program}")

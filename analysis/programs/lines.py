@@ -1,13 +1,16 @@
-r"""Programs as lines, one module each, its depth shown by leading dots: the cells of the faithful-nmn table.
+"""Programs as lines: the cells of the faithful-nmn table.
+
+Each line is one module, its depth shown by leading dots:
 
     equal
     .count
     ..find[1]
     .2[0]
 
-There an argument lists positions of the sentence's tokens. Given the tokens, these become words, joined by
-spaces; without them the positions stay, as text. In lines that Touchstone writes any argument can stand,
-escaped as in nested text, so that reading gives the program back.
+There an argument lists positions of the sentence's tokens. Given the tokens,
+these become words, joined by spaces; without them the positions stay, as text.
+In lines that Touchstone writes any argument can stand, escaped as in nested
+text, so that reading gives the program back.
 """
 
 import re
@@ -35,7 +38,17 @@ def parse_lines(
 
 
 def print_lines(program: Program) -> str:
-    """The program as lines, names with underscores; `parse_lines` without tokens reads it back."""
+    """Print a program as lines, names with underscores.
+
+    `parse_lines` without tokens reads it back.
+
+    >>> from analysis.programs import parse
+    >>> print(print_lines(parse("equal(count(find[dogs]), 2)", kind="boxes")))
+    equal
+    .count
+    ..find[dogs]
+    .2
+    """
     named = ((node, node.module.replace("-", "_")) for node in program.nodes)
     return "\n".join("." * node.depth + label(name, node.argument) for node, name in named)
 
@@ -66,7 +79,7 @@ def _end_of_line(text: str, place: int) -> int:
 
 
 def _words(argument: str, tokens: Sequence[str], text: str, offset: int) -> str:
-    """The tokens that an argument names."""
+    """Return the tokens that an argument names."""
     if not _POSITIONS.fullmatch(argument):
         raise ProgramError.at("expected positions of tokens, such as [1] or [3,4]", text, offset)
     positions = [int(position) for position in argument.split(",")]

@@ -1,9 +1,10 @@
-"""The modules that programs are made of: what each takes, gives and asks of a person.
+"""Modules of programs: the inputs, output and annotation of each.
 
-Boxes: Subramanian et al. 2020 (N20), Table 3, with `in-one-image` and `in-other-image`, which the released
-programs use inside `in-one-other-image`. Spans: Gupta et al. 2020 and N20 §2.2. There, finding the number or
-date of an event also happens inside the comparing modules; here it is a node of its own, so that its outputs
-can be annotated and scored.
+Boxes: Subramanian et al. 2020 (N20), Table 3, with `in-one-image` and
+`in-other-image`, which the released programs use inside `in-one-other-image`.
+Spans: Gupta et al. 2020 and N20 §2.2. There, finding the number or date of an
+event also happens inside the comparing modules; here it is a node of its own,
+so that its outputs can be annotated and scored.
 """
 
 from dataclasses import dataclass

@@ -17,17 +17,17 @@ _LETTERS = {character: letter for letter, character in _CONTROLS.items()}
 
 
 def label(module: str, argument: str | None) -> str:
-    """One module as it prints: `find[dogs]`."""
+    """Print one module: `find[dogs]`."""
     return module if argument is None else f"{module}[{escape(argument)}]"
 
 
 def escape(argument: str) -> str:
-    """An argument as it stands between brackets."""
+    """Escape an argument as it stands between brackets."""
     return _TO_ESCAPE.sub(lambda match: "\\" + _LETTERS.get(match[0], match[0]), argument)
 
 
 def unescape(text: str) -> str:
-    """What stands between brackets as an argument: undoes `escape`, drops unescaped white space around."""
+    """Undo `escape` of an argument, dropping unescaped white space around it."""
     if "\\" not in text:
         return text.strip()
     text = text.lstrip()
@@ -38,7 +38,10 @@ def unescape(text: str) -> str:
 
 
 def read_argument(text: str, place: int) -> tuple[str | None, int]:
-    """The argument that begins at a place, None where there is none, and the place after its bracket."""
+    """Read the argument at an offset, and the offset after its bracket.
+
+    The argument is None if none begins there.
+    """
     if text[place : place + 1] != "[":
         return None, place
     match = _INSIDE.match(text, place + 1)

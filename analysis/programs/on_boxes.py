@@ -19,18 +19,25 @@ SAME_BOX = 0.5  # two boxes are of one object when they overlap by more, N20 §3
 
 @dataclass(frozen=True)
 class Scope:
-    """Which images a node may look at, and which of them are the one and the other, where that is said."""
+    """Images that a node may look at.
+
+    chosen: the image that is "the one" below `in-one-other-image`, if any.
+    """
 
     images: frozenset[int] = frozenset({LEFT, RIGHT})
-    one: int | None = None
+    chosen: int | None = None
 
     def alone(self, image: int) -> "Scope":
+        """Restrict the scope to one image."""
         return replace(self, images=self.images & {image})
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a node gives in a scope: boxes (None: unknown), the images that it may give any in, its value."""
+    """Result of a node in a scope: boxes (None: unknown), images, value.
+
+    The images are those that it may give boxes in.
+    """
 
     images: frozenset[int] = frozenset()
     boxes: tuple[FoundBox, ...] | None = None
@@ -43,7 +50,7 @@ def run_boxes(
     values: Mapping[int, Value],
     as_drawn: bool = False,
 ) -> Execution:
-    """Execute a program over boxes; `analysis.programs.run` says what the arguments are."""
+    """Execute a program over boxes; `analysis.programs.run` has the arguments."""
     drawn = {index: tuple(FoundBox(*box) for box in boxes) for index, boxes in outputs.items()}
     runs = _Runs(program, drawn, values, as_drawn)
     runs.result(0, Scope())
@@ -64,13 +71,16 @@ class _Runs:
         self.results: list[dict[Scope, Result]] = [{} for _ in program.nodes]
 
     def result(self, index: int, scope: Scope) -> Result:
-        """A node's result in a scope, computed once: nested scopes cost no more than there are scopes."""
-        known = self.results[index].get(scope)
-        if known is None:
+        """Return a node's result in a scope, computed once.
+
+        Nested scopes therefore cost no more than there are scopes.
+        """
+        result = self.results[index].get(scope)
+        if result is None:
             node = self.program.nodes[index]
-            known = self._boxes(node, scope) if node.type == "boxes" else self._value(node, scope)
-            self.results[index][scope] = known
-        return known
+            result = self._boxes(node, scope) if node.type == "boxes" else self._value(node, scope)
+            self.results[index][scope] = result
+        return result
 
     def _boxes(self, node: Node, scope: Scope) -> Result:
         below = [self.result(child, self._scope_below(node, scope)) for child in node.children]
@@ -84,9 +94,9 @@ class _Runs:
         return Result(images, kept, value_of(kept, "boxes"))
 
     def _scope_below(self, node: Node, scope: Scope) -> Scope:
-        if scope.one is None or node.module not in ("in-one-image", "in-other-image"):
+        if scope.chosen is None or node.module not in ("in-one-image", "in-other-image"):
             return scope
-        return scope.alone(scope.one if node.module == "in-one-image" else 1 - scope.one)
+        return scope.alone(scope.chosen if node.module == "in-one-image" else 1 - scope.chosen)
 
     def _value(self, node: Node, scope: Scope) -> Result:
         below = [
@@ -117,16 +127,16 @@ class _Runs:
 
 
 def _scopes(module: str, scope: Scope) -> list[Scope]:
-    """The scopes that a node's children run in."""
+    """Return the scopes that a node's children run in."""
     if module in ("in-each-image", "in-at-least-one-image"):
         return [scope.alone(LEFT), scope.alone(RIGHT)]
     if module == "in-one-other-image":
-        return [replace(scope, one=LEFT), replace(scope, one=RIGHT)]
+        return [replace(scope, chosen=LEFT), replace(scope, chosen=RIGHT)]
     return [scope]
 
 
 def _images(module: str, below: list[frozenset[int]], scope: Scope) -> frozenset[int]:
-    """The images in which a node may give boxes, from those in which its children may."""
+    """Return the images in which a node may give boxes, from its children's."""
     match module:
         case "find":
             return scope.images
@@ -141,7 +151,10 @@ def _images(module: str, below: list[frozenset[int]], scope: Scope) -> frozenset
 
 
 def _computed(module: str, below: list[Result]) -> tuple[FoundBox, ...] | None:
-    """The boxes of a node that nobody drew at, where they follow from those of its children."""
+    """Compute the boxes of a node without annotation from its children's.
+
+    None if they do not follow.
+    """
     children = [result.boxes for result in below]
     if module in ("in-left-image", "in-right-image", "in-one-image", "in-other-image"):
         return children[0]
@@ -155,30 +168,30 @@ def _is_among(box: FoundBox, boxes: Sequence[FoundBox]) -> bool:
     return any(other.image == box.image and _overlap(box.box, other.box) > SAME_BOX for other in boxes)
 
 
-def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    """Intersection over union."""
-    if tuple(one) == tuple(other):
+def _overlap(first: Sequence[float], second: Sequence[float]) -> float:
+    """Compute the intersection over union."""
+    if tuple(first) == tuple(second):
         return 1.0
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     if width <= 0 or height <= 0:
         return 0.0
-    area = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    area = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (first, second))
     return width * height / (area - width * height)
 
 
 def _together(runs: list[tuple[FoundBox, ...] | None]) -> tuple[FoundBox, ...] | None:
-    """The boxes of all runs, each once, in the order of the first run that has it."""
-    found: dict[FoundBox, None] = {}
+    """Join the boxes of all runs, each once, in the order of the first run."""
+    boxes_once: dict[FoundBox, None] = {}
     for boxes in runs:
         if boxes is None:
             return None
-        found.update(dict.fromkeys(boxes))
-    return tuple(found)
+        boxes_once.update(dict.fromkeys(boxes))
+    return tuple(boxes_once)
 
 
 def _compute(module: str, below: Sequence[Any]) -> Value | None:
-    """What a module gives for the values of its children; None where one of them is unknown."""
+    """Compute a module's value from its children's; None if one is unknown."""
     if module.isdecimal():
         return int(module)
     if any(value is None for value in below):

@@ -1,7 +1,9 @@
-"""Programs over the spans of a passage: Gupta et al. 2020 and N20 §2.2, with exact numbers and dates.
+"""Programs over the spans of a passage, with exact numbers and dates.
 
-Their modules give distributions; here a span is output or it is not, a number or a date is the one that its
-span states, and a comparison is decided or, where a number is missing or the two are equal, unknown.
+Their modules follow Gupta et al. 2020 and N20 §2.2, but those give
+distributions; here a span is output or it is not, a number or a date is the
+one that its span states, and a comparison is decided or, if a number is
+missing or the two are equal, unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,7 @@ Spans = tuple[FoundSpan, ...]
 def run_spans(
     program: Program, outputs: Mapping[int, Sequence[Any]], values: Mapping[int, Value]
 ) -> Execution:
-    """Execute a program over spans; `analysis.programs.run` says what the arguments are."""
+    """Execute a program over spans; `analysis.programs.run` has the arguments."""
     drawn = {index: tuple(FoundSpan(*span) for span in spans) for index, spans in outputs.items()}
     objects: dict[int, Spans | None] = {}
     results: dict[int, Value | None] = {}
@@ -32,12 +34,17 @@ def run_spans(
             objects[node.index] = _spans(program, node, objects) if spans is None else spans
             results[node.index] = value_of(objects[node.index], node.type)
     in_order = range(len(program.nodes))
-    found = tuple(results[index] for index in in_order)
-    return Execution(found, tuple((value,) for value in found), tuple(objects[index] for index in in_order))
+    in_program = tuple(results[index] for index in in_order)
+    return Execution(
+        in_program, tuple((value,) for value in in_program), tuple(objects[index] for index in in_order)
+    )
 
 
 def _spans(program: Program, node: Node, objects: Mapping[int, Spans | None]) -> Spans | None:
-    """The spans of a node that nobody drew at, where they follow from those of its children."""
+    """Compute the spans of a node without annotation from its children's.
+
+    None if they do not follow.
+    """
     below = [objects[child] for child in node.children]
     types = [program.nodes[child].type for child in node.children]
     if node.module in ("find-max-num", "find-min-num"):
@@ -53,18 +60,18 @@ def _spans(program: Program, node: Node, objects: Mapping[int, Spans | None]) ->
 
 
 def _extreme(spans: Spans | None, best: Any) -> Spans | None:
-    """The spans with the largest (or smallest) number; all of them where several have it."""
+    """Return the spans with the largest (or smallest) number, with ties."""
     if spans is None:
         return None
     numbers = readings(spans, "numbers")
-    known = [number for number in numbers if isinstance(number, int | float)]
-    if len(known) < len(numbers):
+    stated_numbers = [number for number in numbers if isinstance(number, int | float)]
+    if len(stated_numbers) < len(numbers):
         return None
-    return tuple(span for span, number in zip(spans, numbers, strict=True) if number == best(known))
+    return tuple(span for span, number in zip(spans, numbers, strict=True) if number == best(stated_numbers))
 
 
 def _winner(wanted: str, first: Value | None, second: Value | None) -> int | None:
-    """Which of two numbers or dates is the one wanted, 0 or 1; None where that is unknown."""
+    """Return which of two numbers or dates wins, 0 or 1; None if unknown."""
     if first is None or second is None:
         return None
     if isinstance(first, str) and isinstance(second, str):
@@ -79,7 +86,10 @@ def _winner(wanted: str, first: Value | None, second: Value | None) -> int | Non
 
 
 def _events(program: Program, index: int, objects: Mapping[int, Spans | None]) -> Spans | None:
-    """What a node's numbers or dates belong to: those linked, or all that they were looked for in."""
+    """Return the events of a node's numbers or dates.
+
+    These are the linked ones, or all that were searched.
+    """
     node = program.nodes[index]
     linked = {place for span in objects[index] or () for place in span.sources}
     while node.type in ("numbers", "dates"):

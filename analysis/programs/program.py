@@ -1,4 +1,4 @@
-"""A program: its nodes in pre-order, typed, and what follows from their shape."""
+"""Programs: nodes in pre-order, typed, and properties of their shape."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ MOST_DEEP = 100  # levels; programs of people and parsers stay below 20, and the
 
 
 class Part(NamedTuple):
-    """One node as it was read: how deep it stands, its name as typed, its argument, where it begins."""
+    """A node as it was read: depth, name as typed, argument and offset."""
 
     depth: int
     name: str
@@ -24,7 +24,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One module of a program. `children` and `parent` are indices into the program's nodes."""
+    """Node of a program: a module.
+
+    `children` and `parent` are indices into the program's nodes.
+    """
 
     index: int
     module: str
@@ -37,25 +40,29 @@ class Node:
 
 
 def describe(node: Node) -> str:
-    """A node as a person would name it: find “dogs”, in left image."""
+    """Name a node as a person would: find “dogs”, in left image."""
     words = node.module.replace("-", " ")
     return f"{words} “{node.argument}”" if node.argument else words
 
 
 @dataclass(frozen=True)
 class Program:
-    """Nodes in pre-order; the first is the root. Made by `parse`, `parse_lines` and `program_of`."""
+    """Program: nodes in pre-order; the first is the root.
+
+    Made by `parse`, `parse_lines` and `program_of`.
+    """
 
     kind: Kind
     nodes: tuple[Node, ...]
 
     @property
     def root(self) -> Node:
+        """The first node."""
         return self.nodes[0]
 
     @property
     def type(self) -> Type:
-        """What the whole program gives."""
+        """Type of the whole program's result."""
         return self.nodes[0].type
 
     @property
@@ -65,9 +72,10 @@ class Program:
 
     @cached_property
     def representative(self) -> tuple[int, ...]:
-        """For each node the index of the first equal subtree: itself where there is none before it.
+        """For each node the index of the first equal subtree, perhaps itself.
 
-        Equal subtrees have equal outputs, so they are annotated once, at their representative.
+        Equal subtrees have equal outputs, so they are annotated once, at their
+        representative.
         """
         first: dict[tuple[str, str | None, tuple[int, ...]], int] = {}
         names: dict[int, int] = {}  # node to a number that equal subtrees share
@@ -81,7 +89,7 @@ class Program:
 
     @cached_property
     def walk(self) -> tuple[int, ...]:
-        """The representatives bottom-up: children before parents, left before right."""
+        """Representatives bottom-up: children before parents, left before right."""
         order: dict[int, None] = {}
         for index in self._bottom_up(0):
             order[self.representative[index]] = None
@@ -93,22 +101,25 @@ class Program:
         yield index
 
     def module(self, index: int) -> Module:
-        """The row of the table for a node."""
+        """Return the table's row for a node."""
         return MODULES[self.kind][self.nodes[index].module]
 
     def end(self, index: int) -> int:
-        """The index after the last node of a subtree: its nodes are `index` to `end`, exclusive."""
+        """Return the index after the last node of a subtree.
+
+        Its nodes are `index` to `end`, exclusive.
+        """
         depth = self.nodes[index].depth
         after = range(index + 1, len(self.nodes))
         return next((later for later in after if self.nodes[later].depth <= depth), len(self.nodes))
 
     def height(self, index: int) -> int:
-        """How many modules stand on the longest way from a node down to a leaf (a leaf: 1)."""
+        """Count the modules on the longest way down to a leaf (a leaf: 1)."""
         below = self.nodes[index : self.end(index)]
         return 1 + max(node.depth for node in below) - self.nodes[index].depth
 
     def subtree(self, index: int) -> "Program":
-        """The program whose root is that node; its nodes are counted from 0 again."""
+        """Return the program rooted at a node; its nodes count from 0 again."""
         depth = self.nodes[index].depth
         below = self.nodes[index : self.end(index)]
         moved = (
@@ -127,7 +138,7 @@ class Program:
         return Program(self.kind, tuple(moved))
 
     def text(self, index: int = 0) -> str:
-        """A subtree as nested text on one line; `parse` reads it back."""
+        """Print a subtree on one line; `parse` reads it back."""
         written: list[str] = []
         top = before = self.nodes[index].depth
         for node in self.nodes[index : self.end(index)]:
@@ -206,7 +217,7 @@ def _unknown(kind: Kind, typed: str, name: str) -> str:
 
 
 def _tree(read: list[Part], text: str) -> tuple[list[int | None], list[list[int]]]:
-    """Parents and children, from the depths."""
+    """Derive parents and children from the depths."""
     parents: list[int | None] = []
     children: list[list[int]] = [[] for _ in read]
     above: list[int] = []  # the way from the root to the node before

@@ -42,8 +42,8 @@ execute(program, {{2: [dog, puppy], 4: [puppy]}})  # (False, 2, 2, 1, 1, 2)
 A module’s inputs stand in `( )`, its argument in `[ ]`. Names may be typed with spaces, underscores or \
 hyphens, in any case; they print with hyphens. Inside an argument a backslash takes the next character \
 as it is: write `\\[`, `\\]` and `\\\\` for those characters, and `\\n`, `\\r`, `\\t` for a line break, \
-a carriage return and a tab. White space around an argument does not count unless it is escaped. What is \
-printed reads back as the same program, whatever the arguments hold.
+a carriage return and a tab. White space around an argument does not count unless it is escaped. A \
+printed program reads back as the same program, whatever the arguments hold.
 
 The same program as lines, one module each, its depth shown by dots (`parse_lines`, `print_lines`), and \
 laid out for people (`pretty`):
@@ -99,11 +99,11 @@ reading in 46 (`tests/analysis/programs/test_released.py`). `intersect` and `dis
 the same object when they overlap by more than half (intersection over union), unless somebody chose \
 there.
 
-`in-each-image`, `in-at-least-one-image` and `in-one-other-image` run what is below them twice. Where \
+`in-each-image`, `in-at-least-one-image` and `in-one-other-image` run what is below them twice. If \
 the two runs differ, a node below has no single value; `Execution.runs` has both.
 
 Over spans a number or date is read from the quote (`number_of`, `date_of`) unless the object carries a \
-value. Where it cannot be read, where one node states several, or where two that are compared are equal, \
+value. If it cannot be read, if one node states several, or if two that are compared are equal, \
 the result is unknown. `find-max-num` and `find-min-num` are computed unless somebody chose. They and \
 the comparing modules also take events themselves, as the papers write them (`find-max-num(find[field \
 goal])`); the quote of an event must then state its number.
@@ -116,7 +116,7 @@ _DROP = """\
 
 The released annotations name a question type; `program_of(qtype, arguments, question=…)` makes its \
 program, and `lists_of(qtype)` says which nodes each annotated list is about. Without arguments the two \
-events of `yeardiff_find2_qtype` cannot be told apart: its program is then that of \
+events of `yeardiff_find2_qtype` cannot be distinguished: its program is then that of \
 `yeardiff_find_qtype`.
 
 | question type | program | lists |
@@ -125,7 +125,7 @@ events of `yeardiff_find2_qtype` cannot be told apart: its program is then that 
 
 
 def page() -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     parts = [_about(), *(_table(kind) for kind in MODULES), _EXECUTION, _drop()]
     return "\n".join(parts)
 
@@ -187,7 +187,10 @@ def _drop() -> str:
 
 
 def _directed(form: QuestionType) -> str:
-    """A question type's program, with a gap for the direction that the question gives."""
+    """Return a question type's program, with a gap for the direction.
+
+    The question gives the direction.
+    """
     return form.program.replace(form.direction, f"{form.direction}[…]", 1) if form.direction else form.program
 
 

@@ -1,4 +1,4 @@
-"""Executing a program over the objects at its nodes, and comparing what comes out with an answer."""
+"""Execute programs over the objects at their nodes; compare with answers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -42,17 +42,19 @@ def run(
 def execute(
     program: Program, outputs: Mapping[int, Sequence[Any]], values: Mapping[int, Value] | None = None
 ) -> tuple[Value | None, ...]:
-    """The value of every node, None where unknown: the `values` of `run`."""
+    """Return the value of every node, None where unknown; see `run`."""
     return run(program, outputs, values).values
 
 
 def agrees(program: Program, execution: Execution, answer: Value | None) -> bool | None:
-    """Whether what a program came to is the answer; None where either is unknown, or they cannot be compared.
+    """Test whether a program's result is the answer; None if not comparable.
 
-    A truth value is compared with a bool or the words true, false, yes and no; numbers by value, read from
-    words or digits where the answer is a text; dates as dates; spans by their quotes, normalised as for
-    HotpotQA. One of them, or all in order, must be the answer, or one must hold all words of the other in a
-    row (“Brady”, “Tom Brady”): this is to find contradictions, not where a name was cut.
+    A truth value is compared with a bool or the words true, false, yes and no;
+    numbers by value, read from words or digits if the answer is a text; dates as
+    dates; spans by their quotes, normalised as for HotpotQA. One of them, or all in
+    order, must be the answer, or one must hold all words of the other in a row
+    (“Brady”, “Tom Brady”): this is to find contradictions, not where a name was
+    cut. None if either is unknown.
     """
     if answer is None:
         return None
@@ -63,8 +65,8 @@ def agrees(program: Program, execution: Execution, answer: Value | None) -> bool
     if value is None:
         return None
     if isinstance(value, bool):
-        said = _TRUTH.get(str(answer).strip().lower())
-        return None if said is None else said == value
+        truth = _TRUTH.get(str(answer).strip().lower())
+        return None if truth is None else truth == value
     if isinstance(answer, bool):
         return None  # a label cannot be compared with a number or a date
     if isinstance(value, str):
@@ -77,7 +79,10 @@ def agrees(program: Program, execution: Execution, answer: Value | None) -> bool
 
 
 def _quoted(spans: Sequence[Any], answer: str) -> bool:
-    """Whether a quote, or all of them in order, is the answer, or the longer name of it, or a shorter one."""
+    """Test whether a quote, or all in order, is the answer.
+
+    A longer or shorter form of the name also counts.
+    """
     quotes = [span.quote for span in sorted(spans) if isinstance(span, FoundSpan)]
     wanted = normalise_answer(answer)
     return any(_same_name(normalise_answer(quote), wanted) for quote in [*quotes, " ".join(quotes)])

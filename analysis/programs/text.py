@@ -27,12 +27,18 @@ def parse(text: str, *, kind: Kind, root: Type | None = None) -> Program:
 
 
 def pretty(program: Program, width: int = WIDTH) -> str:
-    """The program over several lines: what does not fit into the width has its inputs indented below it."""
+    """Print a program over several lines.
+
+    An input that does not fit into the width is indented below its parent.
+    """
     return "\n".join(_laid_out(program, 0, "", "", width))
 
 
 def _parts(text: str) -> Iterator[Part]:
-    """The nodes in pre-order. A loop instead of recursion: depth is then no limit."""
+    """Yield the nodes in pre-order.
+
+    A loop instead of recursion, so that depth is not a limit.
+    """
     opened: list[int] = []  # where each open bracket stands
     place = 0
     while True:
@@ -57,7 +63,7 @@ def _parts(text: str) -> Iterator[Part]:
 
 
 def _close(text: str, place: int, opened: list[int]) -> int:
-    """Pass closing brackets, up to the comma before the next input or the end of the text."""
+    """Pass closing brackets, up to the next input's comma or the end."""
     while opened:
         letter = text[place : place + 1]
         if letter == ",":
@@ -75,8 +81,8 @@ def _close(text: str, place: int, opened: list[int]) -> int:
 
 def _unexpected(text: str, place: int, expected: str) -> ProgramError:
     place = _after_space(text, place)
-    found = f"“{text[place]}”" if place < len(text) else "the end"
-    return ProgramError.at(f"expected {expected}, found {found}", text, place)
+    actual = f"“{text[place]}”" if place < len(text) else "the end"
+    return ProgramError.at(f"expected {expected}, found {actual}", text, place)
 
 
 def _after_space(text: str, place: int) -> int:

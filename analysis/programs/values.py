@@ -1,4 +1,7 @@
-"""Numbers and dates as they stand in a text: "49-yard", "twenty-one", "1.5 million", "6 December 1905"."""
+"""Numbers and dates as a text states them: "49-yard", "6 December 1905".
+
+Also "twenty-one" and "1.5 million".
+"""
 
 import re
 
@@ -27,9 +30,15 @@ _YEAR = re.compile(r"(?<!\d)\d{3,4}(?!\d)")
 
 
 def number_of(text: str) -> int | float | None:
-    """The first number in a text, in digits or in English words; None where there is none."""
+    """Read the first number of a text, in digits or in English words.
+
+    None if there is none.
+
+    >>> number_of("a 49-yard pass"), number_of("twenty-one points")
+    (49, 21)
+    """
     digits = _DIGITS.search(text)
-    words = _in_words(text.lower())
+    words = _spelled_number(text.lower())
     if digits is None or (words is not None and words[1] < digits.start()):
         return None if words is None else words[0]
     plain = digits[0].replace(",", "")
@@ -38,8 +47,8 @@ def number_of(text: str) -> int | float | None:
     return number * _SCALES[after[0]] if after is not None and after[0] in _SCALES else number
 
 
-def _in_words(text: str) -> tuple[int, int] | None:
-    """The first number in words, and where it begins."""
+def _spelled_number(text: str) -> tuple[int, int] | None:
+    """Read the first spelled-out number, with its offset."""
     total, current, begin, end = 0, 0, None, 0
     for match in _WORD.finditer(text):
         word = match[0]
@@ -61,10 +70,10 @@ def _in_words(text: str) -> tuple[int, int] | None:
 
 
 def date_of(text: str) -> str | None:
-    """The first date in a text, as year, year-month or year-month-day; None without a year.
+    """Read the first date of a text, as year, year-month or year-month-day.
 
-    In the form of ISO 8601, where the year before 0001 is 0000 and 305 BCE is -0304. Of a date BCE only the
-    year is read.
+    None without a year. In the form of ISO 8601, in which the year before 0001 is
+    0000 and 305 BCE is -0304. Of a date BCE only the year is read.
     """
     before = _BEFORE.search(text)
     if before is not None:
@@ -88,23 +97,24 @@ def _iso(year: str, month: int, day: str | None) -> str | None:
 
 
 def order(first: str, second: str) -> int | None:
-    """-1, 0 or 1 as the first date is earlier, the same or later; None where the dates do not say.
+    """Return -1, 0 or 1 if the first date is earlier, the same or later.
 
-    1905 and 1905-12 cannot be ordered; 1905 and 1906-01 can.
+    None if the dates do not say: 1905 and 1905-12 cannot be ordered; 1905 and
+    1906-01 can.
     """
-    one, other = _parts(first), _parts(second)
-    for mine, theirs in zip(one, other, strict=False):
+    earlier, later = _parts(first), _parts(second)
+    for mine, theirs in zip(earlier, later, strict=False):
         if mine != theirs:
             return -1 if mine < theirs else 1
-    return 0 if len(one) == len(other) else None
+    return 0 if len(earlier) == len(later) else None
 
 
 def years_between(first: str, second: str) -> int:
-    """The difference of two dates' years, never negative: what DROP's questions about years ask for."""
+    """Subtract two dates' years, without sign, as DROP's questions ask."""
     return abs(_parts(first)[0] - _parts(second)[0])
 
 
 def _parts(date: str) -> tuple[int, ...]:
-    """Year, month and day, as far as they are said."""
+    """Return year, month and day, as far as they are stated."""
     year, *rest = date.removeprefix("-").split("-")
     return (-int(year) if date.startswith("-") else int(year), *(int(part) for part in rest))

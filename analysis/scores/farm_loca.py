@@ -1,8 +1,12 @@
-"""How far an answer hangs on its explanation: fact removal (FaRM), answer location (LocA), error propagation.
+"""Dependence of an answer on its explanation: FaRM, LocA and errors.
 
-Source: Schuff, Adel, Vu 2020 (F1 is Not Enough), §4.2, §4.3, App. E and F. None of it needs gold answers but
-`error_propagation`. A fact is a (title, sentence index); index -1 stands for a title, which is no fact.
-Standard library only: the site and the model server import this module.
+Only `error_propagation` needs gold answers. A fact is a (title, sentence
+index); index -1 stands for a title, which is not a fact. Standard library
+only: the site and the model server import this module.
+
+References:
+    1. Schuff, Adel and Vu (2020). F1 is Not Enough! Sections 4.2 (fact
+       removal, FaRM) and 4.3 (answer location, LocA), appendices E and F.
 """
 
 import math
@@ -18,7 +22,7 @@ ANSWER_TYPES = ("span", "yes", "no")
 
 @dataclass(frozen=True)
 class RemovalOrder:
-    """Distinct facts in the order in which they are taken away, most relevant first."""
+    """Distinct facts in the order of their removal, most relevant first."""
 
     relevant: list[Fact]
     irrelevant: list[Fact]
@@ -26,10 +30,11 @@ class RemovalOrder:
 
 @dataclass(frozen=True)
 class Farm:
-    """Fact-removal scores keyed by k, in [0, 1]; None throughout when there are no questions.
+    """Fact-removal scores keyed by k, in [0, 1]; None without questions.
 
-    c_rel[k], c_irr[k]: share of all questions whose answer changes when up to k facts predicted relevant
-    (irrelevant) are removed. farm[k] = c_rel[k] / (1 + c_irr[k]).
+    c_rel[k], c_irr[k]: share of all questions whose answer changes when up to k
+    facts predicted relevant (irrelevant) are removed. farm[k] = c_rel[k] / (1 +
+    c_irr[k]).
     """
 
     farm: dict[int, float | None]
@@ -40,10 +45,11 @@ class Farm:
 
 @dataclass(frozen=True)
 class Loca:
-    """Answer-location score. Shares of the answers of type span; None when there is no such answer.
+    """Answer-location score; None without an answer of type span.
 
-    inside, outside: share whose first and last token lie in one sentence that is (is not) predicted relevant.
-    The rest lies in a title or across sentences. loca = inside / (1 + outside), which equals I / (A + O) on
+    inside, outside: share of the span answers whose first and last token lie in
+    one sentence that is (is not) predicted relevant. The rest lies in a title or
+    across sentences. loca = inside / (1 + outside), which equals I / (A + O) on
     the counts A = span_answers, I = inside_count, O = outside_count.
     """
 
@@ -57,9 +63,10 @@ class Loca:
 
 @dataclass(frozen=True)
 class ErrorPropagation:
-    """Share of exactly matched answers where the prediction holds all gold facts, and where it holds none.
+    """Share of exact matches with all gold facts predicted, and with none.
 
-    None where no prediction is of that kind. `all_facts` and `no_facts` count them among `questions`.
+    None if no prediction is of that kind. `all_facts` and `no_facts` count them
+    among `questions`.
     """
 
     em_all_facts: float | None
@@ -75,14 +82,21 @@ def removal_order(
     *,
     threshold: float = RELEVANCE_THRESHOLD,
 ) -> RemovalOrder:
-    """Facts predicted relevant and irrelevant, each in order of decreasing predicted relevance.
+    """Order the facts predicted relevant and irrelevant by relevance.
 
-    fact_probability: (title, index, probability) of every fact, in the order of the context. On a tie the
-        later listed fact goes first. Titles (negative index) are left out; a fact listed twice counts once,
-        at its higher place.
-    relevant: the facts predicted relevant; when None, those with a probability above `threshold`.
+    Each list decreases in predicted relevance.
 
-    Raises ValueError for a malformed entry, or a relevant fact without a probability.
+    Args:
+        fact_probability: (title, index, probability) of every fact, in the order
+            of the context. On a tie the later listed fact goes first. Titles
+            (negative index) are left out; a fact listed twice counts once, at its
+            higher position.
+        relevant: The facts predicted relevant; when None, those with a probability
+            above `threshold`.
+        threshold: In [0, 1].
+
+    Raises:
+        ValueError: An entry is malformed, or a relevant fact has no probability.
 
     >>> removal_order([("A", 0, 0.9), ("A", 1, 0.1), ("B", 0, 0.9)]).relevant
     [('B', 0), ('A', 0)]
@@ -109,12 +123,16 @@ def removal_order(
 def reduce_context(
     context: Sequence[Sequence[Any]], facts: Sequence[Sequence[Any]], k: int
 ) -> list[list[Any]]:
-    """The context without its first k facts, or without all of them where there are fewer.
+    """Remove the first k facts from a context, or all if there are fewer.
 
-    context: `[[title, [sentence, …]], …]`; it is not changed. Articles stay even when they become empty.
-    facts: (title, index) in removal order (see `removal_order`). Indices count the sentences of the full
-        context. Where two articles share a title, both lose the sentence. Titles (negative index) stay and
-        do not count. Facts that the context lacks count and remove nothing.
+    Args:
+        context: `[[title, [sentence, …]], …]`; it is not changed. Articles stay
+            even when they become empty.
+        facts: (title, index) in removal order (see `removal_order`). Indices count
+            the sentences of the full context. If two articles share a title, both
+            lose the sentence. Titles (negative index) stay and do not count. Facts
+            that the context lacks count and remove nothing.
+        k: Number of facts to remove.
 
     >>> reduce_context([["A", ["one", "two"]], ["B", ["three"]]], [("A", 1), ("B", 0)], k=1)
     [['A', ['one']], ['B', ['three']]]
@@ -134,7 +152,7 @@ def farm(
     without_relevant: Mapping[int, Mapping[str, str]],
     without_irrelevant: Mapping[int, Mapping[str, str]],
 ) -> Farm:
-    """Fact-removal scores for each k (Schuff et al. 2020, §4.2 and App. F).
+    """Compute fact-removal scores for each k [1, section 4.2 and appendix F].
 
     answers: raw answer by question id, on the full context; yes and no count like any other answer.
     without_relevant, without_irrelevant: for each k the raw answers on the reduced contexts, same ids.
@@ -155,7 +173,7 @@ def farm(
 
 
 def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
-    """Answer-location score (Schuff et al. 2020, §4.3).
+    """Compute the answer-location score [1, section 4.3].
 
     records: one (type, first fact, last fact, relevant facts) per question. type is span, yes or no; the
         two facts hold the answer's first and last token, None for a token of a title.
@@ -182,7 +200,7 @@ def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
 
 
 def error_propagation(records: Iterable[tuple[bool, Collection[Any], Collection[Any]]]) -> ErrorPropagation:
-    """How answers depend on the chosen facts (Schuff et al. 2020, App. E).
+    """Relate exact matches to the predicted facts [1, appendix E].
 
     records: one (exact match, predicted facts, gold facts) per question. Gold facts may not be empty: such a
         prediction would hold all and none of them at once.
@@ -216,7 +234,7 @@ def _discounted(wanted: float | None, unwanted: float | None) -> float | None:
 
 
 def _one_sentence(first: Any, last: Any) -> Fact | None:
-    """The sentence that holds both tokens; None across sentences or in a title."""
+    """Return the sentence of both tokens; None across sentences or in a title."""
     if first is None or last is None or _fact(first) != _fact(last) or first[1] < 0:
         return None
     return _fact(first)

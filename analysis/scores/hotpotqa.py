@@ -1,7 +1,11 @@
-"""HotpotQA's answer, supporting-fact and joint scores, with the semantics of the official evaluation script.
+"""HotpotQA's answer, supporting-fact and joint scores.
 
-Source: Yang et al. 2018 (HotpotQA), its evaluation script `hotpot_evaluate_v1`; Schuff et al. 2020, §4.1.
-Standard library only: the site and the model server import this module.
+The semantics are those of the official evaluation script. Standard library
+only: the site and the model server import this module.
+
+References:
+    1. Yang et al. (2018). HotpotQA; its script `hotpot_evaluate_v1`.
+    2. Schuff et al. (2020), section 4.1.
 """
 
 import re
@@ -34,12 +38,19 @@ _NOTHING, _ALL = F1(0.0, 0.0, 0.0), F1(1.0, 1.0, 1.0)
 
 
 def normalise_answer(text: str) -> str:
-    """Lower case, without ASCII punctuation, without the words a, an, the, white space joined."""
+    """Normalise an answer as HotpotQA does.
+
+    Lower case, without ASCII punctuation, without the words a, an, the, white
+    space joined.
+
+    >>> normalise_answer("The  Eiffel Tower!")
+    'eiffel tower'
+    """
     return " ".join(_tokens(text))
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of `normalise_answer`."""
+    """Return the words of `normalise_answer`."""
     bare = text.lower().translate(_NO_PUNCTUATION)
     if bare.isascii() and bare.isprintable():  # letters, digits and spaces: words end at spaces alone
         return [word for word in bare.split() if word not in _ARTICLES]
@@ -47,15 +58,16 @@ def _tokens(text: str) -> list[str]:
 
 
 def exact_match(gold: str, predicted: str) -> bool:
-    """Whether the two answers are equal after `normalise_answer`."""
+    """Test whether two answers are equal after `normalise_answer`."""
     return _tokens(gold) == _tokens(predicted)
 
 
 def answer_f1(gold: str, predicted: str) -> F1:
-    """F1, precision and recall of the predicted answer's tokens, as a multiset.
+    """Compute F1, precision and recall of the answer's tokens, as a multiset.
 
-    When one side is yes, no or noanswer and the other differs, all three are 0. With no common token they
-    are 0 too, so two answers that are empty after normalisation match exactly and still have F1 0.
+    When one side is yes, no or noanswer and the other differs, all three are 0.
+    With no common token they are 0 too, so two answers that are empty after
+    normalisation match exactly and still have F1 0.
     """
     return _tokens_f1(_tokens(gold), _tokens(predicted))
 
@@ -75,9 +87,10 @@ def _tokens_f1(gold: list[str], predicted: list[str]) -> F1:
 
 
 def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
-    """F1, precision and recall of the set of predicted facts, each a (title, sentence index).
+    """Compute F1, precision and recall of the set of predicted facts.
 
-    Nothing predicted gives precision 0, and no gold facts recall 0: two empty sets match with F1 0.
+    Each fact is a (title, sentence index). Nothing predicted gives precision 0,
+    and no gold facts recall 0: two empty sets match with F1 0.
     """
     return _sets_f1(_facts(gold), _facts(predicted))
 
@@ -95,7 +108,7 @@ def score_question(
     answer: str | None,
     facts: Collection[Any] | None,
 ) -> dict[str, float]:
-    """All twelve scores of one question, keyed as `KEYS`.
+    """Compute all twelve scores of one question, keyed as `KEYS`.
 
     `answer` or `facts` is None where the system gave none: its four scores and the joint ones are then 0.
     """
@@ -105,7 +118,7 @@ def score_question(
 def _values(
     gold_answer: str, gold_facts: Collection[Any], answer: str | None, facts: Collection[Any] | None
 ) -> tuple[float, ...]:
-    """The scores of one question in the order of `KEYS`."""
+    """Return the scores of one question in the order of `KEYS`."""
     em = sp_em = joint_em = 0.0
     of_answer = of_facts = joint = _NOTHING
     if answer is not None:
@@ -123,7 +136,7 @@ def _values(
 
 
 def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> dict[str, float]:
-    """Mean of each score over all gold questions, keyed as `KEYS`, in [0, 1].
+    """Average each score over all gold questions, keyed as `KEYS`, in [0, 1].
 
     gold: the official list, entries with `_id`, `answer` and `supporting_facts`.
     predictions: the official object, `{"answer": {id: text}, "sp": {id: [[title, index], …]}}`; other parts
@@ -145,7 +158,10 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
 def score_each(
     gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    """Id and scores of every gold question, in order; their means are those of `score`, which see."""
+    """Yield ID and scores of every gold question, in order.
+
+    Their means are those of `score`, which documents the arguments.
+    """
     for question_id, values in _each(gold, predictions):
         yield question_id, dict(zip(KEYS, values, strict=True))
 
@@ -190,7 +206,7 @@ def _gold_parts(question: Mapping[str, Any], number: int) -> tuple[str, str, Col
 
 
 def _facts(facts: Collection[Any]) -> set[tuple[str, int]]:
-    """The set of facts; JSON gives each as a list."""
+    """Return the set of facts; JSON gives each as a list."""
     # What JSON gives passes at once: the checks that other collections need take longer than all the rest.
     if type(facts) is not list and (isinstance(facts, str | Mapping) or not isinstance(facts, Collection)):
         raise ValueError(f"facts must be a list of [title, index], not {facts!r}")

@@ -1,8 +1,12 @@
-"""Model scores question by question: how sure the scores of the systems are, by a bootstrap over questions.
+"""Model scores per question, with a bootstrap over questions.
 
-The table has one row per system and question: what the question adds to each score. Shares and FaRM and LocA,
-which are no means, are computed anew from what was drawn. All systems of a replicate have the same questions,
-as they were all asked the same ones. Source of the formulas: Schuff et al. 2020, §4.1 to §4.3.
+The table has one row per system and question: the question's part in each
+score. Shares and FaRM and LocA, which are not means, are computed again from
+what was drawn. All systems of a replicate have the same questions, as they
+answered the same ones.
+
+References:
+    1. Schuff et al. (2020), sections 4.1 to 4.3.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +36,11 @@ CELLS_PER_CHUNK = 4_000_000  # questions by replicates held at once
 
 
 def read_question_scores(path: Path) -> pd.DataFrame:
-    """The table, typed. Raises InputError naming file, line and column, also for a question given twice."""
+    """Read the table of scores per question, typed.
+
+    Raises:
+        InputError: Names file, line and column, also for a repeated question.
+    """
     table = read_table(path, COLUMNS)
     twice = np.flatnonzero(table.frame.duplicated(["system", "question_id"]))
     if len(twice):
@@ -45,34 +53,38 @@ def read_question_scores(path: Path) -> pd.DataFrame:
 def score_replicates(
     table: pd.DataFrame, systems: Sequence[str], *, rng: np.random.Generator, resamples: int
 ) -> dict[str, Array]:
-    """Bootstrap replicates of every score: resamples × systems, NaN where the table does not give it.
+    """Compute bootstrap replicates of every score: resamples × systems.
 
-    table: see `read_question_scores`. Questions are drawn with replacement, for all systems at once; a
-    question that a system lacks, or has no value for, does not count for it.
+    NaN where the table does not give a score. table: see `read_question_scores`.
+    Questions are drawn with replacement, for all systems at once; a question that
+    a system lacks, or has no value for, does not count for it.
     """
     questions = pd.Index(table["question_id"].unique())
     parts = {name: _spread(table, name, questions) for name in systems}
-    found = {score.key: np.full((resamples, len(systems)), np.nan) for score in SCORES}
+    replicates = {score.key: np.full((resamples, len(systems)), np.nan) for score in SCORES}
     size = max(1, CELLS_PER_CHUNK // max(1, len(questions)))
     for start in range(0, resamples, size):
         count = min(size, resamples - start)
         weights = draw_counts(rng, len(questions), count) if len(questions) else np.zeros((0, count))
         for column, name in enumerate(systems):
             for key, values in _scores(parts[name], weights).items():
-                found[key][start : start + count, column] = values
-    return found
+                replicates[key][start : start + count, column] = values
+    return replicates
 
 
 def check_agreement(table: pd.DataFrame, scores: Mapping[str, Mapping[str, float | None]]) -> None:
-    """Raises AnalysisError where the table's questions do not give a score that is given beside it.
+    """Check that the table's questions give the scores given beside it.
 
     scores: by system and key.
+
+    Raises:
+        AnalysisError: A score differs.
     """
     questions = pd.Index(table["question_id"].unique())
     for name in table["system"].unique():
-        found = _scores(_spread(table, name, questions), np.ones((len(questions), 1)))
+        computed = _scores(_spread(table, name, questions), np.ones((len(questions), 1)))
         given = scores.get(name, {})
-        for key, values in found.items():
+        for key, values in computed.items():
             value = given.get(key)
             if value is not None and abs(value - values[0]) > ROUNDING:
                 raise AnalysisError(
@@ -81,25 +93,25 @@ def check_agreement(table: pd.DataFrame, scores: Mapping[str, Mapping[str, float
 
 
 def _spread(table: pd.DataFrame, system: str, questions: pd.Index) -> dict[str, Array]:
-    """Each column that the system has, over all questions; NaN where a question lacks it."""
+    """Spread a system's columns over all questions; NaN without a value."""
     own = table[table["system"] == system].set_index("question_id").reindex(questions)
     columns = {name: own[name].to_numpy(float) for name in MEANS + LOCATED}
     return {name: values for name, values in columns.items() if not np.isnan(values).all()}
 
 
 def _scores(parts: Mapping[str, Array], weights: Array) -> dict[str, Array]:
-    """Every score that the parts give, under weights of questions × replicates."""
-    found = {name: _mean(values, weights) for name, values in parts.items() if name in MEANS}
+    """Compute every score under weights of questions × replicates."""
+    scores = {name: _mean(values, weights) for name, values in parts.items() if name in MEANS}
     for k in REMOVALS:
-        if f"c_rel_{k}" in found and f"c_irr_{k}" in found:
-            found[f"farm_{k}"] = found[f"c_rel_{k}"] / (1 + found[f"c_irr_{k}"])
+        if f"c_rel_{k}" in scores and f"c_irr_{k}" in scores:
+            scores[f"farm_{k}"] = scores[f"c_rel_{k}"] / (1 + scores[f"c_irr_{k}"])
     if all(name in parts for name in LOCATED):
         spans, inside, outside = (np.nan_to_num(parts[name]) @ weights for name in LOCATED)
-        found["loca_inside"], found["loca_outside"] = ratio(inside, spans), ratio(outside, spans)
-        found["loca"] = ratio(inside, np.where(spans > 0, spans + outside, 0.0))
-    return found
+        scores["loca_inside"], scores["loca_outside"] = ratio(inside, spans), ratio(outside, spans)
+        scores["loca"] = ratio(inside, np.where(spans > 0, spans + outside, 0.0))
+    return scores
 
 
 def _mean(values: Array, weights: Array) -> Array:
-    known = ~np.isnan(values)
-    return ratio(np.nan_to_num(values) @ weights, known.astype(float) @ weights)
+    has_value = ~np.isnan(values)
+    return ratio(np.nan_to_num(values) @ weights, has_value.astype(float) @ weights)

@@ -1,6 +1,9 @@
-"""The model scores that the analysis knows: key, name, wanted direction, group.
+"""Table of model scores: key, name, desired direction, group.
 
-Source: Schuff et al. 2020, §4, Table 2 and App. H. The keys are those of scores.json. All are fractions.
+The keys are those of scores.json. All scores are fractions.
+
+References:
+    1. Schuff et al. (2020), section 4, table 2 and appendix H.
 """
 
 from dataclasses import dataclass
@@ -9,7 +12,10 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Score:
-    """One model score. `headline`: a column of the report's tables; all scores are in its files."""
+    """Model score.
+
+    headline: a column of the report's tables; all scores are in its files.
+    """
 
     key: str
     label: str
@@ -51,6 +57,6 @@ STANDARD_GROUPS = ("Answer", "Supporting facts", "Joint")
 
 
 def find_score(name: str) -> Score | None:
-    """The score with the key or label, whatever the case; None for another name."""
+    """Find a score by key or label, ignoring case; None without one."""
     wanted = name.strip().lower()
     return next((score for score in SCORES if wanted in (score.key, score.label.lower())), None)

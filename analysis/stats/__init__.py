@@ -1,0 +1,91 @@
+"""Confidence intervals, tests and effect sizes on numpy arrays.
+
+Each function takes one value per participant, system or unit. Nothing here
+knows of studies, and only numpy and scipy are needed.
+"""
+
+from .bootstrap import (
+    Interval,
+    bootstrap_interval,
+    few_units_level,
+    leave_one_out_means,
+    percentile_interval,
+    resample,
+)
+from .bootstrap_sums import Quantity, Tally, mean_tally, quantities
+from .correlations import Correlation, correlate, region_interval
+from .effect_sizes import (
+    cliffs_delta,
+    hedges_g,
+    probability_of_superiority,
+    ratio_of_geometric_means,
+    welch_difference,
+)
+from .equivalence import Equivalence, equivalence
+from .paired import (
+    average_g,
+    delta_within,
+    paired_difference,
+    ratio_within,
+    sign_flip_test,
+    superiority_within,
+)
+from .permutation import permutation_test
+from .rank_agreement import RankRelation, desirability, rank_relation
+from .results import Finding
+from .sequential import (
+    Boundaries,
+    Cost,
+    Decision,
+    Look,
+    boundaries,
+    cost_of_looks,
+    crossing_probabilities,
+    decide,
+    observed_z,
+    spent_alpha,
+)
+
+__all__ = [
+    "Boundaries",
+    "Correlation",
+    "Cost",
+    "Decision",
+    "Equivalence",
+    "Finding",
+    "Interval",
+    "Look",
+    "Quantity",
+    "RankRelation",
+    "Tally",
+    "average_g",
+    "bootstrap_interval",
+    "boundaries",
+    "cliffs_delta",
+    "correlate",
+    "cost_of_looks",
+    "crossing_probabilities",
+    "decide",
+    "delta_within",
+    "desirability",
+    "equivalence",
+    "few_units_level",
+    "hedges_g",
+    "leave_one_out_means",
+    "mean_tally",
+    "observed_z",
+    "paired_difference",
+    "percentile_interval",
+    "permutation_test",
+    "probability_of_superiority",
+    "quantities",
+    "rank_relation",
+    "ratio_of_geometric_means",
+    "ratio_within",
+    "region_interval",
+    "resample",
+    "sign_flip_test",
+    "spent_alpha",
+    "superiority_within",
+    "welch_difference",
+]

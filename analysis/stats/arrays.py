@@ -7,6 +7,6 @@ Array = NDArray[np.float64]
 
 
 def ratio(numerator: Array, denominator: Array) -> Array:
-    """Quotient, NaN where the denominator is 0."""
+    """Divide, with NaN where the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(denominator == 0, np.nan, numerator / denominator)

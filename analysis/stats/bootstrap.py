@@ -1,9 +1,12 @@
-"""Two-way bootstrap: weights of participants within each condition and of items across the study, intervals.
+"""Two-way bootstrap over participants and items, and confidence intervals.
 
-Source: Owen 2007 (The pigeonhole bootstrap, Annals of Applied Statistics 1): rows and columns of a crossed
-design are resampled independently, here participants and items. Its variance is not below the true one
-under crossed random effects, and up to three times the residual's share above it: intervals err to the wide
-side.
+Rows and columns of a crossed design are resampled independently, here
+participants (within each condition) and items (across the study). The variance
+is not below the true one under crossed random effects, and up to three times
+the residual's share above it: confidence intervals err on the wide side.
+
+References:
+    1. Owen (2007). The pigeonhole bootstrap. Annals of Applied Statistics 1.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +25,14 @@ LEAST_AT_ONCE = 50  # replicates: with fewer, what is done once per chunk would 
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval and how it was made.
+    """A confidence interval and the method that gave it.
 
-    method: "percentile" also where BCa was asked for and is undefined; `reason` then says why.
+    Attributes:
+        low: Lower end.
+        high: Upper end.
+        level: Such as 0.95.
+        method: "percentile" also where BCa was asked for and is undefined.
+        reason: Why BCa is undefined; empty otherwise.
     """
 
     low: float
@@ -35,6 +43,7 @@ class Interval:
 
     @property
     def bounds(self) -> tuple[float, float]:
+        """Lower and upper end."""
         return self.low, self.high
 
 
@@ -51,6 +60,7 @@ class Weights:
 
     @property
     def replicates(self) -> int:
+        """Number of bootstrap replicates."""
         return self.items.shape[1]
 
 
@@ -61,11 +71,20 @@ def resample(
     replicates: int,
     groups: Sequence[int] | None = None,
 ) -> Iterator[Weights]:
-    """Weights for `replicates` replicates, in chunks of at least `LEAST_AT_ONCE`; see `row_blocks`.
+    """Yield bootstrap weights in chunks of replicates.
 
-    participants: number in each condition; a condition may have none. items: number in the study. groups: as
-    `analysis.participants.trial_grid.participant_groups`: a participant who saw several conditions is
-    drawn for all of them.
+    See `row_blocks` for memory.
+
+    Args:
+        rng: Source of random numbers.
+        participants: Number in each condition; a condition may have none.
+        items: Number in the study.
+        replicates: Number of bootstrap replicates.
+        groups: As `analysis.participants.trial_grid.participant_groups` gives
+            them: a participant who saw several conditions is drawn for all.
+
+    Raises:
+        ValueError: `items` is below 1.
     """
     if items < 1:
         raise ValueError(f"items must be at least 1, not {items}")
@@ -81,16 +100,20 @@ def resample(
 
 
 def row_blocks(participants: int, replicates: int) -> Iterator[slice]:
-    """Participants in blocks whose sums in so many replicates fit into bounded memory; at least one block."""
+    """Yield blocks of participants whose sums fit into bounded memory.
+
+    There is at least one block.
+    """
     size = max(1, CELLS_PER_CHUNK // max(1, replicates))
     for start in range(0, max(1, participants), size):
         yield slice(start, min(start + size, participants))
 
 
 def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, float] | None:
-    """Percentile interval of a statistic's bootstrap replicates.
+    """Compute the percentile interval of bootstrap replicates.
 
-    None when more than one replicate in twenty is undefined (NaN): the rest would be a selection.
+    None when more than one replicate in twenty is undefined (NaN): the rest would
+    be a biased selection.
     """
     defined = replicates[~np.isnan(replicates)]
     if len(replicates) == 0 or len(defined) < 0.95 * len(replicates):
@@ -100,12 +123,20 @@ def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, 
 
 
 def few_units_level(level: float, *units: int) -> float:
-    """The level whose percentile interval makes up for few resampled units (Hesterberg 2015, section 3.3).
+    """Widen the level of a percentile interval for few resampled units [1].
 
-    units: of the sample, or of the two samples whose difference it is; at least two in one of them. A
-    bootstrap over n units spreads by √((n − 1)/n) too little and has normal, not t, tails. The share beyond
-    each end is therefore Φ(−√(n/(n − 1)) t), t the quantile with n − 1 degrees of freedom. Of two samples the
-    variances that are too small and the degrees of freedom add, as if they varied alike.
+    A bootstrap over n units spreads by √((n − 1)/n) too little and has normal, not
+    t, tails. The share beyond each end is therefore Φ(−√(n/(n − 1)) t), t the
+    quantile with n − 1 degrees of freedom. For two samples, the variances and the
+    degrees of freedom add, as if the samples varied alike.
+
+    Args:
+        level: Wanted coverage, such as 0.95.
+        *units: Size of the sample, or of the two samples whose difference it is;
+            at least two in one of them.
+
+    References:
+        1. Hesterberg (2015), The American Statistician 69, section 3.3.
 
     >>> round(few_units_level(0.95, 10), 3), round(few_units_level(0.95, 1000), 3)
     (0.983, 0.95)
@@ -126,20 +157,37 @@ def bootstrap_interval(
     level: float = 0.95,
     method: Method = "bca",
 ) -> Interval | None:
-    """Percentile or BCa interval of a statistic of several independent samples; percentile where BCa fails.
+    """Compute a percentile or BCa confidence interval from replicates.
 
-    BCa (Efron 1987, section 2) takes the quantiles Φ(z0 + (z0 + z) / (1 − a (z0 + z))) of the replicates,
-    with z = Φ⁻¹((1 ∓ level) / 2) and the bias z0 = Φ⁻¹(share of replicates below the estimate, ties counted
-    half). The acceleration a = Σ u³ / (6 (Σ u²)^(3/2)) runs over the units of all samples together, u_j =
-    (n − 1)/n · (mean of the n leave-one-out values − the value without unit j). The sums add over samples
-    because cumulants of independent parts add (Davison and Hinkley 1997, section 5.3, for several samples).
-    Here the samples are the participants of each condition and the items; what arises only between a
-    participant and an item belongs to neither and is left out of the acceleration.
+    The statistic may be of several independent samples. BCa [1] takes the
+    quantiles Φ(z0 + (z0 + z) / (1 − a (z0 + z))) of the replicates, with
+    z = Φ⁻¹((1 ∓ level) / 2) and the bias z0 = Φ⁻¹(share of replicates below the
+    estimate, ties counted half). The acceleration a = Σ u³ / (6 (Σ u²)^(3/2)) runs
+    over the units of all samples together, u_j = (n − 1)/n · (mean of the n
+    leave-one-out values − the value without unit j). The sums add over samples
+    because cumulants of independent parts add [2]. Here the samples are the
+    participants of each condition and the items; what arises only between a
+    participant and an item belongs to neither and does not count.
 
-    replicates: shape (B,), NaN where undefined. estimate: the statistic itself. left_out: per sample the
-    statistic without each unit, shape (units,); not needed for the percentile interval.
+    Args:
+        replicates: Shape (B,), NaN where undefined.
+        estimate: The statistic itself.
+        left_out: Per sample the statistic without each unit, shape (units,); not
+            needed for the percentile interval.
+        level: Wanted coverage.
+        method: "bca" falls back to "percentile", with a reason, where undefined.
 
-    None where more than one replicate in twenty is undefined: the rest would be a selection.
+    Returns:
+        The interval; None when more than one replicate in twenty is undefined,
+        because the rest would be a biased selection.
+
+    Raises:
+        ValueError: `level` does not lie between 0 and 1.
+
+    References:
+        1. Efron (1987). Better bootstrap confidence intervals. JASA 82, section 2.
+        2. Davison and Hinkley (1997). Bootstrap Methods and their Application,
+           section 5.3.
 
     >>> rng = np.random.default_rng(1)
     >>> draws = rng.normal(size=20_001)
@@ -172,9 +220,10 @@ def bootstrap_interval(
 
 
 def leave_one_out_means(values: Array) -> Array:
-    """Mean of the defined values without each in turn; n values, each NaN where none would be left.
+    """Compute the mean of the defined values without each value in turn.
 
-    Leaving out an undefined value changes nothing.
+    Leaving out an undefined value changes nothing. The result has n values, NaN
+    where no value would be left.
     """
     defined = ~np.isnan(values)
     rest = np.count_nonzero(defined) - defined
@@ -183,7 +232,7 @@ def leave_one_out_means(values: Array) -> Array:
 
 
 def _acceleration(left_out: Sequence[Array]) -> float | str:
-    """The acceleration, or why it is undefined."""
+    """Compute the acceleration, or return why it is undefined."""
     influence = np.concatenate([(len(v) - 1) / len(v) * (v.mean() - v) for v in left_out if len(v)])
     if np.isnan(influence).any():
         return "BCa is undefined: without some participant or item there is no value"
@@ -194,7 +243,7 @@ def _acceleration(left_out: Sequence[Array]) -> float | str:
 
 
 def _bca_shares(bias: float, acceleration: float, level: float) -> Array | None:
-    """The two shares of replicates at which BCa cuts; None beyond the formula's pole."""
+    """Return the two shares at which BCa cuts; None beyond the formula's pole."""
     shifted = bias + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
     shrunk = 1 - acceleration * shifted
     if (shrunk <= 0).any():
@@ -203,7 +252,7 @@ def _bca_shares(bias: float, acceleration: float, level: float) -> Array | None:
 
 
 def draw_counts(rng: np.random.Generator, count: int, replicates: int) -> Array:
-    """How often each of `count` units is drawn in as many draws with replacement: count × replicates."""
+    """Count how often each unit is drawn with replacement: count × replicates."""
     if count == 0:
         return np.zeros((0, replicates))
     drawn = rng.integers(0, count, (count, replicates)) * replicates + np.arange(replicates)

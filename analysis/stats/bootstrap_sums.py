@@ -1,4 +1,4 @@
-"""Statistics that are a function of sums over units (examples, items): estimate, BCa interval, reason.
+"""Statistics that are functions of sums over units, such as examples.
 
 A mean, a ratio of sums, an F1 over pooled counts and Krippendorff's alpha all depend on a unit only through
 a few numbers that add up. Resampling units, leaving one out and swapping a unit's two sides are then sums
@@ -22,10 +22,14 @@ CELLS_PER_CHUNK = 4_000_000  # sums by replicates held at once
 
 @dataclass(frozen=True)
 class Tally:
-    """What one statistic needs of every unit.
+    """The sums that one statistic needs.
 
-    sums: units × columns. formula: sums of shape (…, columns) to values of shape (…), NaN where undefined.
-    n: what the statistic is over, for people to read. reason: why it is undefined where it is.
+    Attributes:
+        sums: Units × columns.
+        formula: Maps sums of shape (…, columns) to values of shape (…), NaN where
+            undefined.
+        n: Number of cases, for readers.
+        reason: Why the statistic is undefined where it is.
     """
 
     sums: Array
@@ -41,7 +45,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Quantity:
-    """One statistic with its uncertainty.
+    """A statistic with its uncertainty.
 
     value: None where undefined; `reason` then says why. interval: from a bootstrap over units, None where
     not asked for, below two units, or where more than one replicate in twenty is undefined. replicates:
@@ -56,12 +60,12 @@ class Quantity:
 
 
 def mean_of(sums: Array) -> Array:
-    """First column over the last: a mean, where the last column counts."""
+    """Divide the first column by the last: a mean, if the last column counts."""
     return ratio(sums[..., 0], sums[..., -1])
 
 
 def mean_tally(values: ArrayLike, reason: str = "no unit has a value") -> Tally:
-    """The mean of one value per unit, NaN where a unit has none."""
+    """Build the sums of a mean of one value per unit, NaN without one."""
     values = np.asarray(values, dtype=float)
     defined = ~np.isnan(values)
     sums = np.stack([np.where(defined, values, 0.0), defined], axis=1)
@@ -75,11 +79,20 @@ def quantities(
     resamples: int = 0,
     level: float = 0.95,
 ) -> dict[Key, Quantity]:
-    """Every statistic, with BCa intervals from one bootstrap over the units.
+    """Compute statistics with BCa intervals from one bootstrap over the units.
 
-    tallies: all over the same units, in the same order. rng: needed with resamples.
+    Args:
+        tallies: All over the same units, in the same order.
+        rng: Needed with `resamples`.
+        resamples: Number of bootstrap replicates; 0 gives no intervals.
+        level: Of the confidence intervals.
 
-    Raises ValueError where the numbers of units differ, and for resamples without an rng.
+    Raises:
+        ValueError: The numbers of units differ, or `resamples` lacks an `rng`.
+
+    >>> tallies = {"mean": mean_tally([1.0, 2.0, 3.0])}
+    >>> quantities(tallies)["mean"].value
+    2.0
     """
     units = _quantities_iv(tallies, rng, resamples)
     draws = dict.fromkeys(tallies, np.zeros(0))
@@ -101,11 +114,11 @@ def _quantity(tally: Tally, draws: Array, level: float) -> Quantity:
     value = tally.value
     if np.isnan(value):
         return Quantity(None, tally.n, None, draws, tally.reason)
-    found = None
+    interval = None
     if len(draws) and len(tally.sums) > 1:
         left_out = tally.formula(tally.sums.sum(axis=0) - tally.sums)
-        found = bootstrap_interval(draws, value, [left_out], level=level)
-    return Quantity(value, tally.n, found, draws)
+        interval = bootstrap_interval(draws, value, [left_out], level=level)
+    return Quantity(value, tally.n, interval, draws)
 
 
 def _bootstrap(

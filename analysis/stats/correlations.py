@@ -1,6 +1,9 @@
-"""Pearson, Spearman and Kendall correlation of few systems, with honest uncertainty.
+"""Pearson, Spearman and Kendall correlations of few systems.
 
-Source: Schuff et al. 2020, App. H; Kendall 1945 (tau-b); Phipson and Smyth 2010 (permutation p never 0).
+References:
+    1. Schuff et al. (2020), appendix H.
+    2. Kendall (1945). The treatment of ties in ranking problems (tau-b).
+    3. Phipson and Smyth (2010). Permutation p-values should never be zero.
 """
 
 import math
@@ -27,7 +30,7 @@ SAMPLED_ORDERS = 19_999
 
 @dataclass(frozen=True)
 class Correlation:
-    """One coefficient over n systems.
+    """A correlation coefficient over n systems.
 
     value: None where undefined; `reason` then says why. interval: 95 %, see `region_interval`.
     p: two-sided, from permutations of the systems, None below `LEAST_FOR_P` systems.
@@ -53,14 +56,22 @@ def correlate(
     replicates: Array | None = None,
     rng: np.random.Generator | None = None,
 ) -> Correlation:
-    """Correlation of a human measure and a model score over n systems.
+    """Correlate a human measure with a model score over n systems.
 
-    human, model: one finite value per system, shape (n,), n >= 2.
-    replicates: the human measure re-aggregated in each bootstrap replicate, replicates × n, for the interval.
-        The scores stay fixed: they come from a data set far larger than the study.
-    rng: draws orders where n is too large to take them all; needed above `MOST_FOR_ENUMERATION` systems.
+    Args:
+        human: One finite value per system, shape (n,), n >= 2.
+        model: The same systems' scores, shape (n,).
+        coefficient: "pearson", "spearman" or "kendall".
+        replicates: The human measure in each bootstrap replicate, replicates × n,
+            for the confidence interval. Scores stay fixed: they come from a data
+            set far larger than the study.
+        rng: Needed above `MOST_FOR_ENUMERATION` systems, to sample orders.
 
-    Raises ValueError for values that do not pair, or a missing rng.
+    Returns:
+        The coefficient with a two-sided permutation p from `LEAST_FOR_P` systems.
+
+    Raises:
+        ValueError: The values do not pair, or an `rng` is missing.
 
     >>> correlate([1, 2, 3], [1, 2, 4], "spearman").value
     1.0
@@ -89,18 +100,31 @@ def region_interval(
     model: Array,
     level: float = 0.95,
 ) -> tuple[float, float] | None:
-    """Smallest and largest coefficient that a confidence region of the systems' human measures allows.
+    """Bound a correlation by a confidence region of the human measures.
 
-    The region is the ellipsoid around the estimate that holds the share `level` of the bootstrap replicates,
-    by Mahalanobis distance of the systems' differences (Yeh and Singh 1997, on regions of the deepest
-    replicates); what holds for all systems together holds for any function of them (Scheffé 1953). The
-    percentiles of the coefficient itself are no interval here: noise pulls a correlation towards 0, in the
-    replicates once more than in the estimate, so that with few participants they seldom hold a true value
-    near 1 (`benchmarks.coverage`). This interval errs to the wide side.
+    The region is the ellipsoid around the estimate that holds the share `level` of
+    the bootstrap replicates, by Mahalanobis distance of the systems' differences
+    [1]; what holds for all systems together holds for any function of them [2].
+    The percentiles of the coefficient itself are not a confidence interval: noise
+    pulls a correlation towards 0, in the replicates once more than in the
+    estimate, so that with few participants they seldom hold a true value near 1
+    (`benchmarks.coverage`). This interval errs on the wide side.
 
-    statistic: of paired rows. replicates: replicates × n. human, model: the values, shape (n,).
+    Args:
+        statistic: Of paired rows.
+        replicates: Replicates × n.
+        human: The human measure, shape (n,).
+        model: The model score, shape (n,).
+        level: Of the confidence region.
 
-    None where more than one replicate in twenty is undefined.
+    Returns:
+        Smallest and largest coefficient; None when more than one replicate in
+        twenty is undefined.
+
+    References:
+        1. Yeh and Singh (1997). Balanced confidence regions based on Tukey's depth
+           and the bootstrap.
+        2. Scheffé (1953). A method for judging all contrasts.
     """
     defined = ~np.isnan(statistic(replicates, model[None]))
     if not len(defined) or defined.mean() < 0.95:
@@ -121,10 +145,10 @@ def region_interval(
 
 
 def _pulled(inside: Array, centre: Array, within: Array, inverse: Array, bound: float, model: Array) -> Array:
-    """Each point moved straight to the model score's shape, as far as the ellipsoid reaches.
+    """Move points to the model score's shape as far as the ellipsoid reaches.
 
-    So the region's extremes are found where no replicate happens to lie. within: projects on the directions
-    in which the replicates vary.
+    This finds the region's extremes also where no replicate happens to lie. within:
+    projects on the directions in which the replicates vary.
     """
     shape = (model - model.mean()) / np.linalg.norm(model - model.mean())
     move = ((inside @ shape)[:, None] * shape - inside) @ within
@@ -137,7 +161,7 @@ def _pulled(inside: Array, centre: Array, within: Array, inverse: Array, bound: 
 
 
 def smallest_p(n: int, coefficient: Coefficient) -> float:
-    """The smallest two-sided permutation p that n systems could ever reach.
+    """Return the smallest two-sided permutation p that n systems could reach.
 
     Rank coefficients reach their extreme in two of the n! orders (the same and the reversed ranking),
     Pearson's r as a rule in one; with two systems both orders are extreme for every coefficient.
@@ -147,17 +171,23 @@ def smallest_p(n: int, coefficient: Coefficient) -> float:
 
 
 def pearson(x: Array, y: Array) -> Array:
-    """Product-moment correlation of paired rows; rows × n each, one of them may have a single row."""
+    """Compute the product-moment correlation of paired rows.
+
+    Both are rows × n; one of them may have a single row.
+    """
     return _cosine(_centred(x), _centred(y))
 
 
 def spearman(x: Array, y: Array) -> Array:
-    """Pearson's r of the ranks, ties with their mean rank."""
+    """Compute Pearson's r of the ranks, ties with their mean rank."""
     return pearson(_ranks(x), _ranks(y))
 
 
 def kendall(x: Array, y: Array) -> Array:
-    """Kendall's tau-b: concordant minus discordant pairs, corrected for ties on either side."""
+    """Compute Kendall's tau-b: concordant minus discordant pairs over all.
+
+    It is corrected for ties on either side.
+    """
     return _cosine(_pair_signs(x), _pair_signs(y))
 
 
@@ -169,18 +199,18 @@ _STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
 
 
 def _centred(values: Array) -> Array:
-    """Rows minus their mean; exactly 0 for a constant row, whatever the mean's last digits."""
+    """Subtract each row's mean; exactly 0 for a constant row."""
     return np.where(_constant(values), 0.0, values - values.mean(axis=1, keepdims=True))
 
 
 def _constant(values: Array) -> NDArray[np.bool_]:
-    """Whether all values of a row are ties; rows × 1."""
+    """Test whether all values of a row are ties; rows × 1."""
     rounded = settled(values)
     return (rounded == rounded[:, :1]).all(axis=1, keepdims=True)
 
 
 def _cosine(x: Array, y: Array) -> Array:
-    """Cosine of paired rows, NaN where a row is constant 0 or holds NaN."""
+    """Compute the cosine of paired rows, NaN for a row of 0 or with NaN."""
     norm = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.clip(np.where(norm > 0, (x * y).sum(axis=1) / norm, np.nan), -1.0, 1.0)
@@ -208,7 +238,7 @@ def _permutation_p(
     value: float,
     rng: np.random.Generator | None,
 ) -> tuple[float, Literal["exact", "sampled"]]:
-    """Two-sided p: share of orders of the scores with a coefficient at least as far from 0."""
+    """Compute the share of orders with a coefficient at least as far from 0."""
     n = len(x)
     if n <= MOST_FOR_ENUMERATION:
         extreme = np.abs(statistic(x[None], y[_all_orders(n)])) >= abs(value) - 1e-9

@@ -1,6 +1,8 @@
-"""Effect sizes of two conditions with intervals, from one value per participant."""
+"""Effect sizes of two conditions, from one value per participant."""
 
+import warnings
 from math import exp, lgamma, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,17 +24,29 @@ from .results import (
 
 
 def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Standardised difference of means, corrected for its bias in small samples.
+    """Estimate Hedges' g, the bias-corrected standardised difference of means.
 
-    g = J (mean of second − mean of first) / s, s the pooled standard deviation, J = Γ(f/2) / (√(f/2) Γ((f −
-    1)/2)) with f = n1 + n2 − 2 (Hedges 1981, equation 6e). The interval holds the population values δ under
-    which the observed t is in neither tail of the noncentral t distribution (Hedges and Olkin 1985, chapter
-    5); some programs multiply its ends by J, which shifts it away from the values that it tests.
+    g = J (mean of second − mean of first) / s, s the pooled standard deviation,
+    J = Γ(f/2) / (√(f/2) Γ((f − 1)/2)) with f = n1 + n2 − 2 [1, equation 6e]. The
+    confidence interval holds the population values δ under which the observed t is
+    in neither tail of the noncentral t distribution [2, chapter 5]; some programs
+    multiply its ends by J, which shifts it away from the values that it tests.
 
-    first, second: one value per participant, NaN where undefined.
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same for the second condition.
+        level: Of the confidence interval.
 
-    Refused below two participants in a condition and where neither condition's values vary. Raises
-    ValueError.
+    Returns:
+        A finding; refused, with a reason, for fewer than two participants in a
+        condition and if the values vary in neither condition.
+
+    Raises:
+        ValueError: An argument has another shape or is infinite.
+
+    References:
+        1. Hedges (1981). Distribution theory for Glass's estimator of effect size.
+        2. Hedges and Olkin (1985). Statistical Methods for Meta-Analysis.
 
     >>> round(hedges_g([1, 2, 3], [2, 3, 4]).estimate, 4)
     0.7979
@@ -63,15 +77,28 @@ def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fin
 
 
 def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Cliff's delta, P(second > first) − P(second < first), for two participants drawn at random.
+    """Estimate Cliff's delta, P(second > first) − P(second < first).
 
-    The interval is that of Feng and Cliff 2004 (asymmetric, with the unbiased variance of Cliff 1993): (δ −
-    δ³ ± t s √((1 − δ²)² + t² s²)) / (1 − δ² + t² s²), t with n1 + n2 − 2 degrees of freedom.
+    Both are values of participants drawn at random. The confidence interval is
+    asymmetric [1], with the unbiased variance of [2]: (δ − δ³ ± t s √((1 − δ²)² +
+    t² s²)) / (1 − δ² + t² s²), t with n1 + n2 − 2 degrees of freedom.
 
-    first, second: one value per participant, NaN where undefined.
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same for the second condition.
+        level: Of the confidence interval.
 
-    Refused below two participants in a condition. Without an interval where all values of one condition
-    exceed all of the other: the variance estimate is then 0. Raises ValueError.
+    Returns:
+        A finding; refused for fewer than two participants in a condition, and
+        without an interval if all values of one condition exceed all of the other,
+        because the variance estimate is then 0.
+
+    Raises:
+        ValueError: An argument has another shape or is infinite.
+
+    References:
+        1. Feng and Cliff (2004). Monte Carlo evaluation of ordinal d.
+        2. Cliff (1993). Dominance statistics.
 
     >>> cliffs_delta([1, 2, 3, 4], [3, 4, 5, 6]).estimate
     0.75
@@ -99,9 +126,10 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
 
 
 def probability_of_superiority(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """P(second > first) + P(tie)/2 for two participants drawn at random: (1 + Cliff's delta) / 2.
+    """Estimate P(second > first) + P(tie)/2 for two random participants.
 
-    See `cliffs_delta`; Vargha and Delaney 2000 call it A.
+    It is (1 + Cliff's delta) / 2; see `cliffs_delta`. Vargha and Delaney (2000)
+    call it A.
 
     >>> probability_of_superiority([1, 2, 3, 4], [3, 4, 5, 6]).estimate
     0.875
@@ -121,13 +149,22 @@ def probability_of_superiority(first: ArrayLike, second: ArrayLike, *, level: fl
 
 
 def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Geometric mean of the second condition over that of the first, with Welch's interval on the log scale.
+    """Estimate the ratio of geometric means, second condition over first.
 
-    first, second: one positive value per participant, such as the own geometric mean time; NaN where
-    undefined.
+    The confidence interval is Welch's on the log scale.
 
-    Refused below two participants in a condition and where neither condition's values vary. Raises
-    ValueError, also for values that are not positive.
+    Args:
+        first: One positive value per participant, such as a geometric mean time;
+            NaN where undefined.
+        second: The same for the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding; refused for fewer than two participants in a condition and if
+        the values vary in neither condition.
+
+    Raises:
+        ValueError: A value is not positive, or an argument has another shape.
 
     >>> round(ratio_of_geometric_means([10, 20, 40], [20, 40, 80]).estimate, 6)
     2.0
@@ -143,31 +180,44 @@ def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: floa
     refused = too_few(groups) or constant(logs, each=True)
     if refused:
         return Finding(quantity, sizes, method, level=level, reason=refused)
-    difference, error, freedom = welch(*logs)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    interval = (exp(difference - half), exp(difference + half))
+    low, high = welch_test(*logs).confidence_interval(level)
+    estimate = exp(logs[1].mean() - logs[0].mean())
     assumptions = (INDEPENDENT, "The logarithms of the participants' values are nearly normal.", SAME_ITEMS)
-    return Finding(quantity, sizes, method, exp(difference), interval, level, None, assumptions)
+    return Finding(quantity, sizes, method, estimate, (exp(low), exp(high)), level, None, assumptions)
 
 
-def welch(first: Array, second: Array) -> tuple[float, float, float]:
-    """Difference of means, its standard error and degrees of freedom (Welch 1947), for unlike spreads.
+def welch_test(first: Array, second: Array, alternative: str = "two-sided") -> Any:
+    """Test whether the mean of the second group differs (Welch 1947).
 
-    first, second: at least two values each, not all alike in both.
+    Args:
+        first: At least two values.
+        second: At least two values; not both groups are constant.
+        alternative: As in `scipy.stats.ttest_ind`, about second minus first.
+
+    Returns:
+        scipy's TtestResult.
     """
-    parts = [float(group.var(ddof=1)) / len(group) for group in (first, second)]
-    error = sqrt(sum(parts))
-    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (len(first) - 1) + parts[1] ** 2 / (len(second) - 1))
-    return float(second.mean() - first.mean()), error, freedom
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # scipy's, of one constant group: its spread is 0
+        return stats.ttest_ind(second, first, equal_var=False, alternative=alternative)
 
 
 def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Difference of the participants' means with Welch's interval and p; items count as fixed.
+    """Estimate the difference of means with Welch's interval and p.
 
-    first, second: one value per participant, NaN where undefined.
+    Items count as fixed.
 
-    Refused below two participants in a condition and where neither condition's values vary. Raises
-    ValueError.
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same for the second condition.
+        level: Of the confidence interval.
+
+    Returns:
+        A finding; refused for fewer than two participants in a condition and if
+        the values vary in neither condition.
+
+    Raises:
+        ValueError: An argument has another shape or is infinite.
 
     >>> round(welch_difference([1, 2, 3], [2, 3, 4]).p, 4)
     0.2879
@@ -179,21 +229,27 @@ def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95
     refused = too_few(groups) or constant(groups, each=True)
     if refused:
         return Finding(quantity, sizes, method, level=level, reason=refused)
-    difference, error, freedom = welch(*groups)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    p = never_zero(2 * float(stats.t.sf(abs(difference) / error, freedom)))
-    interval = (difference - half, difference + half)
-    assumptions = (INDEPENDENT, NORMAL_MEANS, SAME_ITEMS)
-    return Finding(quantity, sizes, method, difference, interval, level, p, assumptions)
+    test = welch_test(*groups)
+    low, high = test.confidence_interval(level)
+    return Finding(
+        quantity=quantity,
+        n=sizes,
+        method=method,
+        estimate=float(groups[1].mean() - groups[0].mean()),
+        interval=(float(low), float(high)),
+        level=level,
+        p=never_zero(float(test.pvalue)),
+        assumptions=(INDEPENDENT, NORMAL_MEANS, SAME_ITEMS),
+    )
 
 
 def never_zero(p: float) -> float:
-    """The p, or the smallest number there is where it was too small to be one."""
+    """Return p, or the smallest positive number if it underflowed to 0."""
     return max(p, float(np.finfo(float).tiny))
 
 
 def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[float, float] | None, str]:
-    """Noncentralities under which t is in neither tail, or None and why not."""
+    """Bound the noncentralities under which t is in neither tail."""
     if t < 0:  # scipy's noncentral t is accurate on the other side
         mirrored, reason = _noncentral_interval(-t, freedom, level)
         return (-mirrored[1], -mirrored[0]) if mirrored else None, reason
@@ -213,7 +269,7 @@ def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[fl
 
 
 def _dominance(first: Array, second: Array) -> tuple[float, float]:
-    """Cliff's delta and its estimated variance, in n log n steps."""
+    """Compute Cliff's delta and its variance, in n log n steps."""
     n1, n2 = len(first), len(second)
     of_second = _balance(second, np.sort(first))
     of_first = -_balance(first, np.sort(second))
@@ -230,7 +286,7 @@ def _dominance(first: Array, second: Array) -> tuple[float, float]:
 
 
 def _balance(values: Array, others: Array) -> Array:
-    """For each value the share of the others (sorted) below it minus the share above it."""
+    """Compute for each value the share of `others` (sorted) below minus above."""
     below = np.searchsorted(others, values, "left")
     above = len(others) - np.searchsorted(others, values, "right")
     return np.asarray((below - above) / len(others))

@@ -1,19 +1,24 @@
-"""Equivalence of two conditions within a declared margin: two one-sided tests.
+"""Equivalence of two conditions within a declared margin.
 
-Source: Schuirmann 1987 (two one-sided tests; equivalent when the 1 − 2α interval lies within the margin).
-"No significant difference" is no evidence of no difference; this is the test for such a claim.
+"No significant difference" is no evidence of no difference; two one-sided
+tests are the way to claim it.
+
+References:
+    1. Schuirmann (1987). A comparison of the two one-sided tests procedure and
+       the power approach. J. Pharmacokinetics and Biopharmaceutics 15.
 """
 
 from dataclasses import dataclass, replace
 from math import exp, log
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from .arrays import Array
-from .effect_sizes import never_zero, welch
-from .paired import SAME_CHANGE, complete_pairs, paired_t, too_few_pairs
+from .effect_sizes import never_zero, welch_test
+from .paired import SAME_CHANGE, complete_pairs, too_few_pairs
 from .results import (
     INDEPENDENT,
     NORMAL_MEANS,
@@ -29,12 +34,18 @@ from .results import (
 
 @dataclass(frozen=True)
 class Equivalence(Finding):
-    """Whether two conditions differ by less than the margin.
+    """Result of two one-sided tests against a margin.
 
-    margin: lower and upper bound, as a difference or as a ratio. p: the larger of the two one-sided p;
-    `p_above_lower` and `p_below_upper` are the two. interval: two-way bootstrap at level 1 − 2α, None where
-    none was given. welch_interval: Welch's (if paired, Student's) at the same level. equivalent: whether p is
-    at most α and the bootstrap interval, where there is one, lies within the margin; None where refused.
+    Attributes:
+        margin: Lower and upper bound, as a difference or as a ratio.
+        alpha: Of each one-sided test.
+        p: The larger of the two one-sided p.
+        p_above_lower: Of the test against the lower bound.
+        p_below_upper: Of the test against the upper bound.
+        interval: Two-way bootstrap at level 1 − 2α, None if none was given.
+        welch_interval: Welch's (if paired, Student's) at the same level.
+        equivalent: True if p is at most α and the bootstrap interval, if there is
+            one, lies within the margin; None where refused.
     """
 
     margin: tuple[float, float] = (float("nan"), float("nan"))
@@ -46,7 +57,7 @@ class Equivalence(Finding):
 
     @property
     def sentence(self) -> str:
-        """What may be said."""
+        """The conclusion as a sentence."""
         bounds = f"{self.margin[0]:g} to {self.margin[1]:g}"
         if self.equivalent is None:
             return f"Equivalence within {bounds} was not tested: {self.reason}."
@@ -65,20 +76,31 @@ def equivalence(
     ratio: bool = False,
     paired: bool = False,
 ) -> Equivalence:
-    """Two one-sided Welch tests over participants, beside a 1 − 2α bootstrap interval.
+    """Test equivalence within a margin by two one-sided tests.
 
-    The two p are those of t = (difference − lower)/s above, and (difference − upper)/s below, s and degrees
-    of freedom Welch's. Items count as fixed in these; the bootstrap interval counts them as sampled, so both
-    have to agree.
+    The two p are those of t = (difference − lower)/s above, and (difference −
+    upper)/s below, with Welch's s and degrees of freedom. Items count as fixed in
+    these; the bootstrap interval counts them as sampled, so both have to agree.
 
-    first, second: one value per participant, NaN where undefined. margin: declared before the data were
-    seen; lower < 0 < upper for a difference, 0 < lower < 1 < upper for a ratio. interval: of the two-way
-    bootstrap at level 1 − 2 alpha, on the scale of the margin. ratio: compare geometric means of positive
-    values by their ratio. paired: the same participants in the same order; the t is then that of the changes
-    of those who have both values.
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same for the second condition.
+        margin: Declared before the data were seen; lower < 0 < upper for a
+            difference, 0 < lower < 1 < upper for a ratio.
+        interval: Of the two-way bootstrap at level 1 − 2 alpha, on the scale of
+            the margin.
+        alpha: Of each one-sided test.
+        ratio: Compare geometric means of positive values by their ratio.
+        paired: The same participants in the same order; t is then that of the
+            changes of those who have both values.
 
-    Refused below two participants in a condition and where neither condition's values vary. Raises
-    ValueError.
+    Returns:
+        A finding; refused for fewer than two participants in a condition and if
+        the values vary in neither condition.
+
+    Raises:
+        ValueError: The margin lies on one side of no difference, or an argument
+            is malformed.
 
     >>> equivalence([1, 2, 3, 4], [1, 2, 3, 4.2], (-3, 3)).equivalent
     True
@@ -86,7 +108,7 @@ def equivalence(
     check_level(2 * alpha, "alpha, doubled,")
     check_margin(margin, ratio=ratio)
     groups = complete_pairs(first, second) if paired else defined_values(first, second)
-    found = Equivalence(
+    result = Equivalence(
         quantity="ratio of geometric means" if ratio else "difference of means",
         n=(len(groups[0]), len(groups[1])),
         method=f"two one-sided {'paired t' if paired else 'Welch'} tests over participants",
@@ -98,18 +120,21 @@ def equivalence(
     if ratio:
         groups, bounds = _logarithms(groups), (log(margin[0]), log(margin[1]))
     if refused := _refused(groups, paired=paired):
-        return replace(found, reason=refused)
-    spread = paired_t(groups[1] - groups[0]) if paired else welch(*groups)
-    estimate, ends, p_lower, p_upper = _two_one_sided(spread, bounds, alpha)
+        return replace(result, reason=refused)
+    p_lower = never_zero(float(_t_test(groups, bounds[0], "greater", paired=paired).pvalue))
+    p_upper = never_zero(float(_t_test(groups, bounds[1], "less", paired=paired).pvalue))
+    ends = map(float, _t_test(groups, 0.0, "two-sided", paired=paired).confidence_interval(1 - 2 * alpha))
+    low, high = map(exp, ends) if ratio else ends
+    estimate = float(groups[1].mean() - groups[0].mean())
     p = max(p_lower, p_upper)
     inside = interval is None or (margin[0] < interval[0] and interval[1] < margin[1])
     return replace(
-        found,
+        result,
         estimate=exp(estimate) if ratio else estimate,
         interval=interval,
         p=p,
         assumptions=(INDEPENDENT, NORMAL_MEANS, *([SAMPLED_ITEMS] if interval else [])),
-        welch_interval=(exp(ends[0]), exp(ends[1])) if ratio else ends,
+        welch_interval=(low, high),
         p_above_lower=p_lower,
         p_below_upper=p_upper,
         equivalent=p <= alpha and inside,
@@ -117,7 +142,7 @@ def equivalence(
 
 
 def check_margin(margin: tuple[float, float], *, ratio: bool) -> None:
-    """Raises ValueError for bounds that do not lie on both sides of no difference."""
+    """Raise ValueError for bounds on one side of no difference."""
     lower, upper = margin
     if ratio and not 0 < lower < 1 < upper:
         raise ValueError(f"margin of a ratio must be 0 < lower < 1 < upper, not {lower:g} to {upper:g}")
@@ -138,15 +163,8 @@ def _refused(groups: tuple[Array, Array], *, paired: bool) -> str:
     return too_few_pairs(len(change)) or (SAME_CHANGE if same(change) else "")
 
 
-def _two_one_sided(
-    spread: tuple[float, float, float], bounds: tuple[float, float], alpha: float
-) -> tuple[float, tuple[float, float], float, float]:
-    """Difference, its t interval at 1 − 2 alpha, p above the lower and p below the upper bound.
-
-    spread: the difference, its standard error and degrees of freedom.
-    """
-    difference, error, freedom = spread
-    p_lower = never_zero(float(stats.t.sf((difference - bounds[0]) / error, freedom)))
-    p_upper = never_zero(float(stats.t.cdf((difference - bounds[1]) / error, freedom)))
-    half = float(stats.t.ppf(1 - alpha, freedom)) * error
-    return difference, (difference - half, difference + half), p_lower, p_upper
+def _t_test(groups: tuple[Array, Array], difference: float, alternative: str, *, paired: bool) -> Any:
+    """Test if second minus first is `difference`, by Student's or Welch's t."""
+    if paired:
+        return stats.ttest_1samp(groups[1] - groups[0], difference, alternative=alternative)
+    return welch_test(groups[0] + difference, groups[1], alternative)

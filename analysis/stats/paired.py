@@ -1,7 +1,7 @@
-"""Two conditions that the same participants saw: test, effect sizes and intervals of their own changes.
+"""Tests and effect sizes of two conditions that the same participants saw.
 
-All take each participant's two values, NaN where undefined; who lacks one of them says nothing about a change
-and is left out. Sources are named with each method.
+All take each participant's two values, NaN where undefined. A participant
+without both values says nothing about a change and does not count.
 """
 
 from itertools import product
@@ -14,7 +14,6 @@ from scipy import stats
 from .arrays import Array
 from .effect_sizes import never_zero
 from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION
-from .proportions import wilson_interval
 from .results import INDEPENDENT, LEAST, SAME_ITEMS, Finding, check_level, same
 
 SWAPPED = (
@@ -29,7 +28,7 @@ SAME_CHANGE = "every participant changes by the same amount, so nothing says how
 
 
 def complete_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
-    """The values of the participants who have both.
+    """Return the values of the participants who have both.
 
     Raises ValueError for other shapes than one value per participant in both, and for infinite values.
     """
@@ -45,7 +44,7 @@ def complete_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
 
 
 def too_few_pairs(pairs: int, least: int = LEAST) -> str:
-    """Why nothing can be said about so few participants with both values, "" where something can."""
+    """Explain why there are too few complete pairs, "" if there are enough."""
     if pairs >= least:
         return ""
     return f"at least {least} participants need a defined value in both conditions; there are {pairs}"
@@ -54,16 +53,30 @@ def too_few_pairs(pairs: int, least: int = LEAST) -> str:
 def sign_flip_test(
     first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, permutations: int = 9_999
 ) -> Finding:
-    """Tests whether the condition changes the participants' values, by swapping conditions within them.
+    """Test whether the condition changes the values, by swapping conditions.
 
-    A swap turns the sign of a participant's change. The statistic is the mean change; over swaps, t of the
-    changes orders them alike. All swaps are taken where there are at most `MOST_FOR_ENUMERATION` (15
-    participants), otherwise `permutations` random ones. p, two-sided: the share of swaps with a mean at least
-    as far from 0; of random ones (b + 1)/(m + 1) (Fisher 1935, section 21; Phipson and Smyth 2010).
+    A swap turns the sign of a participant's change. The statistic is the mean
+    change; over swaps, t of the changes orders them alike. All swaps are taken if
+    there are at most `MOST_FOR_ENUMERATION` (15 participants), otherwise
+    `permutations` random ones. p, two-sided, is the share of swaps with a mean at
+    least as far from 0 [1]; of random ones (b + 1)/(m + 1) [2].
 
-    first, second: one value per participant in the same order, NaN where undefined. permutations: >= 1.
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same participants' values in the second condition.
+        rng: Source of random swaps.
+        permutations: Number of random swaps, at least 1.
 
-    Refused below two participants with both values and where nobody's value changes. Raises ValueError.
+    Returns:
+        A finding; refused for fewer than two participants with both values and if
+        no participant's value changes.
+
+    Raises:
+        ValueError: An argument is malformed.
+
+    References:
+        1. Fisher (1935). The Design of Experiments, section 21.
+        2. Phipson and Smyth (2010). Permutation p-values should never be zero.
 
     >>> sign_flip_test([1, 2, 3, 4], [2, 3, 5, 7], rng=np.random.default_rng(1)).p
     0.125
@@ -98,20 +111,22 @@ def sign_flip_test(
     )
 
 
-def smallest_swap_p(pairs: int) -> float:
-    """The smallest p that so many participants could ever reach: every pattern has its mirror image."""
-    return float(2.0 ** (1 - pairs))
-
-
 def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Mean change in average standard deviations of the two conditions, so that it compares with Hedges' g.
+    """Estimate the mean change in average standard deviations.
 
-    d = (m2 − m1)/s, s² = (s1² + s2²)/2; g = d √((n − 2)/(n − 1)), to lessen the bias. The interval is d ± t
-    √(d² (s1⁴ + s2⁴ + 2 s12²)/(8 s⁴ (n − 1)) + s_d²/(s² (n − 1))), s12 the covariance, s_d the standard
-    deviation of the changes (Bonett 2008, for two paired means), t with n − 1 degrees of freedom where the
-    source has the normal distribution.
+    It compares with Hedges' g. d = (m2 − m1)/s, s² = (s1² + s2²)/2;
+    g = d √((n − 2)/(n − 1)), to lessen the bias. The confidence interval is d ± t
+    √(d² (s1⁴ + s2⁴ + 2 s12²)/(8 s⁴ (n − 1)) + s_d²/(s² (n − 1))), s12 the
+    covariance, s_d the standard deviation of the changes [1, for two paired
+    means], t with n − 1 degrees of freedom where the source has the normal
+    distribution.
 
-    Refused below three participants with both values and where the values vary in neither condition.
+    Refused for fewer than three participants with both values and if the values
+    vary in neither condition.
+
+    References:
+        1. Bonett (2008). Confidence intervals for standardized linear contrasts of
+           means. Psychological Methods 13.
     """
     check_level(level)
     before, after = complete_pairs(first, second)
@@ -143,7 +158,9 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
 
 
 def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Share of participants whose second value is the higher one, ties half.
+    """Estimate the share of participants with a higher second value.
+
+    Ties count half.
 
     Wilson's interval of the share; with ties it errs to the wide side, as half a success varies less.
 
@@ -158,38 +175,44 @@ def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.
     if refused:
         return Finding("probability of superiority", (n, n), method, level=level, reason=refused)
     hits = float((after > before).sum()) + float((after == before).sum()) / 2
-    low, high = wilson_interval(np.array([hits]), np.array([float(n)]), level)[:, 0]
+    share, weight = hits / n, float(stats.norm.ppf((1 + level) / 2)) ** 2 / n
+    half = sqrt(weight * (share * (1 - share) + weight / 4))  # scipy's Wilson interval takes no half hits
+    low, high = ((share + weight / 2 + side * half) / (1 + weight) for side in (-1, 1))
     return Finding(
         quantity="probability of superiority",
         n=(n, n),
         method=method,
         estimate=hits / n,
-        interval=(float(low), float(high)),
+        interval=(max(low, 0.0), min(high, 1.0)),
         level=level,
         assumptions=(INDEPENDENT, SAME_ITEMS, "Only the order of values counts, not their distances."),
     )
 
 
 def delta_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Share of participants who go up minus share who go down (Cliff 1993, d_w): 2 × superiority − 1."""
-    found = superiority_within(first, second, level=level)
-    interval = found.interval
+    """Estimate the share of participants who go up minus that who go down.
+
+    This is Cliff's (1993) d_w: 2 × superiority − 1.
+    """
+    share = superiority_within(first, second, level=level)
+    interval = share.interval
     return Finding(
         quantity="Cliff's delta within participants",
-        n=found.n,
-        method=found.method,
-        estimate=None if found.estimate is None else 2 * found.estimate - 1,
+        n=share.n,
+        method=share.method,
+        estimate=None if share.estimate is None else 2 * share.estimate - 1,
         interval=(2 * interval[0] - 1, 2 * interval[1] - 1) if interval else None,
         level=level,
-        assumptions=found.assumptions,
-        reason=found.reason,
+        assumptions=share.assumptions,
+        reason=share.reason,
     )
 
 
 def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Geometric mean of the participants' own ratios, second to first, with the t interval of their logs.
+    """Estimate the geometric mean of ratios, second to first.
 
-    first, second: positive values. Refused as `paired_t` and raises ValueError for other values.
+    The t interval is that of their logs. Refused as `paired_difference`; raises
+    ValueError for values that are not positive.
 
     >>> round(ratio_within([10, 20, 40], [20, 38, 84]).estimate, 3)
     1.998
@@ -204,24 +227,17 @@ def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
     if refused:
         return Finding(quantity, (n, n), method, level=level, reason=refused)
-    mean, error, freedom = paired_t(change)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    low, high = stats.ttest_1samp(change, 0.0).confidence_interval(level)
     assumptions = (INDEPENDENT, "The logarithms of the participants' ratios are nearly normal.", SAME_ITEMS)
-    interval = (exp(mean - half), exp(mean + half))
-    return Finding(quantity, (n, n), method, exp(mean), interval, level, None, assumptions)
-
-
-def paired_t(change: Array) -> tuple[float, float, float]:
-    """Mean change, its standard error and degrees of freedom (Student 1908).
-
-    change: at least two values, not all alike.
-    """
-    n = len(change)
-    return float(change.mean()), float(change.std(ddof=1)) / sqrt(n), float(n - 1)
+    return Finding(
+        quantity, (n, n), method, exp(change.mean()), (exp(low), exp(high)), level, None, assumptions
+    )
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
-    """Mean change of the participants with Student's interval and p; items count as fixed.
+    """Estimate the mean change with Student's interval and p.
+
+    Items count as fixed.
 
     >>> round(paired_difference([1, 2, 3], [2, 3, 5]).p, 4)
     0.0572
@@ -233,14 +249,17 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
     refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
     if refused:
         return Finding("mean change", (n, n), method, level=level, reason=refused)
-    mean, error, freedom = paired_t(change)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    p = never_zero(2 * float(stats.t.sf(abs(mean) / error, freedom)))
+    test = stats.ttest_1samp(change, 0.0)
+    low, high = map(float, test.confidence_interval(level))
+    p = never_zero(float(test.pvalue))
     assumptions = (INDEPENDENT, NORMAL_CHANGES, SAME_ITEMS)
-    return Finding("mean change", (n, n), method, mean, (mean - half, mean + half), level, p, assumptions)
+    return Finding("mean change", (n, n), method, float(change.mean()), (low, high), level, p, assumptions)
 
 
 def _as_extreme(change: Array, signs: NDArray[np.float64]) -> int:
-    """How many patterns of signs (rows) have a mean change at least as far from 0, up to a last digit."""
+    """Count patterns of signs (rows) with a mean at least as far from 0.
+
+    A difference in the last digit counts as equal.
+    """
     observed = abs(change.sum())
     return int(np.count_nonzero(np.abs(signs @ change) >= observed * (1 - 1e-9) - 1e-12))

@@ -1,7 +1,10 @@
-"""Permutation test of two conditions: participants change sides, with all their trials.
+"""Permutation test: participants swap conditions with all their trials.
 
-Source: Phipson and Smyth 2010 (p from random permutations is (b + 1)/(m + 1), never 0); Janssen 1997 and
-Chung and Romano 2013 (the standardised difference keeps its level when spreads differ).
+References:
+    1. Phipson and Smyth (2010): p from random permutations is
+       (b + 1)/(m + 1), never 0.
+    2. Janssen (1997); Chung and Romano (2013): the standardised difference
+       keeps its level when spreads differ.
 """
 
 from functools import lru_cache
@@ -21,16 +24,26 @@ CELLS_PER_CHUNK = 2_000_000  # splits by participants held at once
 def permutation_test(
     first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, permutations: int = 9_999
 ) -> Finding:
-    """Tests whether the condition changes the participants' values.
+    """Test whether the condition changes the participants' values.
 
-    The statistic is Welch's t, the difference of means over its standard error. All splits of the
-    participants are taken where there are at most `MOST_FOR_ENUMERATION`, otherwise `permutations` random
-    ones. p, two-sided: the share of splits with |t| at least as large as the observed one; of random ones
-    (b + 1)/(m + 1).
+    The statistic is Welch's t, the difference of means over its standard error.
+    All splits of the participants are taken if there are at most
+    `MOST_FOR_ENUMERATION`, otherwise `permutations` random ones. p, two-sided, is
+    the share of splits with |t| at least as large as the observed one; of random
+    ones (b + 1)/(m + 1).
 
-    first, second: one value per participant, NaN where undefined, of any two lengths. permutations: >= 1.
+    Args:
+        first: One value per participant, NaN where undefined.
+        second: The same for the second condition, of any length.
+        rng: Source of random splits.
+        permutations: Number of random splits, at least 1.
 
-    Refused below two participants in a condition and where all have the same value. Raises ValueError.
+    Returns:
+        A finding; refused for fewer than two participants in a condition and if
+        all have the same value.
+
+    Raises:
+        ValueError: An argument is malformed.
 
     >>> permutation_test([1, 2, 3], [4, 5, 6], rng=np.random.default_rng(1)).p
     0.1
@@ -64,13 +77,16 @@ def permutation_test(
 
 
 def smallest_p(first: int, second: int) -> float:
-    """The smallest p that this many participants could ever reach: equal groups have mirrored splits."""
+    """Return the smallest p that so many participants could reach.
+
+    Equal groups have mirrored splits.
+    """
     return (2 if first == second else 1) / comb(first + second, second)
 
 
 @lru_cache(maxsize=4)
 def _all_splits(total: int, second: int) -> NDArray[np.bool_]:
-    """Every choice of `second` among `total` participants; splits × participants."""
+    """List every choice of `second` participants; splits × participants."""
     chosen = np.array(list(combinations(range(total), second)))
     splits = np.zeros((len(chosen), total), dtype=bool)
     np.put_along_axis(splits, chosen, True, axis=1)
@@ -90,12 +106,15 @@ def _random_extreme(
 
 
 def _as_extreme(values: Array, splits: NDArray[np.bool_], observed: float) -> int:
-    """How many splits have a |t| at least as large, a last digit's difference counting as equal."""
+    """Count splits with |t| at least as large, last digits counting as equal."""
     return int(np.count_nonzero(np.abs(_welch_t(values, splits)) >= observed * (1 - 1e-9) - 1e-12))
 
 
 def _welch_t(values: Array, splits: NDArray[np.bool_]) -> Array:
-    """Welch's t of each split (rows); infinite where both sides are constant and differ, 0 where alike."""
+    """Compute Welch's t of each split (rows).
+
+    It is infinite if both sides are constant and differ, 0 if they are alike.
+    """
     in_second = splits.astype(float)
     second = int(in_second[0].sum())
     first = len(values) - second

@@ -1,6 +1,7 @@
-"""Whether a model score ranks the systems as a human measure does, and whether choosing by it helps people.
+"""Agreement of rankings: does a model score rank systems as people do?
 
-Source: Schuff et al. 2020, §6.6 and the table of rank relations.
+References:
+    1. Schuff et al. (2020), section 6.6 and the table of rank relations.
 """
 
 from typing import Literal, NamedTuple
@@ -16,10 +17,12 @@ Direction = Literal["higher", "lower"] | None
 
 
 class RankRelation(NamedTuple):
-    """How two rankings of the same systems relate.
+    """Relation of two rankings of the same systems.
 
-    sign: "+" for the same ranking, "-" for the exactly reversed one, "" otherwise. tied: whether either side
-    has two equal values; the sign is then "".
+    Attributes:
+        sign: "+" for the same ranking, "-" for the exactly reversed one, ""
+            otherwise.
+        tied: True if either side has two equal values; the sign is then "".
     """
 
     sign: Literal["+", "-", ""]
@@ -27,7 +30,7 @@ class RankRelation(NamedTuple):
 
 
 def rank_relation(human: ArrayLike, model: ArrayLike) -> RankRelation:
-    """Relation of two rankings of n systems.
+    """Relate two rankings of n systems.
 
     human, model: one finite value per system, shape (n,), n >= 2.
 
@@ -48,9 +51,9 @@ def rank_relation(human: ArrayLike, model: ArrayLike) -> RankRelation:
 def desirability(
     sign: str, human_wanted: Direction, model_wanted: Direction
 ) -> Literal["desirable", "undesirable", ""]:
-    """Whether choosing a system by the score moves the human measure the wanted way.
+    """Say whether choosing a system by the score improves the human measure.
 
-    "" where the sign is blank or either side has no wanted direction.
+    "" if the sign is blank or either side has no desired direction.
 
     >>> desirability("+", human_wanted="lower", model_wanted="higher")
     'undesirable'
@@ -62,7 +65,7 @@ def desirability(
 
 
 def paired_values(human: ArrayLike, model: ArrayLike) -> tuple[Array, Array]:
-    """Both sides as arrays; ValueError where they do not pair."""
+    """Return both sides as arrays; ValueError if they do not pair."""
     x, y = np.asarray(human, dtype=float), np.asarray(model, dtype=float)
     for name, values in (("human", x), ("model", y)):
         if values.ndim != 1:
@@ -77,7 +80,7 @@ def paired_values(human: ArrayLike, model: ArrayLike) -> tuple[Array, Array]:
 
 
 def settled(values: Array) -> Array:
-    """The values (along the last axis) rounded relative to the largest, so that ties are equal numbers."""
+    """Round values relative to the largest (last axis) to settle ties."""
     largest = np.abs(values).max(axis=-1, keepdims=True)
     scale = np.where(largest > 0, largest, 1.0) * TIE
     return np.round(values / scale) * scale

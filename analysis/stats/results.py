@@ -1,4 +1,4 @@
-"""What a method of inference found: one shape for tests, intervals and effect sizes of two conditions."""
+"""Result type of tests, confidence intervals and effect sizes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,12 +24,20 @@ LEAST = 2  # participants per condition; with one, nothing says how people diffe
 
 @dataclass(frozen=True)
 class Finding:
-    """What one method says about a second condition against a first.
+    """A method's statement about a second condition against a first.
 
-    estimate: second minus first, or second over first where `quantity` is a ratio. interval: at `level`.
-    n: participants with a defined value in the first and the second condition. p: two-sided unless `method`
-    says otherwise, never 0. What is refused is None, and `reason` says why in a sentence; a reason beside an
-    interval says why it is not of the method that was asked for.
+    Attributes:
+        quantity: Name of the estimate.
+        n: Participants with a defined value in the first and second condition.
+        method: Name of the method.
+        estimate: Second minus first, or second over first if `quantity` is a
+            ratio.
+        interval: Confidence interval at `level`.
+        level: Such as 0.95.
+        p: Two-sided unless `method` says otherwise, never 0.
+        assumptions: A sentence each.
+        reason: Why an estimate was refused (its fields are then None), or why the
+            interval is not of the method that was asked for.
     """
 
     quantity: str
@@ -44,7 +52,7 @@ class Finding:
 
 
 def defined_values(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
-    """Both groups as arrays of the participants' defined values.
+    """Return both groups as arrays of the participants' defined values.
 
     Raises ValueError for another shape than one value per participant, and for infinite values.
     """
@@ -60,13 +68,13 @@ def defined_values(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
 
 
 def check_level(level: float, name: str = "level") -> None:
-    """Raises ValueError for a level or alpha that is no share between 0 and 1."""
+    """Raise ValueError for a level or alpha that does not lie between 0 and 1."""
     if not 0 < level < 1:
         raise ValueError(f"{name} must lie between 0 and 1, not {level}")
 
 
 def too_few(groups: Sequence[Array]) -> str:
-    """Why nothing can be said about groups this small, "" where something can."""
+    """Explain why groups are too small, "" if they are not."""
     if min(map(len, groups)) >= LEAST:
         return ""
     sizes = " and ".join(str(len(group)) for group in groups)
@@ -74,7 +82,7 @@ def too_few(groups: Sequence[Array]) -> str:
 
 
 def constant(groups: Sequence[Array], *, each: bool = False) -> str:
-    """Why nothing can be said about values that do not vary, "" where they do.
+    """Explain why values that do not vary say nothing, "" if they vary.
 
     each: refuse only where the values vary in neither condition, not only where all are one value.
     """
@@ -86,5 +94,5 @@ def constant(groups: Sequence[Array], *, each: bool = False) -> str:
 
 
 def same(values: Array) -> bool:
-    """Whether all values are one but for the last digits."""
+    """Test whether all values are equal up to the last digits."""
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max()) if len(values) else True

@@ -1,12 +1,16 @@
-"""Looks at a running study without more false alarms: alpha spending and its boundaries.
+"""Interim analyses of a running study: alpha spending and its boundaries.
 
-Source: Lan and DeMets 1983 (Discrete sequential boundaries for clinical trials, Biometrika 70), spending
-functions of the O'Brien-Fleming and the Pocock type; the recursion is that of Armitage, McPherson and Rowe
-1969 (Repeated significance tests on accumulating data), here by Gauss-Legendre quadrature.
+The statistic at each interim analysis is a standardised difference z whose
+information grows with the sample; at the information fraction t, z·√t is
+Brownian motion with drift. The fraction is the participants so far over the
+planned maximum, per condition, if the conditions grow alike.
 
-The statistic at each look is a standardised difference z whose information grows with the sample; at the
-information fraction t, z·√t is Brownian motion with drift. The fraction is the participants so far over the
-planned maximum, per condition, where the conditions grow alike.
+References:
+    1. Lan and DeMets (1983). Discrete sequential boundaries for clinical
+       trials. Biometrika 70: spending functions of the O'Brien-Fleming and
+       the Pocock type.
+    2. Armitage, McPherson and Rowe (1969). Repeated significance tests on
+       accumulating data: the recursion, here by Gauss-Legendre quadrature.
 """
 
 import math
@@ -31,9 +35,13 @@ MOST_LOOKS = 50
 
 @dataclass(frozen=True)
 class Look:
-    """One look. z: the boundary; |z| at or above it stops. p: the two-sided p that it stands for.
+    """An interim analysis.
 
-    spent: alpha used up to and with this look.
+    Attributes:
+        fraction: Of the planned information, in (0, 1].
+        z: The boundary; the study stops at |z| at or above it.
+        p: The two-sided p of the boundary.
+        spent: Alpha used up to and including this analysis.
     """
 
     fraction: float
@@ -44,7 +52,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Symmetric two-sided boundaries for the given looks."""
+    """Symmetric two-sided boundaries of interim analyses."""
 
     spending: Spending
     alpha: float
@@ -54,11 +62,15 @@ class Boundaries:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the looks cost against one analysis at the end with the same alpha and power.
+    """Cost of interim analyses against a single analysis of the same power.
 
-    inflation: the planned maximum sample over that of a design without looks. expected_null,
-    expected_effect: mean sample at stopping over the sample of a design without looks, where there is no
-    effect and where there is the planned one. power_without_more: power if the sample is not raised.
+    Attributes:
+        power: Of both designs.
+        inflation: The planned maximum sample over that of a single analysis.
+        expected_null: Mean sample at stopping, relative to a single analysis,
+            without an effect.
+        expected_effect: The same with the planned effect.
+        power_without_more: Power if the sample is not raised.
     """
 
     power: float
@@ -70,7 +82,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the looks so far say. stop: whether a boundary is reached; sentence: the same for people."""
+    """Result of the interim analyses so far.
+
+    Attributes:
+        stop: True if a boundary is reached.
+        look: The latest interim analysis.
+        z: Its statistic.
+        sentence: The result for readers.
+    """
 
     stop: bool
     look: Look
@@ -79,11 +98,14 @@ class Decision:
 
 
 def spent_alpha(spending: Spending, fraction: float, alpha: float) -> float:
-    """Alpha that may be used up to an information fraction in (0, 1] (Lan and DeMets 1983, §2).
+    """Compute the alpha spent up to an information fraction in (0, 1] [1, §2].
 
-    O'Brien-Fleming type 4 − 4Φ(z/√t) with z the upper alpha/4 point: half of alpha is spent by
-    2 − 2Φ(·/√t) on either side, as ldbounds and gsDesign do; Lan and DeMets's own example is one-sided.
-    Pocock type alpha·ln(1 + (e − 1)t).
+    O'Brien-Fleming type 4 − 4Φ(z/√t) with z the upper alpha/4 point: half of alpha
+    is spent by 2 − 2Φ(·/√t) on either side, as ldbounds and gsDesign do; the
+    example of [1] is one-sided. Pocock type alpha·ln(1 + (e − 1)t).
+
+    References:
+        1. Lan and DeMets (1983). Biometrika 70.
 
     >>> round(spent_alpha("pocock", 1.0, 0.05), 4)
     0.05
@@ -96,12 +118,17 @@ def spent_alpha(spending: Spending, fraction: float, alpha: float) -> float:
 def boundaries(
     fractions: Sequence[float], *, spending: Spending = "obrien_fleming", alpha: float = 0.05
 ) -> Boundaries:
-    """Boundaries for looks at the given information fractions.
+    """Compute the boundaries of interim analyses at information fractions.
 
-    fractions: increasing, in (0, 1]; where the last is below 1, alpha is left for later looks, and adding
-    them does not change the earlier boundaries. alpha: two-sided.
+    Args:
+        fractions: Increasing, in (0, 1]; if the last is below 1, alpha is left for
+            later analyses, and adding them does not change the earlier boundaries.
+        spending: Type of the alpha spending function.
+        alpha: Two-sided.
 
-    Raises ValueError for other fractions, more than `MOST_LOOKS` of them, or an alpha not in (0, 0.5].
+    Raises:
+        ValueError: The fractions are malformed or more than `MOST_LOOKS`, or alpha
+            does not lie in (0, 0.5].
 
     >>> [round(look.z, 2) for look in boundaries([0.5, 1.0]).looks]
     [2.96, 1.97]
@@ -120,21 +147,38 @@ def boundaries(
 
 
 def crossing_probabilities(bounds: Boundaries, drift: float = 0.0) -> Array:
-    """Probability of stopping at each look, either side, where z has mean drift·√t; shape (looks,).
+    """Compute the probability of stopping at each interim analysis.
 
-    drift: the mean of z at the planned maximum; 0 gives the alpha that each look spends.
+    Args:
+        bounds: Their boundaries.
+        drift: Mean of z at the planned maximum; at fraction t it is drift·√t. 0
+            gives the alpha that each analysis spends.
+
+    Returns:
+        Probabilities of either side together, shape (looks,).
     """
     walk = _Walk(drift)
     return np.array([walk.step(look.fraction, look.z) for look in bounds.looks])
 
 
 def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
-    """What these looks cost in sample size, for a power at the planned effect.
+    """Compute the cost of interim analyses in sample size.
 
-    Raises ValueError where the last look is not at the fraction 1 or power is not between alpha and 1.
+    Args:
+        bounds: Their boundaries; the last analysis is at the fraction 1.
+        power: At the planned effect.
+
+    Raises:
+        ValueError: The last fraction is not 1, or power does not lie between alpha
+            and 1.
+
+    >>> round(cost_of_looks(boundaries([0.5, 1.0])).inflation, 3)
+    1.004
     """
     if bounds.looks[-1].fraction != 1:
-        raise ValueError("the last look must be at the information fraction 1 to say what looks cost")
+        raise ValueError(
+            "the last interim analysis must be at the information fraction 1 to compute the cost"
+        )
     if not bounds.alpha < power < 1:
         raise ValueError(f"power must be between alpha and 1, not {power}")
     single = _drift_for(lambda drift: ndtr(drift - _fixed(bounds)) + ndtr(-drift - _fixed(bounds)), power)
@@ -150,12 +194,19 @@ def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
 
 
 def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
-    """Whether to stop after the looks so far.
+    """Decide whether to stop after the interim analyses so far.
 
-    observed: z at each look so far, in order (two-sided; the sign says which condition is ahead).
+    Args:
+        bounds: Their boundaries.
+        observed: z at each analysis so far, in order (two-sided; the sign says
+            which condition is ahead).
 
-    Raises ValueError for none, more than there are looks, a value that is not finite, or a study that goes
-    on after a boundary was reached.
+    Raises:
+        ValueError: There are no values or too many, one is not finite, or the
+            study goes on after it reached a boundary.
+
+    >>> decide(boundaries([0.5, 1.0]), [3.1]).stop
+    True
     """
     if not 1 <= len(observed) <= len(bounds.looks):
         raise ValueError(f"observed must hold 1 to {len(bounds.looks)} values, not {len(observed)}")
@@ -164,28 +215,34 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
     reached = [abs(z) >= look.z for z, look in zip(observed, bounds.looks, strict=False)]
     if any(reached[:-1]):
         first = reached.index(True) + 1
-        raise ValueError(f"the boundary was reached at look {first}; later looks do not count")
+        raise ValueError(f"interim analysis {first} reached the boundary; later ones do not count")
     look, z = bounds.looks[len(observed) - 1], float(observed[-1])
     last = look.fraction == 1
     return Decision(reached[-1], look, z, _sentence(bounds, len(observed), look, z, reached[-1], last))
 
 
 def observed_z(first: ArrayLike, second: ArrayLike) -> float:
-    """Z of a look: that of the normal curve with the p of Welch's t over participants' values.
+    """Compute z of an interim analysis from participants' values.
 
-    first, second: one value per participant of each condition so far, NaN where undefined. Positive where
-    the second is ahead. The step from t to z makes few participants count for no more than they are.
+    z is the point of the normal curve with the p of Welch's t, positive if the
+    second condition is ahead. The step from t to z keeps a small sample from
+    counting for more than it is.
 
-    Raises ValueError, with the reason, where Welch's t is refused.
+    Args:
+        first: One value per participant so far, NaN where undefined.
+        second: The same for the second condition.
+
+    Raises:
+        ValueError: Welch's t is refused; the message is the reason.
     """
-    found = welch_difference(first, second)
-    if found.estimate is None or found.p is None:
-        raise ValueError(f"no z can be given: {found.reason}")
-    return float(-ndtri(found.p / 2) * np.sign(found.estimate))
+    difference = welch_difference(first, second)
+    if difference.estimate is None or difference.p is None:
+        raise ValueError(f"no z can be given: {difference.reason}")
+    return float(-ndtri(difference.p / 2) * np.sign(difference.estimate))
 
 
 class _Walk:
-    """The density of z·√t over the looks so far, kept on quadrature nodes, of studies that did not stop."""
+    """Density of z·√t at quadrature nodes, of studies that did not stop."""
 
     def __init__(self, drift: float) -> None:
         self.drift = drift
@@ -194,13 +251,13 @@ class _Walk:
         self.masses = np.ones(1)  # density times quadrature weight
 
     def boundary(self, time: float, spend: float) -> float:
-        """Z that is crossed at the time with probability `spend`, both sides together."""
+        """Find the z crossed with probability `spend`, both sides together."""
         if self._leaving(time, FARTHEST) >= spend:
             return FARTHEST
         return float(brentq(lambda z: self._leaving(time, z) - spend, 0.0, FARTHEST, xtol=1e-10))
 
     def step(self, time: float, z: float) -> float:
-        """Goes on to the time with the boundary z; returns the probability of stopping there."""
+        """Move to the time with the boundary z; return the stopping probability."""
         leaving, step = self._leaving(time, z), math.sqrt(time - self.time)
         edge = z * math.sqrt(time)
         nodes, weights = _quadrature(edge, step)
@@ -216,7 +273,10 @@ class _Walk:
 
 
 def _quadrature(edge: float, step: float) -> tuple[Array, Array]:
-    """Gauss-Legendre nodes and weights on [-edge, edge], in panels no wider than an increment's deviation."""
+    """Return Gauss-Legendre nodes and weights on [-edge, edge].
+
+    Panels are no wider than the standard deviation of an increment.
+    """
     panels = max(8, math.ceil(2 * edge / step))
     half = edge / panels
     middles = -edge + half * (2 * np.arange(panels) + 1)
@@ -230,7 +290,7 @@ def _fractions_iv(fractions: Sequence[float], spending: Spending, alpha: float) 
     if not 0 < alpha <= 0.5:
         raise ValueError(f"alpha must be above 0 and at most 0.5, not {alpha}")
     if not 1 <= len(times) <= MOST_LOOKS:
-        raise ValueError(f"fractions must hold 1 to {MOST_LOOKS} looks, not {len(times)}")
+        raise ValueError(f"fractions must hold 1 to {MOST_LOOKS} interim analyses, not {len(times)}")
     steps = np.diff([0.0, *times])
     if not ((steps >= 1e-3).all() and times[-1] <= 1):
         raise ValueError(f"fractions must increase by 0.001 or more from 0 and end at 1 at most, not {times}")
@@ -254,8 +314,8 @@ def _expected_fraction(bounds: Boundaries, drift: float) -> float:
 def _sentence(bounds: Boundaries, number: int, look: Look, z: float, stop: bool, last: bool) -> str:
     what = "reaches" if stop else "stays inside"
     text = (
-        f"Look {number} of {len(bounds.looks)} at {100 * look.fraction:.0f} % of the information: |z| = "
-        f"{abs(z):.3f} {what} the {SPENDING_LABELS[bounds.spending]} boundary of {look.z:.3f} "
+        f"Interim analysis {number} of {len(bounds.looks)} at {100 * look.fraction:.0f} % of the information"
+        f": |z| = {abs(z):.3f} {what} the {SPENDING_LABELS[bounds.spending]} boundary of {look.z:.3f} "
         f"(nominal two-sided p {look.p:.4f}; {look.spent:.4f} of alpha {bounds.alpha:g} spent). "
     )
     if stop and last:
@@ -264,6 +324,7 @@ def _sentence(bounds: Boundaries, number: int, look: Look, z: float, stop: bool,
         return text + "The study may stop and claim a difference; the estimate tends to be too large then."
     if last:
         return (
-            text + "This was the last look: no difference is claimed, which does not show that there is none."
+            text
+            + "This was the last analysis: no difference is claimed, which does not show that there is none."
         )
     return text + "The study goes on."

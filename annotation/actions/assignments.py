@@ -1,4 +1,4 @@
-"""Handing out items: places are taken, kept for a while, given back, and never overbooked."""
+"""Assign items: reserve, extend, expire, release, and never overbook."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -13,23 +13,25 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation import states
 from annotation.actions import audit, qualification
-from annotation.errors import NothingLeft, PlaceLost
+from annotation.errors import AssignmentLost, NothingLeft
 from annotation.formats.checks import DRAFT
-from annotation.models import Item, Membership, Project, Work
+from annotation.models import Annotation, Item, Membership, Project
 from annotation.parsed_items import document_of
 from annotation.policies import NotAllowed, check_annotating
 from foundation.prepared_queries import Prepared, PreparedUpdate, Slot, insert, slot
 
 Row = TypeVar("Row", bound=Model)
-TRIES = 20  # of claims that others were quicker at, before the person is asked to come back
+TRIES = 20  # attempts that lose against others before the person is asked to try again
 
 
-def next_work(*, member: Membership) -> Work:
-    """Give a member what to do next: a returned or begun work, else a qualification, hidden gold or new item.
+def next_annotation(*, member: Membership) -> Annotation:
+    """Return a member's next annotation, assigning an item if needed.
+
+    The order is: returned or begun annotations, qualification, hidden gold, new items.
 
     Raises:
-        NotAllowed: the project is closed, or the member did not qualify.
-        NothingLeft: no item waits for this person.
+        NotAllowed: The project is closed, or the member did not qualify.
+        NothingLeft: No item is left for this person.
     """
     if member.qualified is None:
         qualification.judge_if_finished(member=member)
@@ -40,24 +42,30 @@ def next_work(*, member: Membership) -> Work:
     for search in (_claim_in_order, *[_claim_any] * TRIES):
         try:
             with transaction.atomic():
-                return _next_work(member, now, search)
-        except PlaceLost:
+                return _next_annotation(member, now, search)
+        except AssignmentLost:
             continue
-    raise NothingLeft(_("Others are taking the last items right now. Please try again in a moment."))
+    raise NothingLeft(_("Others are taking the last items right now. Try again in a moment."))
 
 
-# Transactions wait for rows in the order project, member, work, item, and of each kind in the order of keys:
-# so no two wait for each other (docs/adr/0012-order-of-locks.md).
+# Transactions lock rows in the order project, member, annotation, item, and each kind by ascending key, so
+# that no two deadlock (docs/adr/0012-order-of-locks.md).
 
 
-def _next_work(member: Membership, now: datetime, claim: Callable[[Membership, datetime], Work]) -> Work:
-    """Raises PlaceLost where others were quicker; what the attempt has locked is free again then."""
+def _next_annotation(
+    member: Membership, now: datetime, claim: Callable[[Membership, datetime], Annotation]
+) -> Annotation:
+    """Make one attempt in a transaction, which a loss rolls back.
+
+    Raises:
+        AssignmentLost: Others were quicker.
+    """
     _one_at_a_time(member)
     own = _own(member, _BEGUN)
-    # "reserved" sorts before "returned": what is begun is finished first.
-    for work in own:
-        if work.status != Work.Status.EXPIRED and extend(work=work, now=now):
-            return work
+    # "reserved" sorts before "returned", so begun annotations come first.
+    for annotation in own:
+        if annotation.status != Annotation.Status.EXPIRED and extend(annotation=annotation, now=now):
+            return annotation
     if (qualifying := _to_qualify(member, now)) is not None:
         return qualifying
     if (item := _hidden_gold_item(member)) is not None:
@@ -71,203 +79,235 @@ _MEMBER_HELD = Prepared(
 
 
 def _one_at_a_time(member: Membership) -> None:
-    """Hold a member's row: of one person's tabs, each is handed its item after the other."""
+    """Lock a member's row, so that tabs of one person take turns."""
     if _locks_rows():
         _MEMBER_HELD.all(member=member.pk)
 
 
-def _in(*statuses: Work.Status) -> Prepared[Work]:
-    """A member's works in these states, without what was drawn."""
+def _in(*statuses: Annotation.Status) -> Prepared[Annotation]:
+    """Prepare a query of a member's annotations in these states, no documents."""
 
-    def build() -> QuerySet[Work]:
+    def build() -> QuerySet[Annotation]:
         mine = {"project": slot("project", Project), "annotator": slot("user", User)}
-        works = Work.objects.filter(**mine, task=Work.Task.ANNOTATION, status__in=statuses)
-        return works.only("item_id", "task", "status", "reserved_until").order_by("status", "pk")
+        annotations = Annotation.objects.filter(**mine, task=Annotation.Task.ANNOTATION, status__in=statuses)
+        return annotations.only("item_id", "task", "status", "reserved_until").order_by("status", "pk")
 
     return Prepared(build)
 
 
-_BEGUN = _in(Work.Status.RESERVED, Work.Status.RETURNED, Work.Status.EXPIRED)
-_GIVEN_BACK = _in(Work.Status.RELEASED)
+_BEGUN = _in(Annotation.Status.RESERVED, Annotation.Status.RETURNED, Annotation.Status.EXPIRED)
+_GIVEN_BACK = _in(Annotation.Status.RELEASED)
 
 
-def _own(member: Membership, works: Prepared[Work]) -> list[Work]:
-    found = works.all(project=member.project_id, user=member.user_id)
-    for work in found:
-        work.project = member.project
-    return found
+def _own(member: Membership, annotations: Prepared[Annotation]) -> list[Annotation]:
+    own = annotations.all(project=member.project_id, user=member.user_id)
+    for annotation in own:
+        annotation.project = member.project
+    return own
 
 
-def _take_up_again(works: Sequence[Work]) -> Work | None:
-    """Resume the first of some works whose item has a free place again. Raises PlaceLost as `_next_work`."""
-    if not works:
+def _take_up_again(annotations: Sequence[Annotation]) -> Annotation | None:
+    """Resume the first annotation whose item wants annotators again.
+
+    Raises:
+        AssignmentLost: As `_next_annotation`.
+    """
+    if not annotations:
         return None
-    free = Q(taken__lt=F("places")) | ~Q(purpose=Item.Purpose.ORDINARY)
-    items = Item.objects.filter(free, pk__in=[work.item_id for work in works])
+    free = Q(assigned__lt=F("annotators_wanted")) | ~Q(purpose=Item.Purpose.ORDINARY)
+    items = Item.objects.filter(free, pk__in=[annotation.item_id for annotation in annotations])
     there = set(items.values_list("pk", flat=True))
-    for work in works:
-        if work.item_id in there:
-            return _resumed(work)
+    for annotation in annotations:
+        if annotation.item_id in there:
+            return _resumed(annotation)
     return None
 
 
-def _resumed(work: Work) -> Work:
-    """The work with its place, taken again if it had none."""
-    held = Work.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=work.pk)
-    # Another tab may just have taken it up by saving.
-    return held if held.status in Work.HOLDING else resume(work=held)
+def _resumed(annotation: Annotation) -> Annotation:
+    """Return the annotation with an assignment, renewed if it had none."""
+    held = (
+        Annotation.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("project")
+        .get(pk=annotation.pk)
+    )
+    # Another tab may just have resumed it by saving.
+    return held if held.status in Annotation.HOLDING else resume(annotation=held)
 
 
-def _over(project: Project | Slot, now: datetime | Slot) -> QuerySet[Work]:
-    """The reservations whose time is over."""
-    return Work.objects.filter(project=project, status=Work.Status.RESERVED, reserved_until__lt=now)
+def _over(project: Project | Slot, now: datetime | Slot) -> QuerySet[Annotation]:
+    """Return the expired reservations."""
+    return Annotation.objects.filter(
+        project=project, status=Annotation.Status.RESERVED, reserved_until__lt=now
+    )
 
 
 _ONE_OVER = Prepared(
-    lambda: _over(slot("project", Project), slot("now", Work, "reserved_until")).only("pk")[:1]
+    lambda: _over(slot("project", Project), slot("now", Annotation, "reserved_until")).only("pk")[:1]
 )
 
 
 @transaction.atomic
 def expire(*, project: Project, now: datetime) -> int:
-    """End the reservations whose time is over, and give their places back. What was drawn is kept."""
+    """End expired reservations and free their items. Documents are kept."""
     ids = list(_unlocked(_over(project, now)).values_list("pk", flat=True))
     if not ids:
         return 0
-    Work.objects.filter(pk__in=ids).update(
-        status=states.next_status(states.WORK, "expire", Work.Status.RESERVED)
+    Annotation.objects.filter(pk__in=ids).update(
+        status=states.next_status(states.ANNOTATION, "expire", Annotation.Status.RESERVED)
     )
-    items = list(Item.objects.filter(works__in=ids).order_by("pk").values_list("pk", "position"))
+    items = list(Item.objects.filter(annotations__in=ids).order_by("pk").values_list("pk", "position"))
     for item, _position in items:
-        Item.objects.filter(pk=item).update(taken=F("taken") - 1)
-    _look_again(project, min(position for _item, position in items))
+        Item.objects.filter(pk=item).update(assigned=F("assigned") - 1)
+    _rescan(project, min(position for _item, position in items))
     audit.record(project=project, kind="reservations_expired", by=None, data={"works": ids})
     return len(ids)
 
 
-def extend(*, work: Work, now: datetime) -> bool:
-    """Keep a reservation alive: whoever works on an item does not lose it. False where it is over already."""
-    set_end(work, now)
-    same = Work.objects.filter(pk=work.pk, status=work.status)
-    return bool(same.update(reserved_until=work.reserved_until))
+def extend(*, annotation: Annotation, now: datetime) -> bool:
+    """Extend a reservation, since its annotator is active.
 
-
-def set_end(work: Work, now: datetime) -> None:
-    """Put the end of a reserved work off, on the object alone."""
-    if work.status == Work.Status.RESERVED:
-        work.reserved_until = now + timedelta(minutes=work.project.reservation_minutes)
-
-
-@transaction.atomic
-def resume(*, work: Work) -> Work:
-    """Take the place of an expired or released work again, where one is free.
-
-    Raises PlaceLost when others have taken all of them.
+    Returns False if it has expired already.
     """
-    status = states.next_status(states.WORK, "resume", work.status)
-    if work.task == Work.Task.ANNOTATION and not _take(work.item_id):
-        raise PlaceLost(_("Others took this item when the reservation ran out. What was drawn is kept."))
-    work.status = status
-    set_end(work, timezone.now())
-    work.save(update_fields=["status", "reserved_until"])
-    return work
+    set_end(annotation, now)
+    same = Annotation.objects.filter(pk=annotation.pk, status=annotation.status)
+    return bool(same.update(reserved_until=annotation.reserved_until))
+
+
+def set_end(annotation: Annotation, now: datetime) -> None:
+    """Postpone the end of a reservation, on the object alone."""
+    if annotation.status == Annotation.Status.RESERVED:
+        annotation.reserved_until = now + timedelta(minutes=annotation.project.reservation_minutes)
 
 
 @transaction.atomic
-def release(*, work: Work, by: User) -> Work:
-    """Give the place of an unfinished work back; its document stays. ``by`` is its annotator or a manager."""
-    work = Work.objects.select_for_update(no_key=True).get(pk=work.pk)
-    if work.task == Work.Task.ADJUDICATION:
-        raise NotAllowed(_("An adjudication stays as it is; another adjudicator can take it over."))
-    finished = work.status == Work.Status.RETURNED  # it was handed in once, and counted
-    work.status = states.next_status(states.WORK, "release", work.status)
-    work.save(update_fields=["status"])
-    if work.task == Work.Task.ANNOTATION:
-        counts = {"taken": F("taken") - 1, "submitted": F("submitted") - int(finished)}
-        Item.objects.filter(pk=work.item_id).update(**counts)
-        _look_again(work.project, work.item.position)
-    audit.record(project=work.project, kind="work_released", by=by, data={"work": work.pk})
-    return work
+def resume(*, annotation: Annotation) -> Annotation:
+    """Assign an expired or released annotation to its author again.
+
+    Raises:
+        AssignmentLost: The item has enough other annotators.
+    """
+    status = states.next_status(states.ANNOTATION, "resume", annotation.status)
+    if annotation.task == Annotation.Task.ANNOTATION and not _count_assignment(annotation.item_id):
+        raise AssignmentLost(
+            _("Your reservation expired and others took this item. Your annotation is kept.")
+        )
+    annotation.status = status
+    set_end(annotation, timezone.now())
+    annotation.save(update_fields=["status", "reserved_until"])
+    return annotation
 
 
 @transaction.atomic
-def assign(*, item: Item, member: Membership, by: User) -> Work:
-    """Reserve an item for a certain member.
+def release(*, annotation: Annotation, by: User) -> Annotation:
+    """Release an unfinished assignment; the document stays.
 
-    Raises PlaceLost when the item has no free place. A member who has it already keeps what they have.
+    ``by`` is its annotator or a manager.
+    """
+    annotation = Annotation.objects.select_for_update(no_key=True).get(pk=annotation.pk)
+    if annotation.task == Annotation.Task.ADJUDICATION:
+        raise NotAllowed(_("An adjudication cannot be released. Another adjudicator can take it over."))
+    finished = annotation.status == Annotation.Status.RETURNED  # it was submitted once, and counted
+    annotation.status = states.next_status(states.ANNOTATION, "release", annotation.status)
+    annotation.save(update_fields=["status"])
+    if annotation.task == Annotation.Task.ANNOTATION:
+        counts = {"assigned": F("assigned") - 1, "submitted": F("submitted") - int(finished)}
+        Item.objects.filter(pk=annotation.item_id).update(**counts)
+        _rescan(annotation.project, annotation.item.position)
+    audit.record(project=annotation.project, kind="work_released", by=by, data={"work": annotation.pk})
+    return annotation
+
+
+@transaction.atomic
+def assign(*, item: Item, member: Membership, by: User) -> Annotation:
+    """Assign an item to a member. Members who have it already keep it.
+
+    Raises:
+        AssignmentLost: The item has enough annotators.
     """
     _one_at_a_time(member)
-    same = Work.objects.filter(item=item, annotator=member.user, task=Work.Task.ANNOTATION).first()
+    same = Annotation.objects.filter(
+        item=item, annotator=member.user, task=Annotation.Task.ANNOTATION
+    ).first()
     if same is not None:
         return _resumed(same)
-    if not _take(item.pk):
-        raise PlaceLost(
-            _("All %(places)d places of %(item)s are taken.")
-            % {"places": item.places, "item": item.external_id}
+    if not _count_assignment(item.pk):
+        raise AssignmentLost(
+            _(
+                "All %(number)d assignments of %(item)s are taken. Release one, or raise the "
+                "number of annotators per item."
+            )
+            % {"number": item.annotators_wanted, "item": item.external_id}
         )
-    work = _reserve(member, item, timezone.now())
+    annotation = _reserve(member, item, timezone.now())
     audit.record(
-        project=item.project, kind="work_assigned", by=by, data={"work": work.pk, "to": member.user.username}
+        project=item.project,
+        kind="work_assigned",
+        by=by,
+        data={"work": annotation.pk, "to": member.user.username},
     )
-    return work
+    return annotation
 
 
-_TAKE = PreparedUpdate(
+_ASSIGN = PreparedUpdate(
     lambda: (
         Item.objects.filter(pk=slot("item", Item)).exclude(
-            purpose=Item.Purpose.ORDINARY, taken__gte=F("places")
+            purpose=Item.Purpose.ORDINARY, assigned__gte=F("annotators_wanted")
         ),
-        {"taken": F("taken") + 1},
+        {"assigned": F("assigned") + 1},
     )
 )
 
 
-def _take(item: int) -> bool:
-    """Take one of the item's places. One conditional update: of two who come at once one gets the last."""
-    return bool(_TAKE(item=item))
+def _count_assignment(item: int) -> bool:
+    """Count one more assignment, if the item wants annotators.
+
+    It is one conditional update: of two concurrent requests one gets the last assignment.
+    """
+    return bool(_ASSIGN(item=item))
 
 
-def _reserve(member: Membership, item: Item, now: datetime) -> Work:
+def _reserve(member: Membership, item: Item, now: datetime) -> Annotation:
     draft = item.extra.get(DRAFT)
-    work = Work(
+    annotation = Annotation(
         item=item,
         project=member.project,
         annotator_id=member.user_id,
-        # With the fields that a file may leave out.
+        # Validate to add the fields that a file may leave out.
         document=document_of(draft).model_dump(mode="json") if draft else {},
         reserved_until=now + timedelta(minutes=member.project.reservation_minutes),
     )
-    insert(work)
-    return work
+    insert(annotation)
+    return annotation
 
 
-def _hand_out(member: Membership, item: Item, now: datetime) -> Work:
-    """Give a qualification or hidden gold item, which have room for everybody."""
-    Item.objects.filter(pk=item.pk).update(taken=F("taken") + 1)
+def _hand_out(member: Membership, item: Item, now: datetime) -> Annotation:
+    """Assign a qualification or hidden gold item, which are unlimited."""
+    Item.objects.filter(pk=item.pk).update(assigned=F("assigned") + 1)
     Membership.objects.filter(pk=member.pk).update(handed_out=F("handed_out") + 1)
     return _reserve(member, item, now)
 
 
 def _not_yet(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
-    mine = Work.objects.filter(item=OuterRef("pk"), annotator=user, task=Work.Task.ANNOTATION)
+    mine = Annotation.objects.filter(item=OuterRef("pk"), annotator=user, task=Annotation.Task.ANNOTATION)
     return items.filter(~Exists(mine)).order_by("position")
 
 
-def _to_qualify(member: Membership, now: datetime) -> Work | None:
-    """The next qualification work of a member who has not qualified yet: what ran out, else a new item, else
-    what was given back.
+def _to_qualify(member: Membership, now: datetime) -> Annotation | None:
+    """Return the next qualification annotation of an unqualified member.
+
+    The order is: expired, new, released.
     """
     if member.project.qualification_score is None or member.qualified is not None:
         return None
     items = member.project.items.filter(purpose=Item.Purpose.QUALIFICATION)
-    undone = member.project.works.filter(
+    undone = member.project.annotations.filter(
         item__in=items,
         annotator=member.user_id,
-        task=Work.Task.ANNOTATION,
-        status__in=(Work.Status.EXPIRED, Work.Status.RELEASED),
+        task=Annotation.Task.ANNOTATION,
+        status__in=(Annotation.Status.EXPIRED, Annotation.Status.RELEASED),
     )
     begun = undone.order_by("status", "pk").first()
-    if begun is not None and begun.status == Work.Status.EXPIRED:
+    if begun is not None and begun.status == Annotation.Status.EXPIRED:
         return _resumed(begun)
     left = _not_yet(member.user_id, items).first()
     if left is not None:
@@ -275,7 +315,7 @@ def _to_qualify(member: Membership, now: datetime) -> Work | None:
     if begun is not None:
         return _resumed(begun)
     if items.exists():
-        raise NothingLeft(_("All qualification items are done; they are being looked at."))
+        raise NothingLeft(_("You finished all qualification items. A manager will review them."))
     return None
 
 
@@ -287,8 +327,10 @@ def _hidden_gold_item(member: Membership) -> Item | None:
 
 
 def _free(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
-    """The items with a free place that the user has not had, in order."""
-    ordinary = Item.objects.filter(project=project, purpose=Item.Purpose.ORDINARY, taken__lt=F("places"))
+    """Return items that want annotators and are new to the user, in order."""
+    ordinary = Item.objects.filter(
+        project=project, purpose=Item.Purpose.ORDINARY, assigned__lt=F("annotators_wanted")
+    )
     return _not_yet(user, ordinary)
 
 
@@ -301,26 +343,29 @@ _FREE_FROM = Prepared(
 )
 
 
-def _claim_in_order(member: Membership, now: datetime) -> Work:
-    """Claim the first item with a free place that the member has not had, of those that nobody holds."""
+def _claim_in_order(member: Membership, now: datetime) -> Annotation:
+    """Claim the first item for the member that no other transaction holds."""
     for start in dict.fromkeys((member.scanned_to, 0)):
         item = _FREE_FROM.first(user=member.user_id, project=member.project_id, start=start)
         if item is not None:
             return _begin(member, item, now)
-    raise PlaceLost("others hold what is left, if anything is")
+    raise AssignmentLost("other transactions hold the items that are left, if any")
 
 
-def _claim_any(member: Membership, now: datetime) -> Work:
-    """Claim one of the first free items, not the one that all others try too; else one that was given back.
+def _claim_any(member: Membership, now: datetime) -> Annotation:
+    """Claim a random one of the first free items, else a released one.
 
-    Raises NothingLeft.
+    Random, because all other requests try the first one too.
+
+    Raises:
+        NothingLeft: No item is left for this person.
     """
     rest = list(_free(member.user_id, member.project_id)[:TRIES])
     if rest:
         return _begin(member, random.choice(rest), now)
     again = _take_up_again(_own(member, _GIVEN_BACK))
     if again is None:
-        raise NothingLeft(_("Every item has enough annotators, or you have done it. Thank you!"))
+        raise NothingLeft(_("No items are left for you. Thank you!"))
     return again
 
 
@@ -332,23 +377,24 @@ _HANDED_OUT = PreparedUpdate(
 )
 
 
-def _begin(member: Membership, item: Item, now: datetime) -> Work:
-    if not _take(item.pk):
-        raise PlaceLost("others took the last place of the item")
+def _begin(member: Membership, item: Item, now: datetime) -> Annotation:
+    if not _count_assignment(item.pk):
+        raise AssignmentLost("others took the last assignment of the item")
     _HANDED_OUT(member=member.pk, position=item.position)
     return _reserve(member, item, now)
 
 
-def _look_again(project: Project, position: int) -> None:
-    """A place came free at a position: members who are beyond it start there again."""
+def _rescan(project: Project, position: int) -> None:
+    """Make members beyond a freed item search from its position again."""
     beyond = _unlocked(Membership.objects.filter(project=project, scanned_to__gt=position))
-    # Those that are claiming right now are left out. They find the place when nothing else is left to them.
+    # Skip members who are claiming right now. They find the item when nothing else is left to them.
     Membership.objects.filter(pk__in=list(beyond.values_list("pk", flat=True))).update(scanned_to=position)
 
 
 def _unlocked(rows: QuerySet[Row]) -> QuerySet[Row]:
-    """Those of the rows that no other transaction holds, held by this one. SQLite has no row locks: there
-    every transaction holds the write lock from its start.
+    """Lock the rows that no other transaction holds, and return them.
+
+    SQLite has no row locks: there every transaction holds the write lock from its start.
     """
     return rows.select_for_update(of=("self",), no_key=True, skip_locked=True) if _locks_rows() else rows
 

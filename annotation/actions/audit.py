@@ -1,4 +1,4 @@
-"""The audit log of a project, and the webhooks that hear of it: one row per act."""
+"""Record the audit log of a project, and queue its webhooks."""
 
 from typing import Any
 
@@ -15,9 +15,12 @@ _LISTENING = Prepared(
 
 
 def record(*, project: Project, kind: str, by: User | None, data: dict[str, Any] | None = None) -> AuditEvent:
-    """Append one event and queue it for the project's webhooks. Called by actions, in their transaction.
+    """Append one event and queue it for the project's webhooks.
 
-    Raises KeyError for a kind without words, so that no page has to show an identifier.
+    Actions call it in their transaction.
+
+    Raises:
+        KeyError: The kind has no label to show on pages.
     """
     EVENT_LABELS.check(kind)
     event = AuditEvent(project=project, kind=kind, actor=by, data=data or {})

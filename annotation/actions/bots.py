@@ -1,4 +1,4 @@
-"""Users for simulated annotators: made once per project, with a password only while they run."""
+"""Make users for simulated annotators, with passwords only while they run."""
 
 import secrets
 
@@ -15,9 +15,9 @@ from annotation.models import Project, Role
 
 @transaction.atomic
 def enlist_bots(*, project: Project, n: int, by: User | None = None) -> list[tuple[str, str]]:
-    """Make, or take, ``n`` bot users that are annotators of a project; returns their names and password.
+    """Make or reuse ``n`` bot users of a project; return names and password.
 
-    They share one new password: its hash is slow on purpose, and would be once for each of them.
+    They share one new password, because its slow hash would be computed for each of them.
     """
     password = secrets.token_urlsafe(32)
     encoded = make_password(password)
@@ -34,7 +34,10 @@ def enlist_bots(*, project: Project, n: int, by: User | None = None) -> list[tup
 
 @transaction.atomic
 def open_sessions(*, names: list[str]) -> dict[str, str]:
-    """Log bots in; returns the key of each one's session. For loads: a login takes longer than many saves."""
+    """Log bots in, and return each one's session key.
+
+    It is for load tests, because a login takes longer than many saves.
+    """
     keys = {}
     for user in User.objects.filter(username__in=names):
         session = SessionStore()
@@ -49,5 +52,5 @@ def open_sessions(*, names: list[str]) -> dict[str, str]:
 
 @transaction.atomic
 def retire_bots(*, names: list[str]) -> None:
-    """Leave no password behind. What the bots drew stays, under their names."""
+    """Remove the passwords of bots. Their annotations stay."""
     User.objects.filter(username__in=names).update(password=make_password(None))

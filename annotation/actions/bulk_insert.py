@@ -1,7 +1,7 @@
-"""Rows by the ten thousands: inserted as the driver takes them, past the objects of the ORM.
+"""Insert tens of thousands of rows through the driver, past the ORM.
 
 An import makes up to five rows an item. Making, preparing and compiling an object for each takes several
-times as long as the database needs to store it (benchmarks/annotation_import.py). Constraints hold as ever.
+times as long as the database needs to store it (benchmarks/annotation_import.py). Constraints still apply.
 """
 
 import json
@@ -15,14 +15,22 @@ from django.db import connection, models
 from annotation.errors import Conflict
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON texts write it
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 
 
 def insert(model: type[models.Model], names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows of all columns of a model but its id, in the order of ``names``.
+    """Insert rows of all columns of a model but its ID.
 
-    JSON columns take text (`as_json`), times what `as_time` gives, foreign keys ids. Called inside a
-    transaction. Raises ValueError where ``names`` are not the model's columns: none has a default here.
+    Call it in a transaction.
+
+    Args:
+        model: The model.
+        names: Its columns; none has a default here.
+        rows: Values in the order of ``names``: text (`as_json`) for JSON columns, `as_time` for times, IDs
+            for foreign keys.
+
+    Raises:
+        ValueError: ``names`` are not the model's columns.
     """
     columns = {field.attname: field.column or "" for field in model._meta.local_concrete_fields[1:]}
     if sorted(names) != sorted(columns):
@@ -36,12 +44,16 @@ def insert(model: type[models.Model], names: Sequence[str], rows: Iterable[tuple
                     copy.write_row(row)
         else:
             # Table and columns are the model's own names, quoted; the values are parameters.
-            places = ", ".join(["%s"] * len(names))
-            cursor.executemany(f"INSERT INTO {into} VALUES ({places})", list(rows))  # noqa: S608
+            placeholders = ", ".join(["%s"] * len(names))
+            cursor.executemany(f"INSERT INTO {into} VALUES ({placeholders})", list(rows))  # noqa: S608
 
 
 def as_json(value: object, where: str = "a value") -> str:
-    """A value of a JSON column as text. Raises Conflict, which says where, for a number that is none."""
+    """Encode the value of a JSON column.
+
+    Raises:
+        Conflict: It holds NaN or an infinite number.
+    """
     try:
         return _encode(value)
     except ValueError as error:
@@ -49,16 +61,20 @@ def as_json(value: object, where: str = "a value") -> str:
 
 
 def as_time(moment: datetime | None) -> Any:
-    """A time as the driver takes it."""
+    """Return a time as the driver takes it."""
     return connection.ops.adapt_datetimefield_value(moment)
 
 
 def check_storable(name: str, texts: Sequence[str], json_texts: Sequence[str]) -> None:
-    """Whether both databases can store these texts. Raises Conflict, which names the item."""
+    """Check that both databases can store these texts.
+
+    Raises:
+        Conflict: Names the item.
+    """
     together = "".join(json_texts)
     if any("\0" in text for text in texts) or ("\\u0000" in together and _NUL.search(together)):
         raise Conflict(f"{name}: holds the character NUL, which cannot be stored")
     try:
         together.encode()
     except UnicodeEncodeError as error:
-        raise Conflict(f"{name}: holds half of a surrogate pair, which is no character") from error
+        raise Conflict(f"{name}: holds half of a surrogate pair, which is not a character") from error

@@ -1,4 +1,4 @@
-"""Bringing items in, with their images, gold and people's earlier work: all of a file or nothing."""
+"""Import items with images, gold and annotations: whole files or nothing."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -19,25 +19,25 @@ from annotation.actions.projects import create_project
 from annotation.actions.review import set_gold
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
-from annotation.models import Gold, ImageFile, Item, Membership, Project, Role, Work
+from annotation.models import Annotation, Gold, ImageFile, Item, Membership, Project, Role
 from annotation.operations import checked
 from annotation.parsed_items import program_of, subject_of
-from annotation.schemas import Annotation, Document, Image, ItemRecord
+from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation import image_files
 
 BATCH = 1000
 Row = TypeVar("Row")
-# What makes two imports of one id the same item. `extra` is what a format keeps for itself.
+# Fields that make two imports of one ID the same item. `extra` belongs to the format.
 SHOWN = ("program", "text", "passage", "tokens", "images", "answer")
 FINISHED = {"submitted", "in review", "returned", "accepted"}  # statuses that count in Item.submitted
-SHAPE = 0.01  # of the ratio of width to height, by which a file may differ from what an item says of it
+SHAPE = 0.01  # tolerated difference in aspect ratio between a file and its item
 
 ITEM = (
     "project_id", "external_id", "position", "purpose", "program", "text", "passage", "tokens", "text_hash",
-    "images", "answer", "extra", "places", "taken", "submitted",
+    "images", "answer", "extra", "annotators_wanted", "assigned", "submitted",
 )  # fmt: skip
-GOLD = ("item_id", "version", "current", "method", "document", "work_id", "by_id", "at")
-WORK = (
+GOLD = ("item_id", "version", "current", "method", "document", "annotation_id", "by_id", "at")
+ANNOTATION = (
     "item_id", "project_id", "annotator_id", "task", "status", "document", "revision", "reserved_until",
     "started_at", "saved_at", "submitted_at", "active_seconds", "predictions_shown",
 )  # fmt: skip
@@ -46,7 +46,7 @@ IMAGE = ("project_id", "name", "width", "height", "path")
 
 @dataclass
 class ImportReport:
-    """What an import did, or with a dry run would do."""
+    """The results of an import, or of its dry run."""
 
     added: int = 0
     unchanged: int = 0
@@ -65,16 +65,18 @@ def import_items(
     image_folder: Path | None = None,
     dry_run: bool = False,
 ) -> ImportReport:
-    """Add the items that the project lacks, with their gold and annotations; all of them or none.
+    """Add the items that the project lacks, with gold and annotations.
 
-    Memory stays the same however many there are. Annotations of earlier people belong to users without a
-    password named after them; where a file has no times, that of the import stands for them. With a folder,
-    images get their files from it, also those of items that were there before.
+    All are stored or none, with constant memory. Annotations of earlier people belong to users without a
+    password named after them; times missing from a file are those of the import. With a folder, images get
+    their files from it, also those of earlier items.
 
-    ``records`` are checked already (`annotation.formats`). Raises Conflict when the project holds another
-    item under an id or an image of another shape, and whatever ``records`` raises; nothing is stored then.
+    ``records`` are checked already (`annotation.formats`).
+
+    Raises:
+        Conflict: The project holds another item under an ID, or an image of another shape.
     """
-    # Positions are counted one after the other.
+    # Lock the project, so that positions stay unique.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     position = (project.items.aggregate(last=Max("position"))["last"] or 0) + 1
     folder = None if image_folder is None else ImageFolder(image_folder)
@@ -99,17 +101,19 @@ def import_project(
     image_folder: Path | None = None,
     dry_run: bool = False,
 ) -> ImportReport:
-    """Bring items into the project of that name, made where it is new, for what its first item marks.
+    """Import items into the project of that name, made if it is new.
 
-    ``annotators`` per item count for a new project. Raises Conflict where there is another number already,
-    and whatever `import_items` raises; neither items nor a project are stored then.
+    ``annotators`` per item count for a new project; its kind is that of the first item.
+
+    Raises:
+        Conflict: The project has another number of annotators, or as `import_items`.
     """
     stream = iter(records)
     first = list(islice(stream, 1))
     project = Project.objects.filter(slug=slug).first()
     if project is None and first:
-        places = {} if annotators is None else {"annotators_per_item": annotators}
-        project = create_project(slug=slug, title=slug, kind=first[0].kind, by=by, **places)
+        options = {} if annotators is None else {"annotators_per_item": annotators}
+        project = create_project(slug=slug, title=slug, kind=first[0].kind, by=by, **options)
     elif project is None:
         raise Conflict("the file holds no item that can be annotated")
     elif annotators not in (None, project.annotators_per_item):
@@ -125,15 +129,16 @@ def import_project(
         dry_run=dry_run,
     )
     if dry_run:
-        transaction.set_rollback(True)  # a project that was made for it goes too
+        transaction.set_rollback(True)  # also removes a project that was made for it
     return report
 
 
 @transaction.atomic
 def bring_gold(*, item: Item, document: Document, by: User) -> Gold:
-    """Give an item gold that was made elsewhere. The versions before stay.
+    """Add gold from elsewhere to an item, as its newest version.
 
-    Raises BadEdit, which names the field, where the document does not follow the rules of editing.
+    Raises:
+        BadEdit: Names the field that breaks a rule of editing.
     """
     kind = item.project.kind
     checked(document, program_of(item, kind), subject_of(item, kind))
@@ -149,7 +154,7 @@ def batches(records: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 class _Import:
-    """One import under way: where to, what it counts, and the annotators that it has met."""
+    """One import in progress, with its counts and known annotators."""
 
     def __init__(
         self, project: Project, purpose: str, folder: ImageFolder | None, dry_run: bool, now: datetime
@@ -160,12 +165,14 @@ class _Import:
         self._annotators: dict[str, int] = {}
 
     def add(self, batch: list[ItemRecord], position: int) -> int:
-        """Store what is new of a batch, from a position on; return how many items that were."""
+        """Store the new items of a batch; return their number."""
         new = self._new(batch)
         self.report.images += self._keep_images(batch if self.folder else new)
-        rows = [self._row(one, position + place) for place, one in enumerate(new)]
+        rows = [self._row(record, position + place) for place, record in enumerate(new)]
         insert(Item, ITEM, rows)
-        with_more = [place for place, one in enumerate(new) if one.gold is not None or one.annotations]
+        with_more = [
+            place for place, record in enumerate(new) if record.gold is not None or record.annotations
+        ]
         if with_more:
             ids = self._ids(position, position + len(new))
             self._bring_gold([(ids[position + place], new[place]) for place in with_more])
@@ -175,82 +182,90 @@ class _Import:
         return len(new)
 
     def _new(self, batch: list[ItemRecord]) -> list[ItemRecord]:
-        ids = [one.external_id for one in batch]
-        known = {item.external_id: item for item in self.project.items.filter(external_id__in=ids)}
+        ids = [record.external_id for record in batch]
+        stored = {item.external_id: item for item in self.project.items.filter(external_id__in=ids)}
         new: dict[str, ItemRecord] = {}
-        for one in batch:
-            if one.kind != self.project.kind:
-                kinds = f"the project marks {self.project.kind}, not {one.kind}"
-                raise Conflict(f"{one.external_id}: kind: {kinds}")
-            if not one.program:
-                raise Conflict(f"{one.external_id}: program: is missing; without one there is nothing to do")
-            if (stored := known.get(one.external_id)) is not None:
-                _require_same(stored, one)
-            elif new.setdefault(one.external_id, one) is not one:
-                raise Conflict(f"{one.external_id}: external_id: comes twice")
+        for record in batch:
+            if record.kind != self.project.kind:
+                kinds = f"the project marks {self.project.kind}, not {record.kind}"
+                raise Conflict(f"{record.external_id}: kind: {kinds}")
+            if not record.program:
+                raise Conflict(
+                    f"{record.external_id}: program: is missing; without one there is nothing to do"
+                )
+            if (same := stored.get(record.external_id)) is not None:
+                _require_same(same, record)
+            elif new.setdefault(record.external_id, record) is not record:
+                raise Conflict(f"{record.external_id}: external_id: comes twice")
         return list(new.values())
 
-    def _row(self, one: ItemRecord, position: int) -> tuple[Any, ...]:
-        tokens, names = as_json(one.tokens), as_json([image.name for image in one.images])
-        answer = None if one.answer is None else as_json(one.answer)
-        extra = as_json(one.extra, f"{one.external_id}: extra")
+    def _row(self, record: ItemRecord, position: int) -> tuple[Any, ...]:
+        tokens, names = as_json(record.tokens), as_json([image.name for image in record.images])
+        answer = None if record.answer is None else as_json(record.answer)
+        extra = as_json(record.extra, f"{record.external_id}: extra")
         check_storable(
-            one.external_id, (one.external_id, one.text, one.passage), (names, answer or "", extra)
+            record.external_id,
+            (record.external_id, record.text, record.passage),
+            (names, answer or "", extra),
         )
-        digest = hashlib.sha256(one.passage.encode()).hexdigest() if one.passage else ""
-        taken = sum(_status(each) in Work.HOLDING for each in one.annotations)
+        digest = hashlib.sha256(record.passage.encode()).hexdigest() if record.passage else ""
+        assigned = sum(_status(each) in Annotation.HOLDING for each in record.annotations)
         return (
-            self.project.pk, one.external_id, position, self.purpose, one.program, one.text, one.passage,
-            tokens, digest, names, answer, extra, max(self.project.annotators_per_item, taken), taken,
-            sum(_status(each) in FINISHED for each in one.annotations),
+            self.project.pk, record.external_id, position, self.purpose, record.program, record.text,
+            record.passage, tokens, digest, names, answer, extra,
+            max(self.project.annotators_per_item, assigned), assigned,
+            sum(_status(each) in FINISHED for each in record.annotations),
         )  # fmt: skip
 
     def _ids(self, first: int, beyond: int) -> dict[int, int]:
-        """The ids of the items at these positions."""
+        """Return the IDs of the items at these positions."""
         items = self.project.items.filter(position__gte=first, position__lt=beyond)
         return dict(items.values_list("position", "pk"))
 
     def _bring_gold(self, new: list[tuple[int, ItemRecord]]) -> None:
         now = as_time(self.now)
         rows = []
-        for item, one in new:
-            if one.gold is not None:
-                document = one.gold.model_dump_json()
-                check_storable(one.external_id, (), (document,))
+        for item, record in new:
+            if record.gold is not None:
+                document = record.gold.model_dump_json()
+                check_storable(record.external_id, (), (document,))
                 rows.append((item, 1, True, Gold.Method.IMPORTED.value, document, None, None, now))
         insert(Gold, GOLD, rows)
         self.report.with_gold += len(rows)
 
     def _bring_annotations(self, new: list[tuple[int, ItemRecord]]) -> None:
         rows = []
-        for item, one in new:
-            names = [each.annotator for each in one.annotations]
+        for item, record in new:
+            names = [each.annotator for each in record.annotations]
             if len(set(names)) != len(names):
-                raise Conflict(f"{one.external_id}: annotations: somebody has annotated the item twice")
-            rows += [self._work(item, one, each) for each in one.annotations]
-        insert(Work, WORK, rows)
+                raise Conflict(f"{record.external_id}: annotations: somebody has annotated the item twice")
+            rows += [self._annotation(item, record, each) for each in record.annotations]
+        insert(Annotation, ANNOTATION, rows)
         self.report.annotations += len(rows)
 
-    def _work(self, item: int, one: ItemRecord, each: Annotation) -> tuple[Any, ...]:
+    def _annotation(self, item: int, record: ItemRecord, each: AnnotationRecord) -> tuple[Any, ...]:
         status, submitted = _status(each), _aware(each.submitted)
         started = _aware(each.started) or submitted or self.now
         if status in FINISHED:
             submitted = submitted or self.now
         document, shown = each.document.model_dump_json(), as_json(each.predictions_shown)
-        check_storable(one.external_id, (each.annotator,), (document, shown))
+        check_storable(record.external_id, (each.annotator,), (document, shown))
         return (
-            item, self.project.pk, self._annotator(each.annotator), Work.Task.ANNOTATION.value, status,
+            item, self.project.pk, self._annotator(each.annotator), Annotation.Task.ANNOTATION.value, status,
             document, each.revision, None, as_time(started), as_time(submitted), as_time(submitted), 0.0,
             shown,
         )  # fmt: skip
 
     def _annotator(self, name: str) -> int:
-        """The user of that name; one made here has no password, and stands for who drew it elsewhere."""
+        """Return the user of that name.
+
+        Users made here have no password, and stand for people who annotated elsewhere.
+        """
         if name not in self._annotators:
             if not 0 < len(name) <= 150:
                 raise Conflict(f"{name[:20]!r}: the name of an annotator has 1 to 150 characters")
-            user, made = User.objects.get_or_create(username=name, defaults={"is_active": False})
-            if made:
+            user, is_new = User.objects.get_or_create(username=name, defaults={"is_active": False})
+            if is_new:
                 user.set_unusable_password()
                 user.save(update_fields=["password"])
             Membership.objects.get_or_create(
@@ -260,9 +275,9 @@ class _Import:
         return self._annotators[name]
 
     def _keep_images(self, records: list[ItemRecord]) -> int:
-        """Store the images that items name and the project lacks; with a folder, their files too."""
+        """Store the images that the project lacks; with a folder, their files."""
         named: dict[str, Image] = {}
-        for image in (image for one in records for image in one.images):
+        for image in (image for record in records for image in record.images):
             first = named.setdefault(image.name, image)
             _require_shape(image.name, _Kept(first.width, first.height, ""), image)
             if not (first.width and first.height):
@@ -285,24 +300,24 @@ class _Import:
         return len(new)
 
     def _file(self, image: Image) -> "_Kept":
-        """What is stored of an image; with a folder, its file is copied and measured."""
+        """Return what is stored of an image, copying and measuring its file."""
         if self.folder is None:
             return _Kept(image.width, image.height, "")
         try:
-            found = self.folder.find(image.name)
+            source = self.folder.find(image.name)
         except ValueError as error:
             raise Conflict(str(error)) from error
-        kept = _Kept(found.width, found.height, "")
+        kept = _Kept(source.width, source.height, "")
         _require_shape(image.name, kept, image)
         return (
             kept
             if self.dry_run
-            else kept._replace(path=image_files.store_image(self.folder.root / found.name))
+            else kept._replace(path=image_files.store_image(self.folder.root / source.name))
         )
 
 
 class _Kept(NamedTuple):
-    """What the site stores of an image."""
+    """An image as the site stores it."""
 
     width: int | None
     height: int | None
@@ -310,7 +325,10 @@ class _Kept(NamedTuple):
 
 
 def _require_shape(name: str, kept: _Kept, image: Image) -> None:
-    """Boxes are fractions: another size of the same picture does no harm, another shape does."""
+    """Check that the aspect ratio matches.
+
+    Boxes are fractions, so another size does no harm.
+    """
     if kept.width and kept.height and image.width and image.height:
         ratio = kept.width * image.height / (kept.height * image.width)
         if abs(ratio - 1) > SHAPE:
@@ -320,14 +338,14 @@ def _require_shape(name: str, kept: _Kept, image: Image) -> None:
             )
 
 
-def _require_same(stored: Item, one: ItemRecord) -> None:
+def _require_same(stored: Item, record: ItemRecord) -> None:
     now = {
-        "program": one.program,
-        "text": one.text,
-        "passage": one.passage,
-        "tokens": [list(token) for token in one.tokens],
-        "images": [image.name for image in one.images],
-        "answer": one.answer,
+        "program": record.program,
+        "text": record.text,
+        "passage": record.passage,
+        "tokens": [list(token) for token in record.tokens],
+        "images": [image.name for image in record.images],
+        "answer": record.answer,
     }
     for name in SHOWN:
         if getattr(stored, name) != now[name]:
@@ -337,16 +355,20 @@ def _require_same(stored: Item, one: ItemRecord) -> None:
             )
 
 
-def _status(annotation: Annotation) -> str:
-    """The status that the work gets. A reservation of elsewhere is over; what was drawn is kept."""
-    if annotation.status not in Work.Status.values:
-        known = ", ".join(Work.Status.values)
-        raise Conflict(f"{annotation.annotator}: status: {annotation.status!r} is none of {known}")
-    return "expired" if annotation.status == Work.Status.RESERVED else annotation.status
+def _status(annotation: AnnotationRecord) -> str:
+    """Return the stored status; reservations from elsewhere have expired."""
+    if annotation.status not in Annotation.Status.values:
+        statuses = ", ".join(Annotation.Status.values)
+        raise Conflict(f"{annotation.annotator}: status: {annotation.status!r} is not one of {statuses}")
+    return "expired" if annotation.status == Annotation.Status.RESERVED else annotation.status
 
 
 def _aware(moment: datetime | None) -> datetime | None:
-    """A moment as UTC, which one without a time zone is meant to be. Raises Conflict beyond the calendar."""
+    """Return a time in UTC, which is assumed without a time zone.
+
+    Raises:
+        Conflict: The year is beyond the calendar.
+    """
     if moment is None or moment.tzinfo is None:
         return moment and moment.replace(tzinfo=UTC)
     try:

@@ -1,4 +1,4 @@
-"""What systems put out: brought in, checked against the items, and noted where a person saw it."""
+"""Import model outputs, and note which of them annotators saw."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, check_storable
 from annotation.actions.data import batches
 from annotation.errors import Conflict
-from annotation.models import Item, Project, SystemOutput, Work
+from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.parsed_items import program_of
 from annotation.schemas import ModuleOutput, SystemRecord
 
@@ -26,12 +26,13 @@ def import_outputs(
     revision: str,
     by: User | None = None,
 ) -> int:
-    """Store what a system put out for items of a project; returns how many. The same again changes nothing.
+    """Store a system's outputs for items; return how many are new.
 
-    Raises Conflict when an id is not in the project, an output does not fit its item, or the revision has
-    other outputs for it already; and whatever ``records`` raises. Nothing is stored then.
+    Raises:
+        Conflict: An ID is not in the project, an output does not fit its item, or the revision has other
+            outputs for it. Nothing is stored then.
     """
-    # The same outputs twice at once are one import.
+    # Two concurrent imports of the same outputs count as one.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     check_storable(system, (system, revision), ())
     added = 0
@@ -48,54 +49,58 @@ def import_outputs(
 
 
 def _import_batch(batch: Sequence[SystemRecord], project: Project, system: str, revision: str) -> int:
-    found = project.items.filter(external_id__in=[one.id for one in batch])
-    items = {item.external_id: item for item in found.only("external_id", "program", "images", "tokens")}
+    rows = project.items.filter(external_id__in=[record.id for record in batch])
+    items = {item.external_id: item for item in rows.only("external_id", "program", "images", "tokens")}
     stored = SystemOutput.objects.filter(item__in=items.values(), system=system, revision=revision)
-    there = {one.item_id: one for one in stored}
+    there = {record.item_id: record for record in stored}
     new = []
-    for one in batch:
-        if one.id not in items:
-            raise Conflict(f"{one.id}: the project {project.slug!r} has no item of this id")
-        item = items[one.id]
-        columns = columns_of(one, item, project.kind)
+    for record in batch:
+        if record.id not in items:
+            raise Conflict(f"{record.id}: the project {project.slug!r} has no item of this id")
+        item = items[record.id]
+        columns = columns_of(record, item, project.kind)
         same = there.get(item.pk)
         if same is None:
             new.append(SystemOutput(item=item, system=system, revision=revision, **columns))
             there[item.pk] = new[-1]
         elif any(getattr(same, name) != value for name, value in columns.items()):
-            message = f"{system}@{revision} has put out something else for it before; name another revision"
-            raise Conflict(f"{one.id}: {message}")
+            message = f"{system}@{revision} has another output for this item already; use another revision"
+            raise Conflict(f"{record.id}: {message}")
     SystemOutput.objects.bulk_create(new)
     return len(new)
 
 
-def columns_of(one: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
-    """The column values of an output. Raises Conflict, which names item and step, where it does not fit."""
-    modules = [_fitted(one, place, item, kind) for place in _placed(one, item, kind)]
+def columns_of(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
+    """Return the column values of an output.
+
+    Raises:
+        Conflict: Names the item and the step that does not fit.
+    """
+    modules = [_fitted(record, place, item, kind) for place in _placed(record, item, kind)]
     columns = {
-        "proposals": [[list(box) for box in image] for image in one.proposals],
+        "proposals": [[list(box) for box in image] for image in record.proposals],
         "modules": [module.model_dump(mode="json", exclude_defaults=True) for module in modules],
-        "answer": one.answer,
+        "answer": record.answer,
     }
-    check_storable(one.id, (), [as_json(columns, one.id)])
+    check_storable(record.id, (), [as_json(columns, record.id)])
     return columns
 
 
-def _placed(one: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:
-    """The outputs, each with the index of its node and the module's name as programs write it."""
+def _placed(record: SystemRecord, item: Item, kind: str) -> list[ModuleOutput]:
+    """Return outputs with the index and module name of their nodes."""
     program = program_of(item, kind)
     left = {module: _nodes(program, module) for module in {node.module for node in program.nodes}}
     placed = []
-    for place, output in enumerate(one.modules):
+    for place, output in enumerate(record.modules):
         module = canonical(output.module)
         index = output.index
         if index is None:
             if not left.get(module):
-                raise Conflict(f"{one.id}: modules.{place}: the program has no further {module!r}")
+                raise Conflict(f"{record.id}: modules.{place}: the program has no further {module!r}")
             index = left[module].pop(0)
         placed.append(output.model_copy(update={"index": index, "module": module}))
     if len({output.index for output in placed}) != len(placed):
-        raise Conflict(f"{one.id}: modules: a step has two outputs")
+        raise Conflict(f"{record.id}: modules: a step has two outputs")
     return placed
 
 
@@ -103,19 +108,25 @@ def _nodes(program: Program, module: str) -> list[int]:
     return [node.index for node in program.nodes if node.module == module]
 
 
-def _fitted(one: SystemRecord, output: ModuleOutput, item: Item, kind: str) -> ModuleOutput:
-    """The output, where it fits the item. Raises Conflict, which names item and step."""
+def _fitted(record: SystemRecord, output: ModuleOutput, item: Item, kind: str) -> ModuleOutput:
+    """Return an output that fits the item.
+
+    Raises:
+        Conflict: Names item and step.
+    """
     nodes, index = program_of(item, kind).nodes, output.index
-    assert index is not None  # placed before
-    where = f"{one.id}: step {index}"
+    assert index is not None  # `_placed` set it
+    where = f"{record.id}: step {index}"
     if index >= len(nodes) or nodes[index].module != output.module:
         there = nodes[index].module if index < len(nodes) else "not there"
         raise Conflict(f"{where}: the output is of {output.module!r}, but the step is {there}")
     if output.probabilities and kind == "boxes":
-        if len(one.proposals) != len(item.images):
+        if len(record.proposals) != len(item.images):
             count = len(item.images)
-            raise Conflict(f"{one.id}: proposals: the item has {count} images, not {len(one.proposals)}")
-        total = sum(len(boxes) for boxes in one.proposals)
+            raise Conflict(
+                f"{record.id}: proposals: the item has {count} images, not {len(record.proposals)}"
+            )
+        total = sum(len(boxes) for boxes in record.proposals)
         if len(output.probabilities) != total:
             given = f"{len(output.probabilities)} probabilities for {total} proposals"
             raise Conflict(f"{where}: probabilities: there are {given}")
@@ -127,16 +138,16 @@ def _fitted(one: SystemRecord, output: ModuleOutput, item: Item, kind: str) -> M
     return output
 
 
-def note_shown(*, work: Work, predictions: Sequence[dict[str, Any]] | None, to: int) -> None:
-    """Note on a work which systems' outputs its annotator had before their eyes; kept for ever.
+def note_shown(*, annotation: Annotation, predictions: Sequence[dict[str, Any]] | None, to: int) -> None:
+    """Note on an annotation which model outputs its annotator saw.
 
-    ``to`` is the id of the user who sees them: what a reviewer sees changes nothing.
+    ``to`` is the ID of the viewer: views by reviewers change nothing.
     """
-    shown = {f"{one['system']}@{one['revision']}" for one in predictions or ()}
-    if to != work.annotator_id or shown <= set(work.predictions_shown):
+    shown = {f"{output['system']}@{output['revision']}" for output in predictions or ()}
+    if to != annotation.annotator_id or shown <= set(annotation.predictions_shown):
         return
-    with transaction.atomic():  # only where there is something to write: most reads change nothing
-        held = Work.objects.select_for_update(of=("self",), no_key=True).get(pk=work.pk)
+    with transaction.atomic():  # skip the write for most reads, which change nothing
+        held = Annotation.objects.select_for_update(of=("self",), no_key=True).get(pk=annotation.pk)
         held.predictions_shown = sorted(shown | set(held.predictions_shown))
         held.save(update_fields=["predictions_shown"])
-    work.predictions_shown = held.predictions_shown
+    annotation.predictions_shown = held.predictions_shown

@@ -1,4 +1,4 @@
-"""Projects and what belongs to them: members, guidelines, keys, webhooks."""
+"""Change projects, members, guidelines, shortcuts and webhooks."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,12 @@ from annotation.models import Guideline, Item, KeyBindings, Membership, Project,
 
 @transaction.atomic
 def create_project(*, slug: str, title: str, kind: str, by: User | None, **options: object) -> Project:
-    """Make a project; who makes it is its first manager. ``options`` are fields of Project.
+    """Create a project with its creator as manager.
 
-    Raises ValidationError naming the field that is wrong.
+    ``options`` are fields of Project.
+
+    Raises:
+        ValidationError: Names the field that is wrong.
     """
     project = Project(slug=slug, title=title, kind=kind, created_by=by, **options)
     project.full_clean()
@@ -30,7 +33,11 @@ def create_project(*, slug: str, title: str, kind: str, by: User | None, **optio
 
 @transaction.atomic
 def change_settings(*, project: Project, by: User, **options: object) -> Project:
-    """Change fields of a project. Raises ValidationError naming the field that is wrong."""
+    """Change fields of a project.
+
+    Raises:
+        ValidationError: Names the field that is wrong.
+    """
     before = {name: getattr(project, name) for name in options}
     for name, value in options.items():
         setattr(project, name, value)
@@ -47,7 +54,7 @@ def change_settings(*, project: Project, by: User, **options: object) -> Project
 def set_member(
     *, project: Project, user: User, role: Role, by: User | None, active: bool = True
 ) -> Membership:
-    """Add a person to a project, change their role, or end their membership (``active=False``)."""
+    """Add a person, change their role, or end their membership."""
     member, _made = Membership.objects.update_or_create(
         project=project, user=user, defaults={"role": role, "active": active}
     )
@@ -61,48 +68,54 @@ def set_member(
 
 
 @transaction.atomic
-def set_places(*, project: Project, places: int, by: User) -> int:
-    """Ask for more, or fewer, annotators per item from now on; returns how many items changed.
+def set_annotators_per_item(*, project: Project, annotators: int, by: User) -> int:
+    """Change the annotators per item; return how many items changed.
 
-    An item never has fewer places than are taken already.
+    Existing assignments stay: an item wants at least as many annotators as it has.
     """
-    change_settings(project=project, by=by, annotators_per_item=places)
+    change_settings(project=project, by=by, annotators_per_item=annotators)
     _lock(Membership.objects.filter(project=project)).update(scanned_to=0)
-    items = project.items.filter(purpose=Item.Purpose.ORDINARY).exclude(places=places)
-    return _lock(items).update(places=Greatest(places, F("taken")))
+    items = project.items.filter(purpose=Item.Purpose.ORDINARY).exclude(annotators_wanted=annotators)
+    return _lock(items).update(annotators_wanted=Greatest(annotators, F("assigned")))
 
 
 def _lock(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Lock rows in the order in which everybody does (`annotation.actions.assignments`)."""
+    """Lock rows in the order of `annotation.actions.assignments`."""
     held = rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
     return rows.model._default_manager.filter(pk__in=held)
 
 
 @transaction.atomic
 def write_guideline(*, project: Project, module: str, text: str, by: User) -> Guideline:
-    """Add a version of a module's guideline ("" for the project's own). The same text changes nothing."""
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # versions are counted one at a time
+    """Add a version of a module's guideline ("" for the project's own).
+
+    The same text again changes nothing.
+    """
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # lock, so that versions stay unique
     versions = project.guidelines.filter(module=module)
     last = versions.order_by("-version").first()
     if last is not None and last.text == text:
         return last
     number = (versions.aggregate(last=Max("version"))["last"] or 0) + 1
-    made = Guideline.objects.create(project=project, module=module, version=number, text=text, created_by=by)
+    guideline = Guideline.objects.create(
+        project=project, module=module, version=number, text=text, created_by=by
+    )
     audit.record(project=project, kind="guideline_written", by=by, data={"module": module, "version": number})
-    return made
+    return guideline
 
 
 def bind_keys(*, user: User, keys: Mapping[str, str]) -> KeyBindings:
-    """Store the keys that a person prefers."""
+    """Store a person's keyboard shortcuts."""
     bindings, _made = KeyBindings.objects.update_or_create(user=user, defaults={"keys": dict(keys)})
     return bindings
 
 
 @transaction.atomic
 def add_webhook(*, project: Project, url: str, kinds: Sequence[str], by: User) -> Webhook:
-    """Have an address told of events. Its secret signs every delivery.
+    """Add a webhook with a new secret that signs its deliveries.
 
-    Raises ValidationError when the address is none.
+    Raises:
+        ValidationError: The address is not valid.
     """
     hook = Webhook(project=project, url=url, kinds=list(kinds), secret=secrets.token_hex(32), created_by=by)
     hook.full_clean()
@@ -113,7 +126,7 @@ def add_webhook(*, project: Project, url: str, kinds: Sequence[str], by: User) -
 
 @transaction.atomic
 def end_webhook(*, webhook: Webhook, by: User) -> None:
-    """Tell an address nothing more. What was sent to it stays on record."""
+    """End a webhook. Its past deliveries stay on record."""
     webhook.active = False
     webhook.save(update_fields=["active"])
     webhook.deliveries.filter(next_at__isnull=False).update(next_at=None)

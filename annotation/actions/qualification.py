@@ -1,25 +1,25 @@
-"""Who qualifies: judged by the score that the project asks for, when the last qualification item is in."""
+"""Decide who qualifies, when all qualification items are submitted."""
 
 from django.db import transaction
 
 from accounts.models import User
 from annotation.actions import audit
-from annotation.models import Item, Membership, Work
+from annotation.models import Annotation, Item, Membership
 from annotation.queries.qualification import FINISHED, score_of
 
 
 def judge_if_finished(*, member: Membership) -> bool | None:
-    """Judge a member whose qualification items are all in; None: not yet.
+    """Decide if a member qualified; None if items are missing.
 
-    Called when one is handed in and, should that have been cut off, before the next item is handed out; each
-    time outside the other transaction, which holds rows that come after the member's. Without gold there is
-    nothing to judge by: a manager decides then (`decide`).
+    It runs after each submission, and before the next assignment in case the first was cut off. Both are
+    outside the other transaction, which locks rows that come after the member's. Without gold there is no
+    score, and a manager decides (`decide`).
     """
     project = member.project
     if project.qualification_score is None:
         return None
     asked = project.items.filter(purpose=Item.Purpose.QUALIFICATION).count()
-    own = Work.objects.filter(
+    own = Annotation.objects.filter(
         project=project,
         annotator=member.user_id,
         item__purpose=Item.Purpose.QUALIFICATION,
@@ -37,7 +37,7 @@ def judge_if_finished(*, member: Membership) -> bool | None:
 
 
 def decide(*, member: Membership, qualified: bool, by: User) -> bool:
-    """Let a manager decide, whatever the score."""
+    """Record a manager's decision, regardless of the score."""
     return _store(member, qualified, by, {"decided": True})
 
 

@@ -1,4 +1,4 @@
-"""Review and gold: returning, accepting, adjudicating, and judging who qualifies. Nothing is overwritten."""
+"""Review annotations and set gold: return, accept, adjudicate."""
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -10,7 +10,7 @@ from annotation import states
 from annotation.actions import audit
 from annotation.actions.editing import count_submitted
 from annotation.errors import NotReady, StaleBase
-from annotation.models import Comment, Gold, Item, Project, Work
+from annotation.models import Annotation, Comment, Gold, Item, Project
 from annotation.operations import open_nodes
 from annotation.parsed_items import document_of, program_of
 from annotation.policies import check_owner
@@ -18,106 +18,123 @@ from annotation.schemas import Document
 
 
 @transaction.atomic
-def start_review(*, work: Work, by: User) -> Work:
-    """Take a submitted work into review, so that its annotator does not change it meanwhile."""
-    return _moved(work, "review", by, "review_started")
+def start_review(*, annotation: Annotation, by: User) -> Annotation:
+    """Take a submitted annotation into review, which locks it."""
+    return _moved(annotation, "review", by, "review_started")
 
 
 @transaction.atomic
-def return_work(*, work: Work, revision: int, text: str, by: User, node: int | None = None) -> Work:
-    """Send a work back to its annotator with a comment on what to change.
+def return_annotation(
+    *, annotation: Annotation, revision: int, text: str, by: User, node: int | None = None
+) -> Annotation:
+    """Return an annotation to its annotator with requested changes.
 
-    Raises StaleBase when the person did not see the newest revision.
+    Raises:
+        StaleBase: The person did not see the newest revision.
     """
-    held = _moved(work, "return", by, "work_returned", revision)
-    comment(work=held, node=node, text=text, by=by)
+    held = _moved(annotation, "return", by, "work_returned", revision)
+    comment(annotation=held, node=node, text=text, by=by)
     return held
 
 
 @transaction.atomic
-def accept(*, work: Work, revision: int, by: User) -> Gold:
-    """Make one annotator's work the item's gold, as it is.
+def accept(*, annotation: Annotation, revision: int, by: User) -> Gold:
+    """Make one person's annotation the item's gold, unchanged.
 
-    Raises StaleBase when the person did not see the newest revision.
+    Raises:
+        StaleBase: The person did not see the newest revision.
     """
-    held = _moved(work, "accept", by, "work_accepted", revision)
+    held = _moved(annotation, "accept", by, "work_accepted", revision)
     return set_gold(
-        item=held.item, document=document_of(held.document), method=Gold.Method.ACCEPTED, by=by, work=held
+        item=held.item,
+        document=document_of(held.document),
+        method=Gold.Method.ACCEPTED,
+        by=by,
+        annotation=held,
     )
 
 
 @transaction.atomic
-def start_adjudication(*, item: Item, document: Document, by: User) -> Work:
-    """Begin the adjudication of an item, or take up the one there is. ``document`` is what to start from.
+def start_adjudication(*, item: Item, document: Document, by: User) -> Annotation:
+    """Begin the adjudication of an item from a document, or resume it.
 
-    It is a work like any other: saved edit by edit, with history, beside what the annotators drew.
+    An adjudication is an annotation like any other: saved edit by edit, with history.
     """
-    one = _held(Work.objects.filter(item=item, task=Work.Task.ADJUDICATION))
-    if (same := one.first()) is not None:
+    adjudications = _held(Annotation.objects.filter(item=item, task=Annotation.Task.ADJUDICATION))
+    if (same := adjudications.first()) is not None:
         return _take_over(same, by)
     try:
         with transaction.atomic():
-            work = Work.objects.create(
+            annotation = Annotation.objects.create(
                 item=item,
                 project=item.project,
                 annotator=by,
-                task=Work.Task.ADJUDICATION,
-                status=Work.Status.RETURNED,  # it is nobody's to expire
+                task=Annotation.Task.ADJUDICATION,
+                status=Annotation.Status.RETURNED,  # "reserved" could expire
                 document=document.model_dump(mode="json"),
                 submitted_at=timezone.now(),
             )
     except IntegrityError:  # somebody was quicker
-        return _take_over(one.get(), by)
+        return _take_over(adjudications.get(), by)
     audit.record(project=item.project, kind="adjudication_started", by=by, data={"item": item.external_id})
-    return work
+    return annotation
 
 
-def _take_over(work: Work, by: User) -> Work:
-    """Open an adjudication again, for this person: what was drawn so far stays."""
-    if work.status == Work.Status.ACCEPTED:
-        work.status = states.next_status(states.WORK, "reopen", work.status)
-    elif work.annotator_id == by.pk:
-        return work
+def _take_over(annotation: Annotation, by: User) -> Annotation:
+    """Reopen an adjudication for this person with its present document."""
+    if annotation.status == Annotation.Status.ACCEPTED:
+        annotation.status = states.next_status(states.ANNOTATION, "reopen", annotation.status)
+    elif annotation.annotator_id == by.pk:
+        return annotation
     audit.record(
-        project=work.project,
+        project=annotation.project,
         kind="adjudication_taken_over",
         by=by,
-        data={"work": work.pk, "from": work.annotator.get_username()},
+        data={"work": annotation.pk, "from": annotation.annotator.get_username()},
     )
-    work.annotator = by
-    work.save(update_fields=["status", "annotator"])
-    return work
+    annotation.annotator = by
+    annotation.save(update_fields=["status", "annotator"])
+    return annotation
 
 
 @transaction.atomic
-def settle(*, work: Work, revision: int, by: User) -> Gold:
-    """Make an adjudication the item's gold, and accept the works that it was made from.
+def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
+    """Make an adjudication the gold, and accept the annotations behind it.
 
-    Raises NotReady when steps are left to do, StaleBase when the person did not see the newest revision.
+    Raises:
+        NotReady: Steps are open.
+        StaleBase: The person did not see the newest revision.
     """
-    held = _held(Work.objects.filter(pk=work.pk)).get()
+    held = _held(Annotation.objects.filter(pk=annotation.pk)).get()
     check_owner(by, held)
     if held.revision != revision:
-        raise StaleBase(f"This work is at revision {held.revision}; what was to be settled is {revision}.")
+        raise StaleBase(
+            f"This annotation is at revision {held.revision}, not {revision}. Reload it and submit again."
+        )
     document = document_of(held.document)
     if left := open_nodes(document, program_of(held.item, held.project.kind)):
         raise NotReady(left)
-    finished = held.item.works.filter(
-        task=Work.Task.ANNOTATION, status__in=(Work.Status.SUBMITTED, Work.Status.IN_REVIEW)
+    finished = held.item.annotations.filter(
+        task=Annotation.Task.ANNOTATION, status__in=(Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW)
     )
-    for one in list(_held(finished).order_by("pk")):
-        _move(one, "accept", by, "work_accepted")
+    for annotated in list(_held(finished).order_by("pk")):
+        _move(annotated, "accept", by, "work_accepted")
     count_submitted(held.item_id)
-    held.status = states.next_status(states.WORK, "settle", held.status)
+    held.status = states.next_status(states.ANNOTATION, "settle", held.status)
     held.save(update_fields=["status"])
-    return set_gold(item=held.item, document=document, method=Gold.Method.ADJUDICATED, by=by, work=held)
+    return set_gold(item=held.item, document=document, method=Gold.Method.ADJUDICATED, by=by, annotation=held)
 
 
 def set_gold(
-    *, item: Item, document: Document, method: Gold.Method, by: User | None, work: Work | None = None
+    *,
+    item: Item,
+    document: Document,
+    method: Gold.Method,
+    by: User | None,
+    annotation: Annotation | None = None,
 ) -> Gold:
-    """Give an item a new version of its gold; the versions before stay. Called inside a transaction."""
-    Item.objects.select_for_update(no_key=True).get(pk=item.pk)  # versions are counted one after the other
+    """Add a version of an item's gold. Call it in a transaction."""
+    Item.objects.select_for_update(no_key=True).get(pk=item.pk)  # lock, so that versions stay unique
     last = item.golds.order_by("-version").first()
     item.golds.filter(current=True).update(current=False)
     gold = Gold.objects.create(
@@ -125,7 +142,7 @@ def set_gold(
         version=last.version + 1 if last else 1,
         method=method,
         document=document.model_dump(mode="json"),
-        work=work,
+        annotation=annotation,
         by=by,
     )
     audit.record(
@@ -138,18 +155,23 @@ def set_gold(
 
 
 @transaction.atomic
-def comment(*, work: Work, text: str, by: User, node: int | None = None, object_id: str = "") -> Comment:
-    """Add a comment on a work, a node or an object."""
-    made = Comment.objects.create(work=work, node=node, object_id=object_id, text=text, by=by)
+def comment(
+    *, annotation: Annotation, text: str, by: User, node: int | None = None, object_id: str = ""
+) -> Comment:
+    """Comment on an annotation, a node or an object."""
+    new = Comment.objects.create(annotation=annotation, node=node, object_id=object_id, text=text, by=by)
     audit.record(
-        project=work.project, kind="comment_added", by=by, data={"work": work.pk, "comment": made.pk}
+        project=annotation.project,
+        kind="comment_added",
+        by=by,
+        data={"work": annotation.pk, "comment": new.pk},
     )
-    return made
+    return new
 
 
 @transaction.atomic
 def resolve_comment(*, comment: Comment, by: User) -> Comment:
-    """Mark a comment as dealt with; doing so twice keeps the first time."""
+    """Mark a comment as resolved; repeating it keeps the first time."""
     Comment.objects.filter(pk=comment.pk, resolved_at__isnull=True).update(
         resolved_at=timezone.now(), resolved_by=by
     )
@@ -159,7 +181,7 @@ def resolve_comment(*, comment: Comment, by: User) -> Comment:
 
 @transaction.atomic
 def change_project(*, project: Project, act: str, by: User) -> Project:
-    """Close a project, or open it again."""
+    """Close or reopen a project."""
     held = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     held.status = states.next_status(states.PROJECT, act, held.status)
     held.save(update_fields=["status"])
@@ -167,22 +189,22 @@ def change_project(*, project: Project, act: str, by: User) -> Project:
     return held
 
 
-def _held(works: QuerySet[Work]) -> QuerySet[Work]:
-    """The works, locked, with what they belong to."""
-    return works.select_for_update(of=("self",), no_key=True).select_related("item", "project")
+def _held(annotations: QuerySet[Annotation]) -> QuerySet[Annotation]:
+    """Lock the annotations, and fetch their items and projects."""
+    return annotations.select_for_update(of=("self",), no_key=True).select_related("item", "project")
 
 
-def _moved(work: Work, act: str, by: User, kind: str, revision: int | None = None) -> Work:
-    held = _held(Work.objects.filter(pk=work.pk)).get()
+def _moved(annotation: Annotation, act: str, by: User, kind: str, revision: int | None = None) -> Annotation:
+    held = _held(Annotation.objects.filter(pk=annotation.pk)).get()
     if revision not in (None, held.revision):
-        raise StaleBase(_("This work was changed after you opened the page. Please look at it again."))
+        raise StaleBase(_("This annotation changed after you opened the page. Please review it again."))
     _move(held, act, by, kind)
     count_submitted(held.item_id)
     return held
 
 
-def _move(held: Work, act: str, by: User, kind: str) -> None:
-    held.status = states.next_status(states.WORK, act, held.status)
+def _move(held: Annotation, act: str, by: User, kind: str) -> None:
+    held.status = states.next_status(states.ANNOTATION, act, held.status)
     held.save(update_fields=["status"])
     audit.record(
         project=held.project, kind=kind, by=by, data={"work": held.pk, "item": held.item.external_id}

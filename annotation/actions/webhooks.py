@@ -1,7 +1,7 @@
-"""Telling addresses what happened: signed, each event at least once, tried again for a day.
+"""Deliver events to webhooks: signed, at least once, retried for a day.
 
-A delivery is claimed by putting its time off, with one conditional update; so two workers never send the
-same one at once, and what a killed worker held comes again when the claim is over.
+A delivery is claimed by postponing it in one conditional update. Two workers therefore never send the same
+one at once, and the claims of a killed worker expire.
 """
 
 import hashlib
@@ -17,16 +17,16 @@ from django.utils import timezone
 from annotation.models import Delivery
 from annotation.webhook_addresses import Refused, checked_address
 
-# Seconds until the next try. After the last one the delivery is given up; all in all that is about a day.
+# Seconds until the next attempt. After the last one, about a day later, the delivery has failed.
 WAITS = (10, 60, 300, 1800, 7200, 21_600, 54_000)
-CLAIM = timedelta(minutes=5)  # longer than a try can take
+CLAIM = timedelta(minutes=5)  # longer than an attempt can take
 TIMEOUT = httpx.Timeout(10.0, connect=5.0)
 
 
 def deliver(*, delivery: int, client: httpx.Client) -> bool:
-    """Send one delivery if it is due and nobody else does; returns whether its address took it.
+    """Send one delivery if it is due; return True if no more is to be done.
 
-    Also true where there was nothing to do. What went wrong is stored with it.
+    Errors are stored with the delivery.
     """
     now = timezone.now()
     due = Delivery.objects.filter(pk=delivery, next_at__lte=now)
@@ -42,7 +42,7 @@ def deliver(*, delivery: int, client: httpx.Client) -> bool:
 
 
 def _send(held: Delivery, client: httpx.Client) -> str:
-    """Post a delivery; returns what went wrong, or nothing."""
+    """Post a delivery; return an error message or ""."""
     body = json.dumps({"delivery": held.pk, **held.body}, ensure_ascii=False).encode()
     try:
         address = checked_address(held.webhook.url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
@@ -55,7 +55,7 @@ def _send(held: Delivery, client: httpx.Client) -> str:
             # The certificate must be that of the name, not of the address.
             extensions={"sni_hostname": url.raw_host.decode("ascii"), "timeout": TIMEOUT.as_dict()},
         )
-        # The body of the answer is nobody's business, however long it is: it is not read.
+        # Do not read the response body, which could be of any length.
         response = client.send(request, stream=True, follow_redirects=False)
         response.close()
     except (Refused, httpx.HTTPError, httpx.InvalidURL) as error:
@@ -79,7 +79,7 @@ def _headers(held: Delivery, url: httpx.URL, body: bytes) -> dict[str, str]:
 
 
 def signature(secret: str, moment: int, body: bytes) -> str:
-    """HMAC-SHA256 over the Unix time, a dot and the body, in hexadecimal digits."""
+    """Return the HMAC-SHA256 of "TIME.BODY" in hexadecimal digits."""
     return hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
 
 

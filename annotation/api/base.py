@@ -1,4 +1,4 @@
-"""What the API's endpoints share: who may come, how bodies and queries are read, how pages are cut."""
+"""Share authentication, bodies, queries and pages among API endpoints."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,14 +28,14 @@ Out = TypeVar("Out", bound=BaseModel)
 
 
 class TooLarge(APIException):
-    """The body is longer than the endpoint takes."""
+    """The body is longer than the endpoint accepts."""
 
     status_code = 413
     default_detail = "The body is too long."
 
 
 class Unprocessable(APIException):
-    """The body or the query is well formed, but not what is asked for; names the field."""
+    """A well-formed body or query with an invalid field, which it names."""
 
     status_code = 422
 
@@ -44,14 +44,15 @@ class Unprocessable(APIException):
 
 
 class JSONBody(BaseParser):
-    """A JSON body of bounded length, whatever it holds."""
+    """A JSON body of bounded length."""
 
     media_type = JSON
 
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        assert parser_context is not None  # Django REST framework passes it always
+        """Parse the body."""
+        assert parser_context is not None  # Django REST framework always passes it
         check_length(parser_context["request"], MOST_BYTES)
         try:
             return json.loads(_whole(parser_context["request"]), parse_constant=_refuse)
@@ -64,26 +65,35 @@ def _refuse(name: str) -> Any:
 
 
 class EditorView(APIView):
-    """The base of all endpoints: for everybody with a login or a token, errors as sentences."""
+    """Base of all endpoints: login or token, and errors with a message."""
 
-    # The token comes first: its 401 says what is wanted; sessions alone would answer 403 to everything.
+    # The token comes first, because its 401 names the scheme; sessions would answer 403 to everything.
     authentication_classes = [TokenAuthentication, SessionAuthentication]
     permission_classes = [IsAuthenticated]
     parser_classes = [JSONBody]
 
     def get_exception_handler(self) -> Any:
+        """Return our error handler."""
         return answer_error
 
 
 def check_length(request: Request, most: int) -> None:
-    """Raise TooLarge where the body is longer. Bodies without a length are read as empty by the server."""
+    """Raise TooLarge if the body is too long.
+
+    The server reads bodies without a length as empty.
+    """
     length = request.META.get("CONTENT_LENGTH")
     if length and length.isdecimal() and int(length) > most:
-        raise TooLarge(f"The body has {int(length):,} bytes; at most {most:,} are taken here.")
+        raise TooLarge(
+            f"The body has {int(length):,} bytes; at most {most:,} are accepted. Send it in parts."
+        )
 
 
 def read_body(request: Request, shape: type[Shape]) -> Shape:
-    """The body as what the endpoint asks for. Raises errors with status 400, 413, 415 or 422."""
+    """Parse the body as the endpoint's type.
+
+    Raises errors with status 400, 413, 415 or 422.
+    """
     if _media(request) != JSON:
         raise UnsupportedMediaType(request.content_type or "none")
     check_length(request, MOST_BYTES)
@@ -95,7 +105,11 @@ def _whole(request: Request) -> bytes:
 
 
 def read_blocks(request: Request) -> Iterator[bytes]:
-    """The body, block by block. Raises ParseError where it ends before the length that was said."""
+    """Yield the body block by block.
+
+    Raises:
+        ParseError: It ends before its declared length.
+    """
     read = 0
     while block := request._request.read(BLOCK):
         read += len(block)
@@ -105,7 +119,10 @@ def read_blocks(request: Request) -> Iterator[bytes]:
 
 
 def _lines(request: Request) -> Iterator[bytes]:
-    """The lines of the body. The web server's own `readline` is not used: granian's loses what follows."""
+    """Yield the lines of the body.
+
+    The web server's `readline` is not used, because granian's loses the rest.
+    """
     left = b""
     for block in read_blocks(request):
         *lines, left = (left + block).split(b"\n")
@@ -114,7 +131,10 @@ def _lines(request: Request) -> Iterator[bytes]:
 
 
 def read_records(request: Request, shape: type[Shape]) -> Iterator[Shape]:
-    """The records of a body: a JSON list, or JSON lines, which are never in memory together."""
+    """Yield the records of a JSON list or of JSON lines.
+
+    Lines are never in memory together.
+    """
     media = _media(request)
     if media == JSON:
         check_length(request, MOST_BYTES)
@@ -142,19 +162,19 @@ def _parsed(body: bytes, shape: type[Shape], prefix: str = "") -> Shape:
 
 
 def _unprocessable(error: ValidationError, prefix: str = "") -> Unprocessable:
-    told = first_error(error)
-    return Unprocessable(f"{prefix}{told}".removeprefix(": "), told.partition(": ")[0])
+    message = first_error(error)
+    return Unprocessable(f"{prefix}{message}".removeprefix(": "), message.partition(": ")[0])
 
 
 class Page(Payload):
-    """Which part of a list: ``limit`` rows at most, after the row with which the page before ended."""
+    """A part of a list: at most ``limit`` rows after the last row seen."""
 
     limit: Annotated[int, Field(ge=1, le=500)] = 100
     after: Annotated[int, Field(ge=0, lt=2**63)] = 0
 
 
 def read_query(request: Request, shape: type[Shape]) -> Shape:
-    """The query of the address. A parameter that the endpoint does not know is an error, not ignored."""
+    """Parse the query string. Unknown parameters are errors."""
     try:
         return shape.model_validate(request.query_params.dict())
     except ValidationError as error:
@@ -162,22 +182,25 @@ def read_query(request: Request, shape: type[Shape]) -> Shape:
 
 
 def answer(row: BaseModel, status: int = 200) -> HttpResponse:
-    """A typed row as JSON."""
+    """Return a typed row as JSON."""
     return HttpResponse(row.model_dump_json(), content_type=JSON, status=status)
 
 
 def page_of(
     request: Request,
     page: Page,
-    found: Sequence[Row],
+    rows: Sequence[Row],
     key: Callable[[Row], int],
     shown: Callable[[Sequence[Row]], list[Any]],
 ) -> HttpResponse:
-    """One page of a list, whose ``next`` leads on. ``found`` are up to limit + 1 rows in order of ``key``."""
-    rows, address = found[: page.limit], None
-    if len(found) > page.limit:
+    """Return one page of a list with the address of the ``next``.
+
+    ``rows`` are up to limit + 1 rows in order of ``key``.
+    """
+    part, address = rows[: page.limit], None
+    if len(rows) > page.limit:
         query = request.query_params.copy()
-        query["after"] = str(key(rows[-1]))
+        query["after"] = str(key(part[-1]))
         address = request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
-    body = ",".join(one.model_dump_json() for one in shown(rows))
+    body = ",".join(row.model_dump_json() for row in shown(part))
     return HttpResponse(f'{{"next":{json.dumps(address)},"results":[{body}]}}', content_type=JSON)

@@ -1,4 +1,4 @@
-"""The data of a project: items, people's annotations, gold, and systems' outputs."""
+"""Endpoints of items, annotations, gold and model outputs."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -24,6 +24,7 @@ from annotation.api.shapes import (
     Added,
     AnnotationDetail,
     AnnotationPage,
+    AnnotationStatus,
     GoldPage,
     GoldRow,
     ImportRow,
@@ -35,7 +36,6 @@ from annotation.api.shapes import (
     PredictionPage,
     Purpose,
     SystemRecords,
-    WorkStatus,
 )
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
@@ -43,43 +43,43 @@ from annotation.models import Role
 from annotation.policies import check_role
 from annotation.queries import records
 from annotation.schemas import ItemRecord, Payload, SystemRecord
-from annotation.views.access import member_or_404, project_item_or_404, project_work_or_404, user_of
+from annotation.views.access import member_or_404, project_annotation_or_404, project_item_or_404, user_of
 from foundation.import_fields import Text
 
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class ItemQuery(Page):
-    """Which items. Annotators see those that they were handed."""
+    """Filters of items. Annotators see those assigned to them."""
 
     status: ItemStatus | None = None
     external_id: Name | None = None
 
 
 class ImportQuery(Payload):
-    """How items come in."""
+    """Options of an import of items."""
 
     purpose: Purpose = "ordinary"
     dry_run: bool = False
 
 
-class WorkQuery(Page):
-    """Which works. Annotators see their own."""
+class AnnotationQuery(Page):
+    """Filters of annotations. Annotators see their own."""
 
     item: Name | None = None
     annotator: Name | None = None
-    status: WorkStatus | None = None
+    status: AnnotationStatus | None = None
 
 
 class GoldQuery(Page):
-    """Which gold: the current one of each item, or with ``versions`` every version."""
+    """Filters of gold: current, or with ``versions`` every version."""
 
     item: Name | None = None
     versions: bool = False
 
 
 class OutputQuery(Page):
-    """Which outputs."""
+    """Filters of model outputs."""
 
     item: Name | None = None
     system: Name | None = None
@@ -87,7 +87,7 @@ class OutputQuery(Page):
 
 
 class SystemQuery(Payload):
-    """Whose outputs come in."""
+    """The system and revision of imported outputs."""
 
     system: Annotated[Text, Field(min_length=1, max_length=100)]
     revision: Annotated[Text, Field(min_length=1, max_length=100)]
@@ -96,23 +96,23 @@ class SystemQuery(Payload):
 class ItemsView(EditorView):
     """The items of a project."""
 
-    @described("List items", answers=ItemPage, query=ItemQuery)
+    @described(answers=ItemPage, query=ItemQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
+        """List items."""
         member = member_or_404(request, slug)
         query = read_query(request, ItemQuery)
-        found = records.items_for(member).filter(position__gt=query.after)
+        matching = records.items_for(member).filter(position__gt=query.after)
         if query.status is not None:
-            check_role(member, Role.ADJUDICATOR)  # it would tell hidden gold and others' counts
-            found = records.with_status(found, query.status)
+            check_role(member, Role.ADJUDICATOR)  # it would reveal hidden gold and counts of others
+            matching = records.with_status(matching, query.status)
         if query.external_id is not None:
-            found = found.filter(external_id=query.external_id)
-        some = list(found[: query.limit + 1])
+            matching = matching.filter(external_id=query.external_id)
+        some = list(matching[: query.limit + 1])
         return page_of(
-            request, query, some, lambda one: one.position, lambda part: rows.item_rows(member, part)
+            request, query, some, lambda row: row.position, lambda part: rows.item_rows(member, part)
         )
 
     @described(
-        "Add items",
         answers=ImportRow,
         status=201,
         takes=ItemRecords,
@@ -121,6 +121,7 @@ class ItemsView(EditorView):
         errors=(409,),
     )
     def post(self, request: Request, slug: str) -> HttpResponse:
+        """Add items."""
         member = member_or_404(request, slug, Role.MANAGER)
         query = read_query(request, ImportQuery)
         report = data.import_items(
@@ -134,7 +135,7 @@ class ItemsView(EditorView):
 
 
 def _checked_records(request: Request) -> Iterator[ItemRecord]:
-    """The items of a body, each checked against its program, with tokens where it has none."""
+    """Yield the checked items of a body, tokenized if needed."""
     for number, record in enumerate(read_records(request, ItemRecord), start=1):
         if record.passage and not record.tokens:
             record = record.model_copy(update={"tokens": tokenize(record.passage)})
@@ -148,44 +149,47 @@ def _checked_records(request: Request) -> Iterator[ItemRecord]:
 class ItemView(EditorView):
     """One item."""
 
-    @described("One item", answers=ItemRow)
+    @described(answers=ItemRow)
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """One item."""
         member = member_or_404(request, slug)
         item = project_item_or_404(member, pk)
         return answer(rows.item_rows(member, [item])[0])
 
 
 class AnnotationsView(EditorView):
-    """What people drew. Annotation is blind: annotators see their own only."""
+    """People's annotations. Annotators see only their own."""
 
-    @described("List annotations", answers=AnnotationPage, query=WorkQuery)
+    @described(answers=AnnotationPage, query=AnnotationQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
+        """List annotations."""
         member = member_or_404(request, slug)
-        query = read_query(request, WorkQuery)
-        found = records.works_for(member).filter(pk__gt=query.after)
+        query = read_query(request, AnnotationQuery)
+        matching = records.annotations_for(member).filter(pk__gt=query.after)
         if query.item is not None:
-            found = found.filter(item__external_id=query.item)
+            matching = matching.filter(item__external_id=query.item)
         if query.annotator is not None:
-            found = found.filter(annotator__username=query.annotator)
+            matching = matching.filter(annotator__username=query.annotator)
         if query.status is not None:
-            found = found.filter(status=query.status)
-        some = list(found[: query.limit + 1])
+            matching = matching.filter(status=query.status)
+        some = list(matching[: query.limit + 1])
         return page_of(
-            request, query, some, lambda one: one.pk, lambda part: [rows.annotation_row(one) for one in part]
+            request, query, some, lambda row: row.pk, lambda part: [rows.annotation_row(row) for row in part]
         )
 
 
 class AnnotationView(EditorView):
-    """One work with every edit that it was made of."""
+    """One annotation with every edit."""
 
-    @described("One annotation, with its history", answers=AnnotationDetail)
+    @described(answers=AnnotationDetail)
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        work = project_work_or_404(member_or_404(request, slug), pk)
+        """One annotation, with its history."""
+        annotation = project_annotation_or_404(member_or_404(request, slug), pk)
         return answer(
             AnnotationDetail(
-                **rows.annotation_fields(work),
-                history=[rows.history_row(one) for one in records.history(work)],
-                comments=[rows.comment_row(one) for one in work.comments.select_related("by")],
+                **rows.annotation_fields(annotation),
+                history=[rows.history_row(one) for one in records.history(annotation)],
+                comments=[rows.comment_row(one) for one in annotation.comments.select_related("by")],
             )
         )
 
@@ -193,26 +197,28 @@ class AnnotationView(EditorView):
 class GoldView(EditorView):
     """Gold: the current version of each item, or all versions."""
 
-    @described("List gold", answers=GoldPage, query=GoldQuery)
+    @described(answers=GoldPage, query=GoldQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
+        """List gold."""
         member = member_or_404(request, slug, Role.ADJUDICATOR)
         query = read_query(request, GoldQuery)
-        found = records.golds(member.project).filter(pk__gt=query.after)
+        matching = records.golds(member.project).filter(pk__gt=query.after)
         if not query.versions:
-            found = found.filter(current=True)
+            matching = matching.filter(current=True)
         if query.item is not None:
-            found = found.filter(item__external_id=query.item)
-        some = list(found[: query.limit + 1])
+            matching = matching.filter(item__external_id=query.item)
+        some = list(matching[: query.limit + 1])
         return page_of(
-            request, query, some, lambda one: one.pk, lambda part: [rows.gold_row(one) for one in part]
+            request, query, some, lambda row: row.pk, lambda part: [rows.gold_row(row) for row in part]
         )
 
 
 class ItemGoldView(EditorView):
     """The gold of one item."""
 
-    @described("Give an item a new version of its gold", answers=GoldRow, status=201, takes=NewGold)
+    @described(answers=GoldRow, status=201, takes=NewGold)
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Give an item a new version of its gold."""
         member = member_or_404(request, slug, Role.ADJUDICATOR)
         item = project_item_or_404(member, pk)
         document = read_body(request, NewGold).document
@@ -220,22 +226,22 @@ class ItemGoldView(EditorView):
 
 
 class PredictionsView(EditorView):
-    """What systems put out."""
+    """Model outputs."""
 
-    @described("List systems' outputs", answers=PredictionPage, query=OutputQuery)
+    @described(answers=PredictionPage, query=OutputQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
+        """List model outputs."""
         member = member_or_404(request, slug, Role.ADJUDICATOR)
         query = read_query(request, OutputQuery)
-        found = records.outputs(member.project).filter(pk__gt=query.after)
+        matching = records.outputs(member.project).filter(pk__gt=query.after)
         wanted = {"item__external_id": query.item, "system": query.system, "revision": query.revision}
-        found = found.filter(**{name: value for name, value in wanted.items() if value is not None})
-        some = list(found[: query.limit + 1])
+        matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
+        some = list(matching[: query.limit + 1])
         return page_of(
-            request, query, some, lambda one: one.pk, lambda part: [rows.prediction_row(one) for one in part]
+            request, query, some, lambda row: row.pk, lambda part: [rows.prediction_row(row) for row in part]
         )
 
     @described(
-        "Add a system's outputs",
         answers=Added,
         status=201,
         takes=SystemRecords,
@@ -244,6 +250,7 @@ class PredictionsView(EditorView):
         errors=(409,),
     )
     def post(self, request: Request, slug: str) -> HttpResponse:
+        """Add model outputs of a system."""
         member = member_or_404(request, slug, Role.MANAGER)
         query = read_query(request, SystemQuery)
         added = outputs.import_outputs(

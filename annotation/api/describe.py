@@ -1,4 +1,4 @@
-"""How endpoints are described in the OpenAPI document: from the pydantic types that they read and answer."""
+"""Describe endpoints in the OpenAPI document from their pydantic types."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,6 @@ ERRORS = {
 
 
 def described(
-    summary: str,
     *,
     answers: Any = None,
     status: int = 200,
@@ -32,39 +31,62 @@ def described(
     query: type[BaseModel] | None = None,
     errors: tuple[int, ...] = (),
 ) -> Callable[[Any], Any]:
-    """Describe a method: what it takes and answers. ``lines``: the body may be lines of that instead."""
+    """Describe a method: its docstring is the summary.
+
+    Args:
+        answers: The type of the response.
+        status: Its status.
+        takes: The type of the request body.
+        lines: The body may be JSON lines of this type instead.
+        query: The query parameters.
+        errors: Further status codes of errors.
+    """
     common = (401, 403, 404) + ((400, 413, 415, 422) if takes else ()) + ((422,) if query else ())
     responses = {code: OpenApiResponse(Problem, ERRORS[code]) for code in sorted({*common, *errors})}
     request = {JSON: takes, LINES: lines} if lines else takes
-    return extend_schema(
-        operation_id=summary.partition(",")[0].partition(";")[0].replace("'", "").replace(" ", "_").lower(),
-        summary=summary,
-        request=request,
-        parameters=parameters(query) if query else None,
-        responses={status: answers, **responses},
-    )
+
+    def decorate(method: Any) -> Any:
+        summary = method.__doc__.partition("\n")[0].removesuffix(".")
+        return extend_schema(
+            operation_id=summary.partition(",")[0]
+            .partition(";")[0]
+            .replace("'", "")
+            .replace(" ", "_")
+            .lower(),
+            summary=summary,
+            request=request,
+            parameters=parameters(query) if query else None,
+            responses={status: answers, **responses},
+        )(method)
+
+    return decorate
 
 
 def parameters(shape: type[BaseModel]) -> list[OpenApiParameter]:
-    """The fields of a type as parameters of the address."""
+    """Return the fields of a type as query parameters."""
     schema = shape.model_json_schema()
-    found = []
+    described_fields = []
     for name, field in schema["properties"].items():
-        kinds = [one for one in field.pop("anyOf", [field]) if one.get("type") != "null"]
-        told = {key: value for key, value in kinds[0].items() if key not in ("title", "default")}
-        if "$ref" in told:
-            told = {"type": "string", "enum": schema["$defs"][told["$ref"].rpartition("/")[2]]["enum"]}
-        found.append(
-            OpenApiParameter(name, told, OpenApiParameter.QUERY, description=field.get("description", ""))
+        kinds = [kind for kind in field.pop("anyOf", [field]) if kind.get("type") != "null"]
+        schema_of = {key: value for key, value in kinds[0].items() if key not in ("title", "default")}
+        if "$ref" in schema_of:
+            schema_of = {
+                "type": "string",
+                "enum": schema["$defs"][schema_of["$ref"].rpartition("/")[2]]["enum"],
+            }
+        described_fields.append(
+            OpenApiParameter(
+                name, schema_of, OpenApiParameter.QUERY, description=field.get("description", "")
+            )
         )
-    return found
+    return described_fields
 
 
 def ids_are_natural(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Say of every id in an address that it is not negative. A hook of drf_spectacular."""
+    """Declare every ID in an address as not negative (drf_spectacular hook)."""
     for path in result["paths"].values():
         for operation in path.values():
-            for one in operation.get("parameters", ()):
-                if one["in"] == "path" and one["schema"].get("type") == "integer":
-                    one["schema"]["minimum"] = 0
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "path" and parameter["schema"].get("type") == "integer":
+                    parameter["schema"]["minimum"] = 0
     return result

@@ -1,4 +1,4 @@
-"""What the API answers when something is wrong: our errors and pydantic's as status, sentence and field."""
+"""Turn our errors and pydantic's into a status, a message and a field."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from rest_framework.views import exception_handler
 
 from annotation.errors import (
     AnnotationError,
+    AssignmentLost,
     BadEdit,
     Conflict,
     NotFound,
     NothingLeft,
     NotReady,
-    PlaceLost,
     StaleBase,
 )
 from annotation.policies import NotAllowed
@@ -26,7 +26,7 @@ STATUS: dict[type[Exception], int] = {
     StaleBase: 409,
     Conflict: 409,
     ForbiddenTransition: 409,
-    PlaceLost: 410,
+    AssignmentLost: 410,
     NothingLeft: 404,
     NotFound: 404,
     NotAllowed: 403,
@@ -35,7 +35,7 @@ STATUS: dict[type[Exception], int] = {
 
 
 def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
-    """The answer to an error that a view raised; None lets it through as a fault of ours."""
+    """Return the response to an error; None lets it through as a bug."""
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         return Response(

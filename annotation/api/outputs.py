@@ -1,4 +1,4 @@
-"""Systems against gold: which there are, how faithful their modules are, whether two differ."""
+"""Endpoints of systems against gold: list, faithfulness, comparison."""
 
 from dataclasses import asdict
 from typing import Annotated, Literal
@@ -21,7 +21,10 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class FaithfulnessQuery(Payload):
-    """Whose modules are scored; ``worst`` items are listed, ``resamples`` above 0 add intervals."""
+    """A system to score; ``resamples`` above 0 add confidence intervals.
+
+    The ``worst`` items are listed.
+    """
 
     system: Name
     revision: Name
@@ -31,7 +34,7 @@ class FaithfulnessQuery(Payload):
 
 
 class ComparisonQuery(Payload):
-    """Which two systems, on what, and in how many trials. Spans have one averaging only."""
+    """Two systems to compare. Spans have one averaging only."""
 
     first_system: Name
     first_revision: Name
@@ -44,23 +47,25 @@ class ComparisonQuery(Payload):
 
 
 class SystemsView(EditorView):
-    """The systems with outputs in a project."""
+    """The systems with model outputs in a project."""
 
-    @described("List systems", answers=SystemList)
+    @described(answers=SystemList)
     def get(self, request: Request, slug: str) -> HttpResponse:
+        """List systems."""
         member = member_or_404(request, slug, Role.ADJUDICATOR)
-        found = outputs.systems(member.project)
-        return answer(SystemList(results=[SystemRow(**asdict(one)) for one in found]))
+        systems = outputs.systems(member.project)
+        return answer(SystemList(results=[SystemRow(**asdict(system)) for system in systems]))
 
 
 class FaithfulnessView(EditorView):
     """A system's modules against the current gold."""
 
-    @described("Score a systems modules", answers=FaithfulnessRow, query=FaithfulnessQuery, errors=(409,))
+    @described(answers=FaithfulnessRow, query=FaithfulnessQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
+        """Score a systems modules."""
         member = member_or_404(request, slug, Role.ADJUDICATOR)
         query = read_query(request, FaithfulnessQuery)
-        found = outputs.faithfulness(
+        scores = outputs.faithfulness(
             member.project,
             query.system,
             query.revision,
@@ -68,17 +73,18 @@ class FaithfulnessView(EditorView):
             resamples=query.resamples,
             seed=query.seed,
         )
-        return answer(FaithfulnessRow.model_validate(asdict(found)))
+        return answer(FaithfulnessRow.model_validate(asdict(scores)))
 
 
 class ComparisonView(EditorView):
     """Two systems against the same gold."""
 
-    @described("Compare two systems", answers=ComparisonRow, query=ComparisonQuery, errors=(409,))
+    @described(answers=ComparisonRow, query=ComparisonQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
+        """Compare two systems."""
         member = member_or_404(request, slug, Role.ADJUDICATOR)
         query = read_query(request, ComparisonQuery)
-        found = outputs.compare(
+        comparison = outputs.compare(
             member.project,
             (query.first_system, query.first_revision),
             (query.second_system, query.second_revision),
@@ -87,4 +93,4 @@ class ComparisonView(EditorView):
             trials=query.trials,
             seed=query.seed,
         )
-        return answer(ComparisonRow(**asdict(found)))
+        return answer(ComparisonRow(**asdict(comparison)))

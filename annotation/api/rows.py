@@ -1,4 +1,4 @@
-"""Rows of the database as the data API shows them."""
+"""Turn database rows into rows of the data API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +20,7 @@ from annotation.api.shapes import (
     WebhookRow,
 )
 from annotation.models import (
+    Annotation,
     Comment,
     Delivery,
     Gold,
@@ -32,7 +33,6 @@ from annotation.models import (
     Role,
     SystemOutput,
     Webhook,
-    Work,
 )
 from annotation.parsed_items import document_of
 from annotation.policies import has_role
@@ -40,11 +40,12 @@ from annotation.queries.records import image_files
 
 
 def project_row(member: Membership) -> ProjectRow:
+    """Return a project as a row."""
     return ProjectRow(**project_fields(member))
 
 
 def project_fields(member: Membership) -> dict[str, Any]:
-    """What is shown of a project everywhere."""
+    """Return the fields of a project that are shown everywhere."""
     project = member.project
     return {
         "slug": project.slug,
@@ -57,7 +58,7 @@ def project_fields(member: Membership) -> dict[str, Any]:
 
 
 def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
-    """Items of a project; annotators are not told what would give gold away."""
+    """Return items as rows; annotators see nothing that reveals gold."""
     files, all_of_it = image_files(member.project, items), has_role(member, Role.ADJUDICATOR)
     return [_item_row(member.project, item, files, all_of_it) for item in items]
 
@@ -77,8 +78,8 @@ def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_
             "answer": item.answer if all_of_it or project.show_answer else None,
             "purpose": item.purpose if all_of_it else None,
             "extra": item.extra if all_of_it else None,
-            "places": item.places if all_of_it else None,
-            "taken": item.taken if all_of_it else None,
+            "places": item.annotators_wanted if all_of_it else None,
+            "taken": item.assigned if all_of_it else None,
             "submitted": item.submitted if all_of_it else None,
             "has_gold": getattr(item, "has_gold", None) if all_of_it else None,
         }
@@ -86,37 +87,39 @@ def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_
 
 
 def image_row(project: Project, name: str, file: ImageFile | None) -> ImageRow:
-    """An image; the site may know its name only."""
+    """Return an image as a row; the site may know only its name."""
     if file is None:
         return ImageRow(name=name, width=None, height=None, url="")
     url = reverse("annotation:image", args=[project.slug, file.pk]) if file.path else ""
     return ImageRow(name=name, width=file.width, height=file.height, url=url)
 
 
-def annotation_row(work: Work) -> AnnotationRow:
-    return AnnotationRow(**annotation_fields(work))
+def annotation_row(annotation: Annotation) -> AnnotationRow:
+    """Return an annotation as a row."""
+    return AnnotationRow(**annotation_fields(annotation))
 
 
-def annotation_fields(work: Work) -> dict[str, Any]:
-    """What is shown of a work everywhere."""
+def annotation_fields(annotation: Annotation) -> dict[str, Any]:
+    """Return the fields of an annotation that are shown everywhere."""
     return {
-        "id": work.pk,
-        "item_id": work.item_id,
-        "item": work.item.external_id,
-        "annotator": work.annotator.get_username(),
-        "task": work.task,
-        "status": work.status,
-        "revision": work.revision,
-        "started_at": work.started_at,
-        "saved_at": work.saved_at,
-        "submitted_at": work.submitted_at,
-        "active_seconds": work.active_seconds,
-        "predictions_shown": work.predictions_shown,
-        "document": document_of(work.document),
+        "id": annotation.pk,
+        "item_id": annotation.item_id,
+        "item": annotation.item.external_id,
+        "annotator": annotation.annotator.get_username(),
+        "task": annotation.task,
+        "status": annotation.status,
+        "revision": annotation.revision,
+        "started_at": annotation.started_at,
+        "saved_at": annotation.saved_at,
+        "submitted_at": annotation.submitted_at,
+        "active_seconds": annotation.active_seconds,
+        "predictions_shown": annotation.predictions_shown,
+        "document": document_of(annotation.document),
     }
 
 
 def history_row(operation: Operation) -> HistoryRow:
+    """Return an operation as a row."""
     return HistoryRow(
         id=operation.uid,
         revision=operation.revision,
@@ -129,6 +132,7 @@ def history_row(operation: Operation) -> HistoryRow:
 
 
 def comment_row(comment: Comment) -> CommentRow:
+    """Return a comment as a row."""
     return CommentRow(
         id=comment.pk,
         node=comment.node,
@@ -141,6 +145,7 @@ def comment_row(comment: Comment) -> CommentRow:
 
 
 def gold_row(gold: Gold) -> GoldRow:
+    """Return a version of gold as a row."""
     return GoldRow.model_validate(
         {
             "id": gold.pk,
@@ -149,7 +154,7 @@ def gold_row(gold: Gold) -> GoldRow:
             "version": gold.version,
             "current": gold.current,
             "method": gold.method,
-            "work": gold.work_id,
+            "work": gold.annotation_id,
             "by": gold.by.get_username() if gold.by else None,
             "at": gold.at,
             "document": document_of(gold.document),
@@ -158,6 +163,7 @@ def gold_row(gold: Gold) -> GoldRow:
 
 
 def prediction_row(output: SystemOutput) -> PredictionRow:
+    """Return a model output as a row."""
     return PredictionRow(
         id=output.pk,
         item_id=output.item_id,
@@ -172,6 +178,7 @@ def prediction_row(output: SystemOutput) -> PredictionRow:
 
 
 def member_row(member: Membership) -> MemberRow:
+    """Return a member as a row."""
     return MemberRow.model_validate(
         {
             "username": member.user.get_username(),
@@ -184,6 +191,7 @@ def member_row(member: Membership) -> MemberRow:
 
 
 def guideline_row(guideline: Guideline) -> GuidelineRow:
+    """Return a version of a guideline as a row."""
     return GuidelineRow(
         module=guideline.module,
         version=guideline.version,
@@ -194,11 +202,12 @@ def guideline_row(guideline: Guideline) -> GuidelineRow:
 
 
 def webhook_row(webhook: Webhook) -> WebhookRow:
+    """Return a webhook as a row."""
     return WebhookRow(**webhook_fields(webhook))
 
 
 def webhook_fields(webhook: Webhook) -> dict[str, Any]:
-    """What is shown of a webhook everywhere; its secret is not."""
+    """Return the shown fields of a webhook, without its secret."""
     return {
         "id": webhook.pk,
         "url": webhook.url,
@@ -211,6 +220,7 @@ def webhook_fields(webhook: Webhook) -> dict[str, Any]:
 
 
 def delivery_row(delivery: Delivery) -> DeliveryRow:
+    """Return a delivery as a row."""
     return DeliveryRow(
         id=delivery.pk,
         kind=delivery.kind,

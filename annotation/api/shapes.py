@@ -1,4 +1,4 @@
-"""What the data API sends out and takes in, declared once: the OpenAPI description is made from these."""
+"""Types of requests and responses of the data API, and of its OpenAPI."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -21,12 +21,14 @@ from foundation.import_fields import Text
 
 RoleName = Literal["annotator", "adjudicator", "manager"]
 Purpose = Literal["ordinary", "qualification", "hidden gold"]
-WorkStatus = Literal["reserved", "submitted", "in review", "returned", "accepted", "expired", "released"]
+AnnotationStatus = Literal[
+    "reserved", "submitted", "in review", "returned", "accepted", "expired", "released"
+]
 Key = int  # the id of a row
 
 
 class ItemStatus(StrEnum):
-    """Which items: those that want annotators, those with enough finished works, with or without gold."""
+    """Status of items: wanting annotators, complete, with or without gold."""
 
     OPEN = "open"
     COMPLETE = "complete"
@@ -35,7 +37,7 @@ class ItemStatus(StrEnum):
 
 
 class ProjectRow(Payload):
-    """A project that one is a member of, and one's role in it."""
+    """A project that I am a member of, and my role in it."""
 
     slug: str
     title: str
@@ -46,7 +48,11 @@ class ProjectRow(Payload):
 
 
 class ProjectDetail(ProjectRow):
-    """A project with how far it is: ordinary items, those with enough finished works, those with gold."""
+    """A project with its progress: counts of items and annotations.
+
+    ``complete`` items have enough submitted annotations; ``places`` is the number of annotations wanted
+    over all items.
+    """
 
     items: int
     complete: int
@@ -56,7 +62,7 @@ class ProjectDetail(ProjectRow):
 
 
 class ImageRow(Payload):
-    """An image of an item, its size as shown; ``url`` is empty where the site has only its name."""
+    """An image of an item; ``url`` is empty if only its name is known."""
 
     name: str
     width: int | None
@@ -65,7 +71,10 @@ class ImageRow(Payload):
 
 
 class ItemRow(Payload):
-    """An item. For annotators what could give gold away is null: purpose, extra, counts, at times answer."""
+    """An item. For annotators, fields that could reveal gold are null.
+
+    These are purpose, extra, counts, and the answer if the project hides it.
+    """
 
     id: Key
     external_id: str
@@ -86,7 +95,7 @@ class ItemRow(Payload):
 
 
 class ImportRow(Payload):
-    """What an import did, or with ``dry_run`` would do."""
+    """The results of an import, or of its dry run."""
 
     added: int
     unchanged: int
@@ -96,14 +105,14 @@ class ImportRow(Payload):
 
 
 class AnnotationRow(Payload):
-    """One person's work on one item, or an adjudication."""
+    """One person's annotation of an item, or an adjudication."""
 
     id: Key
     item_id: Key
     item: str
     annotator: str
     task: Literal["annotation", "adjudication"]
-    status: WorkStatus
+    status: AnnotationStatus
     revision: int
     started_at: datetime
     saved_at: datetime | None
@@ -114,7 +123,7 @@ class AnnotationRow(Payload):
 
 
 class HistoryRow(Payload):
-    """One edit: what it did, and what takes it back."""
+    """One edit and its inverse."""
 
     id: UUID
     revision: int
@@ -126,7 +135,7 @@ class HistoryRow(Payload):
 
 
 class CommentRow(Payload):
-    """A remark on a work, a node or an object."""
+    """A comment on an annotation, a node or an object."""
 
     id: Key
     node: int | None
@@ -138,14 +147,14 @@ class CommentRow(Payload):
 
 
 class AnnotationDetail(AnnotationRow):
-    """A work with every edit that it was made of, oldest first, and its comments."""
+    """An annotation with every edit, oldest first, and its comments."""
 
     history: list[HistoryRow]
     comments: list[CommentRow]
 
 
 class SavedRow(Payload):
-    """An operation that is stored: the work's revision after it, and the edit that takes it back."""
+    """A stored operation, the revision after it, and the inverse edit."""
 
     id: UUID
     revision: int
@@ -153,7 +162,7 @@ class SavedRow(Payload):
 
 
 class Outcome(Payload):
-    """What the program gives on what is drawn: a value per node, and whether it contradicts the answer."""
+    """The values of a program, and if they contradict the answer."""
 
     revision: int
     values: list[Any]
@@ -161,17 +170,17 @@ class Outcome(Payload):
 
 
 class Saved(Outcome):
-    """A work after its operations."""
+    """An annotation after its operations."""
 
     saved: list[SavedRow]
 
 
-class WorkState(Outcome):
-    """All that the editor shows of a work."""
+class EditorState(Outcome):
+    """All that the editor shows of an annotation."""
 
     id: Key
     task: Literal["annotation", "adjudication"]
-    status: WorkStatus
+    status: AnnotationStatus
     reserved_until: datetime | None
     item: dict[str, Any]
     program: dict[str, Any]
@@ -185,14 +194,14 @@ class WorkState(Outcome):
 
 
 class Next(Payload):
-    """Where to go on, and with ``go_on`` the item that was handed out there."""
+    """The address to continue at, and with ``go_on`` the next item's state."""
 
     next: str | None
-    work: WorkState | None = None
+    work: EditorState | None = None
 
 
 class GoldRow(Payload):
-    """A version of an item's gold. ``work`` is what it was accepted or settled from."""
+    """A version of an item's gold. ``work`` is the annotation it came from."""
 
     id: Key
     item_id: Key
@@ -211,17 +220,17 @@ class ItemRecords(RootModel[list[ItemRecord]]):
 
 
 class SystemRecords(RootModel[list[SystemRecord]]):
-    """A system's outputs for several items, as a list."""
+    """Model outputs for several items, as a list."""
 
 
 class NewGold(Payload):
-    """The document to become an item's gold."""
+    """A document to become an item's gold."""
 
     document: Document
 
 
 class PredictionRow(Payload):
-    """What one revision of a system put out for an item."""
+    """The output of one revision of a system for an item."""
 
     id: Key
     item_id: Key
@@ -235,13 +244,13 @@ class PredictionRow(Payload):
 
 
 class Added(Payload):
-    """How many rows were new."""
+    """The number of new rows."""
 
     added: int
 
 
 class MemberRow(Payload):
-    """Somebody in a project; ``active`` is false once their membership ended."""
+    """A member; ``active`` is false after the membership ended."""
 
     username: str
     role: RoleName
@@ -251,7 +260,7 @@ class MemberRow(Payload):
 
 
 class NewMember(Payload):
-    """Who is to be in the project, and as what."""
+    """A person to add to the project, and their role."""
 
     username: Annotated[Text, Field(min_length=1, max_length=150)]
     role: RoleName = "annotator"
@@ -259,7 +268,7 @@ class NewMember(Payload):
 
 
 class GuidelineRow(Payload):
-    """A version of what annotators are asked to do for one module ("" for the whole project)."""
+    """A version of the instructions for a module ("" for the project)."""
 
     module: str
     version: int
@@ -276,7 +285,7 @@ class NewGuideline(Payload):
 
 
 class WebhookRow(Payload):
-    """An address that is told of events; of every kind where ``kinds`` is empty."""
+    """An address that receives events; all kinds if ``kinds`` is empty."""
 
     id: Key
     url: str
@@ -288,20 +297,20 @@ class WebhookRow(Payload):
 
 
 class NewWebhook(Payload):
-    """An address to tell of events."""
+    """An address to send events to."""
 
     url: Annotated[Text, Field(min_length=1, max_length=500)]
     kinds: Annotated[list[Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]], Field(max_length=50)] = []
 
 
 class MadeWebhook(WebhookRow):
-    """A new webhook with the secret that signs its deliveries. It is shown this once."""
+    """A new webhook with its signing secret, which is shown only once."""
 
     secret: str
 
 
 class DeliveryRow(Payload):
-    """One event on its way to one address. ``next_at`` is null once it is delivered or given up."""
+    """One event for one address. ``next_at`` is null if delivered or failed."""
 
     id: Key
     kind: str
@@ -313,20 +322,21 @@ class DeliveryRow(Payload):
 
 
 class TokenState(Payload):
-    """Whether one has a token, and since when. The token itself is told only when it is made."""
+    """The time when my token was made, or null. The token stays secret."""
 
     made_at: datetime | None
 
 
 class MadeToken(TokenState):
-    """A new token. The one before is no longer valid."""
+    """A new token. The previous one is no longer valid."""
 
     token: str
 
 
 class Problem(Payload):
-    """What is wrong, as a sentence, and where it is known the field. Some errors say more: open nodes, what
-    is stored now.
+    """An error message and its field. Some errors add data.
+
+    Examples are open nodes, and the stored document after a conflict.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -336,41 +346,41 @@ class Problem(Payload):
 
 
 class ItemPage(Payload):
-    """Some items, and the address of the next ones."""
+    """Some items, and the address of the next page."""
 
     next: str | None
     results: list[ItemRow]
 
 
 class AnnotationPage(Payload):
-    """Some works, and the address of the next ones."""
+    """Some annotations, and the address of the next page."""
 
     next: str | None
     results: list[AnnotationRow]
 
 
 class GoldPage(Payload):
-    """Some gold, and the address of the next."""
+    """Some gold, and the address of the next page."""
 
     next: str | None
     results: list[GoldRow]
 
 
 class PredictionPage(Payload):
-    """Some systems' outputs, and the address of the next ones."""
+    """Some model outputs, and the address of the next page."""
 
     next: str | None
     results: list[PredictionRow]
 
 
 class DeliveryList(Payload):
-    """The last deliveries, the newest first."""
+    """The last deliveries, newest first."""
 
     results: list[DeliveryRow]
 
 
 class ProjectList(Payload):
-    """One's projects, newest first."""
+    """My projects, newest first."""
 
     results: list[ProjectRow]
 
@@ -394,7 +404,7 @@ class WebhookList(Payload):
 
 
 class SystemRow(Payload):
-    """A revision of a system: for how many items it has outputs, and how many of those have gold."""
+    """A revision of a system, with its numbers of items and of gold."""
 
     system: str
     revision: str
@@ -403,13 +413,16 @@ class SystemRow(Payload):
 
 
 class SystemList(Payload):
-    """The systems with outputs in a project."""
+    """The systems with model outputs in a project."""
 
     results: list[SystemRow]
 
 
 class FigureRow(Payload):
-    """One score: precision, recall and F1 of boxes, or the loss of spans in nats; with a 95 % interval."""
+    """One score with a 95 % confidence interval.
+
+    Precision, recall and F1 of boxes, or the loss of spans in nats.
+    """
 
     n: int
     precision: float | None
@@ -420,7 +433,7 @@ class FigureRow(Payload):
 
 
 class WorstRow(Payload):
-    """An item with its score (F1, or loss) and the step that went most wrong."""
+    """An item with its score (F1, or loss) and its worst step."""
 
     item_id: Key
     item: str
@@ -431,7 +444,7 @@ class WorstRow(Payload):
 
 
 class FaithfulnessRow(Payload):
-    """A system against the current gold: figures by averaging and module, and the worst items first."""
+    """A system against the current gold, with the worst items first."""
 
     system: str
     revision: str
@@ -444,7 +457,10 @@ class FaithfulnessRow(Payload):
 
 
 class ComparisonRow(Payload):
-    """A first system against a second by a paired permutation test; ``difference`` is first minus second."""
+    """Two systems compared by a paired permutation test.
+
+    ``difference`` is first minus second.
+    """
 
     first: float
     second: float

@@ -1,4 +1,4 @@
-"""Addresses of the data API, and of the page where people make their token."""
+"""URLs of the data API, and of the page with a person's token."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Simulated annotators: they log in, take items, draw and hand in over HTTP, as people do. No Django."""
+"""Simulated annotators, which use the site over HTTP as people do."""
 
 from annotation.bots.behaviours import BEHAVIOURS, Behaviour, Bot, make_bots
 from annotation.bots.driving import run_bots

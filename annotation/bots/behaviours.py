@@ -1,4 +1,4 @@
-"""The kinds of simulated annotators, and what became of each."""
+"""Behaviours of simulated annotators, and their results."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -9,15 +9,19 @@ from foundation import behaviour_mix
 
 
 class Behaviour(NamedTuple):
-    """How a kind of bot annotates. All but ``batch`` are probabilities or shares.
+    """How a simulated annotator works. All but ``batch`` are probabilities.
 
-    ``misses``: that it overlooks an object of the gold. ``wrong``: that it takes another object, or draws one
-    that is not there, per object of the gold. ``jitter``: standard deviation of an edge as a share of the
-    box's side, and the probability that an end of a span is a token off. ``gives_up``: that it gives an item
-    back. ``reloads``: that it opens the item again before handing it in, and looks whether all is there.
-    ``batch``: operations in a request. ``thinks``: it pauses. ``goes_on``: it asks for the next item as it
-    hands one in, and does not leave the editor. ``offline``: it sends nothing until it is
-    through with the item, at times twice, and at times another tab has saved meanwhile.
+    Attributes:
+        misses: Overlooks an object of the gold.
+        wrong: Takes another object, or draws one that is not there, per object of the gold.
+        jitter: Standard deviation of an edge as a share of the box's side; probability that an end of a
+            span is a token off.
+        gives_up: Releases an item.
+        reloads: Opens the item again before submitting it, and checks that all edits are there.
+        batch: Operations in a request.
+        thinks: Pauses.
+        goes_on: Asks for the next item on submission, and stays in the editor.
+        offline: Sends all edits at the end, at times twice, and at times after another tab saved.
     """
 
     misses: float
@@ -31,7 +35,7 @@ class Behaviour(NamedTuple):
     offline: bool = False
 
 
-# Assumptions, not findings: plausible people, and the ways of working that the server has to stand.
+# Assumptions, not findings: plausible people, and ways of working that the server must withstand.
 BEHAVIOURS: dict[str, Behaviour] = {
     "careful": Behaviour(0.02, 0.01, jitter=0.03, gives_up=0.0, reloads=0.2, batch=1),
     "sloppy": Behaviour(0.15, 0.10, jitter=0.12, gives_up=0.05, reloads=0.0, batch=4),
@@ -44,12 +48,11 @@ BEHAVIOURS: dict[str, Behaviour] = {
 
 @dataclass
 class Bot:
-    """One simulated annotator and what became of it.
+    """One simulated annotator and its results.
 
-    ``saved`` has the work and id of every operation that the site said it had stored, in that order;
-    ``submitted`` the works handed in. ``seconds`` has the act and duration of each request. ``conflicts``
-    counts how often another tab had been first, ``lost`` the items whose place went to somebody else. With
-    the key of a ``session`` it is logged in already.
+    ``saved`` has the annotation and ID of every acknowledged operation in order; ``submitted`` the
+    submitted annotations. ``seconds`` has the act and duration of each request. ``conflicts`` counts saves
+    by another tab, ``lost`` the items that went to others. With a ``session`` key it is logged in already.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Bot:
 
     @property
     def behaviour(self) -> Behaviour:
+        """Return its behaviour."""
         return BEHAVIOURS[self.kind]
 
 

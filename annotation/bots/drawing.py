@@ -1,7 +1,7 @@
-"""What a bot draws: the gold of an item as its behaviour distorts it, or something plausible without gold.
+"""Draw objects: distorted gold, or plausible ones without gold.
 
-The gold is never sent as it is: ids are the bot's own, edges and ends move, objects are missed, and others
-are taken instead. What a step may refer to is what the bot itself has drawn below it.
+The gold is never sent unchanged: IDs are the bot's own, edges and ends move, and objects are missed or
+replaced. References are to the bot's own objects below.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sheet:
-    """An item as the site shows it: the steps of its program, and what they are drawn on."""
+    """The steps of an item's program, and its images or passage."""
 
     nodes: Sequence[Mapping[str, Any]]
     walk: Sequence[int]
@@ -30,7 +30,7 @@ class Sheet:
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Sheet:
-        """The sheet of a work's state, as the API gives it."""
+        """Return the sheet of an editor state, as the API gives it."""
         item, program = state["item"], state["program"]
         return cls(
             nodes=program["nodes"],
@@ -43,11 +43,14 @@ class Sheet:
 
     @property
     def drawn(self) -> list[int]:
-        """The steps that a person does, bottom-up."""
+        """Return the steps that people annotate, bottom-up."""
         return [index for index in self.walk if self.nodes[index]["role"] != "compute"]
 
     def below(self, index: int) -> Iterator[int]:
-        """The steps whose objects a step works on; a computed step hands on those below it."""
+        """Yield the steps whose objects a step works on.
+
+        A computed step hands on those below it.
+        """
         for child in self.nodes[index]["children"]:
             if self.nodes[child]["role"] == "compute":
                 yield from self.below(child)
@@ -58,7 +61,7 @@ class Sheet:
 def draw(
     sheet: Sheet, gold: Document | None, behaviour: Behaviour, rng: random.Random
 ) -> dict[int, list[Json]]:
-    """The objects that a bot gives to each step, bottom-up; a step without one has nothing there."""
+    """Return the objects of each step, bottom-up."""
     pen = _Pen(sheet, behaviour, rng)
     for index in sheet.drawn:
         pen.draw(index, None if gold is None else gold.layers.get(index, Layer()))
@@ -66,57 +69,58 @@ def draw(
 
 
 class _Pen:
-    """Draws step by step, and remembers which object of the bot stands for which one of the gold."""
+    """Draws step by step, and maps objects of the gold to its own."""
 
     def __init__(self, sheet: Sheet, behaviour: Behaviour, rng: random.Random) -> None:
         self.sheet, self.behaviour, self.rng = sheet, behaviour, rng
         self.layers: dict[int, list[Json]] = {}
-        self.known: dict[str, str] = {}  # id in the gold to id of the bot's own
+        self.known: dict[str, str] = {}  # ID in the gold to the bot's own ID
 
     def draw(self, index: int, gold: Layer | None) -> None:
+        """Draw the objects of a step."""
         self.layers[index] = []
         below = list(
-            dict.fromkeys(one["id"] for child in self.sheet.below(index) for one in self.layers[child])
+            dict.fromkeys(each["id"] for child in self.sheet.below(index) for each in self.layers[child])
         )
         if gold is None:
             self._make_up(index, below)
             return
-        for one in gold.objects:
+        for each in gold.objects:
             if self.rng.random() < self.behaviour.misses:
                 continue
-            if isinstance(one, Chosen):
-                self._choose(index, one, below)
+            if isinstance(each, Chosen):
+                self._choose(index, each, below)
             else:
-                links = [self.known[name] for name in one.links if self.known.get(name) in below]
-                self._add(index, self._moved(one), links, one.reason, one.id)
-            if not isinstance(one, Chosen) and self.rng.random() < self.behaviour.wrong:
+                links = [self.known[name] for name in each.links if self.known.get(name) in below]
+                self._add(index, self._moved(each), links, each.reason, each.id)
+            if not isinstance(each, Chosen) and self.rng.random() < self.behaviour.wrong:
                 self._add(index, self._anywhere(), links, "looks like one")
 
     def _add(
         self, index: int, place: Json, links: Sequence[str] = (), reason: str = "", gold: str = ""
     ) -> None:
         name = f"b{index}-{len(self.layers[index])}"
-        one = {"id": name, **place}
+        shape = {"id": name, **place}
         if links:
-            one["links"] = list(links)
+            shape["links"] = list(links)
         if reason:
-            one["reason"] = reason
-        self.layers[index].append(one)
+            shape["reason"] = reason
+        self.layers[index].append(shape)
         if gold:
             self.known[gold] = name
 
-    def _choose(self, index: int, one: Chosen, below: Sequence[str]) -> None:
-        """Choose what the gold does where the bot has it, or another one; never one twice."""
+    def _choose(self, index: int, chosen: Chosen, below: Sequence[str]) -> None:
+        """Choose the gold's object, or another; never one twice."""
         taken = {other.get("ref") for other in self.layers[index]}
         free = [name for name in below if name not in taken]
-        meant = self.known.get(one.ref)
+        meant = self.known.get(chosen.ref)
         if free and self.rng.random() < self.behaviour.wrong:
             meant = self.rng.choice(free)
         if meant in free:
-            self._add(index, {"ref": meant}, gold=one.id)
+            self._add(index, {"ref": meant}, gold=chosen.id)
 
     def _make_up(self, index: int, below: Sequence[str]) -> None:
-        """Something a person might draw where nobody knows what is right."""
+        """Draw something plausible without gold."""
         role = self.sheet.nodes[index]["role"]
         if role == "draw":
             for _ in range(self.rng.randint(1, 3)):
@@ -137,16 +141,16 @@ class _Pen:
         first = self.rng.randrange(len(self.sheet.tokens))
         return self._span(first, min(first + self.rng.randint(1, 3), len(self.sheet.tokens)))
 
-    def _moved(self, one: Object) -> Json:
-        """An object of the gold as the bot's hand draws it."""
-        if isinstance(one, Box):
-            return {"image": one.image, "box": self._moved_box(one.box)}
-        assert isinstance(one, Span)
-        first, beyond = one.tokens
+    def _moved(self, shape: Object) -> Json:
+        """Return an object of the gold, distorted."""
+        if isinstance(shape, Box):
+            return {"image": shape.image, "box": self._moved_box(shape.box)}
+        assert isinstance(shape, Span)
+        first, beyond = shape.tokens
         moved = [place + self._slip() for place in (first, beyond)]
         start = min(max(0, moved[0]), len(self.sheet.tokens) - 1)
         if (start, moved[1]) == (first, beyond):
-            return {"span": list(one.span), "tokens": list(one.tokens), "quote": one.quote}
+            return {"span": list(shape.span), "tokens": list(shape.tokens), "quote": shape.quote}
         return self._span(start, min(max(start + 1, moved[1]), len(self.sheet.tokens)))
 
     def _slip(self) -> int:
@@ -166,19 +170,19 @@ class _Pen:
 
 
 def edits(layers: Mapping[int, Sequence[Json]]) -> list[Json]:
-    """The layers as a person's edits, one object or state at a time, bottom-up."""
-    found: list[Json] = []
+    """Return the layers as edits of one object or state, bottom-up."""
+    edited: list[Json] = []
     for index, objects in layers.items():
-        found += [{"node": index, "put": [one]} for one in objects]
-        found.append({"node": index, "state": "done" if objects else "nothing"})
-    return found
+        edited += [{"node": index, "put": [each]} for each in objects]
+        edited.append({"node": index, "state": "done" if objects else "nothing"})
+    return edited
 
 
 def clearing(document: Mapping[str, Any], walk: Sequence[int]) -> list[Json]:
-    """The edits that take out what a begun work already holds, from the top down."""
+    """Return the edits that remove all objects, from the top down."""
     layers = {int(index): layer["objects"] for index, layer in document.get("layers", {}).items()}
     return [
-        {"node": index, "remove": [one["id"] for one in layers[index]]}
+        {"node": index, "remove": [each["id"] for each in layers[index]]}
         for index in reversed(walk)
         if layers.get(index)
     ]

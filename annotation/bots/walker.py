@@ -1,8 +1,7 @@
-"""The way of a simulated annotator: log in, take an item, draw, save, hand in, until nothing is left.
+"""Walk the site as an annotator: log in, take items, save, submit.
 
-A walk is a generator of requests, so that the same walk runs on any client. It follows no redirects by
-itself and sends every operation under an id of its own, so that the client may send a request again when it
-does not know whether the one before arrived.
+A walk is a generator of requests, so that the same walk runs on any client. It follows no redirects itself,
+and gives each operation its own ID, so that a client may safely resend a request.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from foundation.simulated_people import BotError, Think
 
 Json = dict[str, Any]
 _TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="([^"]+)"')
-_WORK = re.compile(r"/annotate/work/(\d+)/$")
+_EDITOR = re.compile(r"/annotate/work/(\d+)/$")
 
 
 class Ask(NamedTuple):
-    """A request. ``act`` says what it is for; a form or JSON is sent with ``token`` against forgery."""
+    """A request. ``act`` names its purpose; forms carry the CSRF token."""
 
     act: str
     method: str
@@ -37,33 +36,35 @@ class Ask(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """The response to a request."""
 
     status: int
     location: str
     body: bytes
 
     def json(self) -> Json:
+        """Parse the body."""
         try:
-            found = json.loads(self.body)
+            parsed = json.loads(self.body)
         except ValueError as error:
-            raise BotError(f"an answer is no JSON: {self.body[:80]!r}") from error
-        assert isinstance(found, dict)
-        return found
+            raise BotError(f"an answer is not JSON: {self.body[:80]!r}") from error
+        assert isinstance(parsed, dict)
+        return parsed
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The project, what is known of its items, and how many each bot hands in at most.
+    """The project, the known gold, and the most items of each bot.
 
-    ``gold``: the gold document of items as JSON text, by external id; an item without gets something made up.
+    ``gold``: documents as JSON by external ID; items without gold get invented objects.
     """
 
     slug: str
     gold: Mapping[str, str] = field(default_factory=dict)
     most: int | None = None
 
-    def known(self, external_id: str) -> Document | None:
+    def gold_of(self, external_id: str) -> Document | None:
+        """Return the gold of an item, if known."""
         text = self.gold.get(external_id)
         return Document.model_validate_json(text) if text is not None else None
 
@@ -74,9 +75,10 @@ _Stated = Generator[Ask | Think, Answer | None, Json | None]
 
 
 def walk(bot: Bot, plan: Plan) -> Walk:
-    """Annotate until the project has nothing left for the bot. Fills in ``bot``.
+    """Annotate until no item is left, filling in ``bot``.
 
-    Raises BotError where the site answers otherwise than it should.
+    Raises:
+        BotError: The site gave an unexpected answer.
     """
     page = f"/annotate/{plan.slug}/"
     if not bot.session:
@@ -87,9 +89,9 @@ def walk(bot: Bot, plan: Plan) -> Walk:
         state = state or (yield from _next(f"{page}next/", token))
         if state is None:
             return
-        work = _Work(bot, plan, token, state)
-        yield from work.do()
-        state = work.following
+        annotation = _Annotation(bot, plan, token, state)
+        yield from annotation.do()
+        state = annotation.following
 
 
 def _log_in(bot: Bot, page: str) -> Walk:
@@ -102,20 +104,20 @@ def _log_in(bot: Bot, page: str) -> Walk:
 
 
 def _token(path: str, answer: Answer) -> str:
-    found = _TOKEN.search(answer.body)
-    if found is None:
+    match = _TOKEN.search(answer.body)
+    if match is None:
         raise BotError(f"{path} has no form with a token")
-    return unescape(found[1].decode())
+    return unescape(match[1].decode())
 
 
 def _next(path: str, token: str) -> _Stated:
-    """Take the next item and open it; None where nothing is left."""
+    """Take the next item and open it; None if none is left."""
     form = {"csrfmiddlewaretoken": token}
     answer = yield from _ask(Ask("next", "POST", path, form=form, token=token), 302)
-    found = _WORK.search(answer.location)
-    if found is None:
+    match = _EDITOR.search(answer.location)
+    if match is None:
         return None
-    opened = yield from _ask(Ask("open", "GET", f"/api/annotation/work/{found[1]}/"), 200)
+    opened = yield from _ask(Ask("open", "GET", f"/api/annotation/work/{match[1]}/"), 200)
     return opened.json()
 
 
@@ -128,26 +130,27 @@ def _ask(ask: Ask, *expected: int) -> _Asking:
     return answer
 
 
-class _Work:
-    """One work in the hands of a bot: its revision, and what is sent to it."""
+class _Annotation:
+    """One annotation of a bot, with its revision."""
 
     def __init__(self, bot: Bot, plan: Plan, token: str, state: Json) -> None:
         self.bot, self.most, self.token, self.state = bot, plan.most, token, state
         self.pk, self.revision = int(state["id"]), int(state["revision"])
         self.sheet = Sheet.of(state)
-        gold = plan.known(state["item"]["external_id"])
+        gold = plan.gold_of(state["item"]["external_id"])
         self.layers = draw(self.sheet, gold, bot.behaviour, bot.rng)
         self.gone = False
         self.following: Json | None = None
 
     @property
     def path(self) -> str:
+        """Return its address in the API."""
         return f"/api/annotation/work/{self.pk}/"
 
     def do(self) -> Walk:
-        """Draw, save and hand in, or give the item back."""
+        """Draw, save and submit, or release the item."""
         todo = [*clearing(self.state["document"], self.sheet.walk), *edits(self.layers)]
-        operations = [{"id": str(uuid4()), **one} for one in todo]
+        operations = [{"id": str(uuid4()), **edit} for edit in todo]
         gives_up = self.bot.rng.random() < self.bot.behaviour.gives_up
         if gives_up:
             operations = operations[: len(operations) // 2]
@@ -159,7 +162,7 @@ class _Work:
                 self.bot.lost += 1
                 return
         if gives_up:
-            # Sent again, for want of an answer to the first, it is refused: it is given back already.
+            # A repeated request, after a lost answer, is refused because the item is released already.
             yield from _ask(self._post("release", "release/", {}), 200, 409)
             self.bot.released += 1
         else:
@@ -182,34 +185,34 @@ class _Work:
             yield from self._send(operations, int(self.state["revision"]), again=True)
 
     def _other_tab(self) -> Walk:
-        """Another tab of the same person saves, which this one does not learn of."""
+        """Let another tab of the same person save without this one's knowledge."""
         note = {"id": str(uuid4()), "node": self.sheet.drawn[0], "note": "seen"} if self.sheet.drawn else None
         if note is not None:
             yield from self._send([note], self.revision)
 
     def _send(self, operations: Sequence[Json], base: int, *, again: bool = False) -> Walk:
-        """Save operations made on revision ``base``; where another tab was first, on the newest one."""
-        sent = [{**one, "base": base + place} for place, one in enumerate(operations)]
+        """Save operations made on revision ``base``; rebase if it is stale."""
+        sent = [{**operation, "base": base + place} for place, operation in enumerate(operations)]
         answer = yield from _ask(self._post("save", "operations/", {"operations": sent}), 200, 409, 410)
         if answer.status == 410:
             self.gone = True
             return
-        found = answer.json()
+        reply = answer.json()
         if answer.status == 409:
-            if again or base == found["revision"]:
-                raise BotError(f"{self.path} refuses revision {base}: {found['detail']}")
+            if again or base == reply["revision"]:
+                raise BotError(f"{self.path} refuses revision {base}: {reply['detail']}")
             self.bot.conflicts += 1
-            yield from self._send(operations, int(found["revision"]))
+            yield from self._send(operations, int(reply["revision"]))
             return
-        self._note_saved(operations, found, again)
+        self._note_saved(operations, reply, again)
 
-    def _note_saved(self, operations: Sequence[Json], found: Json, again: bool) -> None:
-        names = [one["id"] for one in operations]
-        if [one["id"] for one in found["saved"]] != names:
+    def _note_saved(self, operations: Sequence[Json], reply: Json, again: bool) -> None:
+        names = [operation["id"] for operation in operations]
+        if [operation["id"] for operation in reply["saved"]] != names:
             raise BotError(f"{self.path} acknowledges other operations than those it was sent")
-        if again and found["revision"] != self.revision:
-            raise BotError(f"{self.path}: operations sent twice made revision {found['revision']}")
-        self.revision = int(found["revision"])
+        if again and reply["revision"] != self.revision:
+            raise BotError(f"{self.path}: operations sent twice made revision {reply['revision']}")
+        self.revision = int(reply["revision"])
         if not again:
             self.bot.saved += [(self.pk, name) for name in names]
 
@@ -226,11 +229,11 @@ class _Work:
             self.following = answer.json().get("work")
 
     def _check(self, state: Json) -> None:
-        """Whether the site shows what the bot drew, and nothing else."""
+        """Check that the site shows the bot's objects, and nothing else."""
         if state["revision"] != self.revision:
             raise BotError(f"{self.path} is at revision {state['revision']}, not {self.revision}")
         shown = state["document"]["layers"]
         for index, objects in self.layers.items():
-            there = [one["id"] for one in shown.get(str(index), {"objects": []})["objects"]]
-            if there != [one["id"] for one in objects]:
+            there = [each["id"] for each in shown.get(str(index), {"objects": []})["objects"]]
+            if there != [each["id"] for each in objects]:
                 raise BotError(f"{self.path}: step {index} shows {there}, not what was saved")

@@ -1,4 +1,4 @@
-"""Boxes of other formats as fractions of the image, mended where the format rounds."""
+"""Turn boxes of other formats into fractions, and repair rounding."""
 
 from __future__ import annotations
 
@@ -11,19 +11,26 @@ NO_AREA = "box without an area, left out"
 DIGITS = 12  # of a fraction: far below a pixel, and enough that rounding errors of a division disappear
 
 
-def fitted(edges: Edges, *, slack: float, report: Report, place: str) -> Edges | None:
-    """The box with what lies past the image's edges cut off, or None where it has no area.
+def fitted(edges: Edges, *, slack: float, report: Report, path: str) -> Edges | None:
+    """Cut a box at the edges of its image; None if it has no area.
 
-    ``slack`` is how far (as a fraction) it may lie past an edge before it is an error: then ValueError.
+    Args:
+        edges: Left, top, right, bottom as fractions of the image.
+        slack: How far, as a fraction, a box may pass an edge.
+        report: Collects repairs.
+        path: Names the box in the report.
+
+    Raises:
+        ValueError: The box passes an edge by more than the slack.
     """
     if not all(-slack <= edge <= 1 + slack for edge in edges):  # also refuses NaN
         raise ValueError(f"the box {_shown(edges)} leaves its image by more than {slack:.1%} of its size")
     left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), DIGITS) for edge in edges)
     if right <= left or bottom <= top:
-        report.add(NO_AREA, place)
+        report.add(NO_AREA, path)
         return None
     if min(edges) < -1e-9 or max(edges) > 1 + 1e-9:
-        report.add(PAST_THE_EDGE, place)
+        report.add(PAST_THE_EDGE, path)
     return left, top, right, bottom
 
 

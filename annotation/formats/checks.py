@@ -1,6 +1,6 @@
-"""Whether an item of a file holds together: program, tokens, and documents that follow the rules of editing.
+"""Check that an item of a file is consistent, at the end of every reader.
 
-Every reader ends here.
+Its program must parse, its tokens fit the passage, and its documents follow the rules of editing.
 """
 
 from __future__ import annotations
@@ -15,22 +15,26 @@ from annotation.errors import BadEdit
 from annotation.operations import Subject, checked
 from annotation.schemas import Document, ItemRecord, Kind
 
-DRAFT = "draft"  # in `ItemRecord.extra`: the document that people's works start from
+DRAFT = "draft"  # in `ItemRecord.extra`: the document that annotations start from
 
 
 @lru_cache(maxsize=4096)
 def program_of_text(text: str, kind: Kind) -> Program:
-    """The program of a nested text. Projects have few distinct ones: a few thousand are remembered."""
+    """Parse nested text; a few thousand programs are cached."""
     return parse(text, kind=kind)
 
 
 def record_program(record: ItemRecord) -> Program | None:
-    """The item's program, or None where it has none yet."""
+    """Return the item's program, or None if it has none yet."""
     return program_of_text(record.program, record.kind) if record.program else None
 
 
 def check_record(record: ItemRecord) -> ItemRecord:
-    """Return the record. Raises ValueError, which names the field, where its parts contradict each other."""
+    """Return the record after checking it.
+
+    Raises:
+        ValueError: Names the field that contradicts another.
+    """
     try:
         program = record_program(record)
     except ProgramError as error:
@@ -41,7 +45,7 @@ def check_record(record: ItemRecord) -> ItemRecord:
     )
     for field, document in documents(record):
         if program is None and document.layers:
-            raise ValueError(f"{field}.layers: there is no program whose steps they could belong to")
+            raise ValueError(f"{field}.layers: the item has no program, so steps cannot have layers")
         if program is not None:
             try:
                 checked(document, program, subject)
@@ -51,7 +55,7 @@ def check_record(record: ItemRecord) -> ItemRecord:
 
 
 def documents(record: ItemRecord) -> Iterator[tuple[str, Document]]:
-    """Gold, annotations and the draft that works start from, with the fields where they stand."""
+    """Yield gold, annotations and draft with the names of their fields."""
     if DRAFT in record.extra:
         yield f"extra.{DRAFT}", Document.model_validate(record.extra[DRAFT])
     if record.gold is not None:
@@ -64,7 +68,7 @@ def _check_tokens(record: ItemRecord) -> None:
     if record.kind == "spans" and not record.passage:
         raise ValueError("passage: is missing, and spans need one")
     edges = list(chain.from_iterable(record.tokens))
-    # Without a loop of our own: passages have hundreds of tokens, and this is done for every item.
+    # Avoid a Python loop, because passages have hundreds of tokens and every item is checked.
     in_order = all(map(le, edges, islice(edges, 1, None))) and all(map(lt, edges[::2], edges[1::2]))
     if in_order and (not edges or edges[-1] <= len(record.passage)):
         return

@@ -1,4 +1,4 @@
-"""Image files: the size at which they are shown, and where they lie below a folder."""
+"""Find image files below a folder, and the size at which they are shown."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from annotation.schemas import Image
 from foundation.errors import BadFile
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")  # what browsers show
-MOST_PIXELS = 80_000_000  # more would need gigabytes in a browser
+MOST_PIXELS = 80_000_000  # larger images need gigabytes in a browser
 _ORIENTATION = 0x0112
 _TURNED = {5, 6, 7, 8}  # EXIF orientations that swap width and height
 
 
 def image_size(path: Path) -> tuple[int, int]:
-    """Width and height in pixels as the image is shown, after its EXIF orientation. Decodes no pixels.
+    """Return width and height as shown after EXIF, without decoding.
 
     Raises:
-        BadFile: there is no such file, it is no JPEG, PNG, WebP, GIF or BMP image, or it has more than
+        BadFile: The file is missing, is not a JPEG, PNG, WebP, GIF or BMP image, or has more than
             MOST_PIXELS pixels (a small file can claim to hold billions).
     """
     try:
         with PIL.Image.open(path, formats=FORMATS) as image:
             (width, height), orientation = image.size, _orientation(image)
     except PIL.UnidentifiedImageError as error:
-        raise BadFile(path, f"is no image of a kind that browsers show ({', '.join(FORMATS)})") from error
+        raise BadFile(
+            path, f"is not an image in a format that browsers show ({', '.join(FORMATS)})"
+        ) from error
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
         raise BadFile(path, f"has more than {MOST_PIXELS:,} pixels") from error
     except OSError as error:
@@ -41,26 +43,32 @@ def image_size(path: Path) -> tuple[int, int]:
 
 
 def _orientation(image: PIL.Image.Image) -> int:
-    """The EXIF orientation in the file's header. `Image.getexif` would decode a PNG to its end."""
+    """Read the EXIF orientation from the header.
+
+    `Image.getexif` would decode a PNG to its end.
+    """
     exif = PIL.Image.Exif()
     exif.load(image.info.get("exif", b""))
     return int(exif.get(_ORIENTATION, 1))
 
 
 class ImageFolder:
-    """The images of an import: files at any depth below one folder, named by their path below it."""
+    """The images of an import, below one folder, named by relative path."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise BadFile(root, "is no folder")
+            raise BadFile(root, "is not a folder")
         self.root = root.resolve()
         self._by_name: dict[str, list[Path]] | None = None
 
     def find(self, name: str) -> Image:
-        """The image of that path or, where no such file is, of that file name anywhere below the folder.
+        """Return the image of a path, or else of a unique file name.
 
-        ``name`` may be a ``file:`` URL. Raises ValueError where there is none, or more than one, or one
-        outside the folder; BadFile where the file is no image.
+        ``name`` may be a ``file:`` URL.
+
+        Raises:
+            ValueError: There is none, more than one, or one outside the folder.
+            BadFile: The file is not an image.
         """
         path = self._path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
         width, height = image_size(path)
@@ -72,15 +80,15 @@ class ImageFolder:
             if not direct.is_relative_to(self.root):
                 raise ValueError(f"the image {name!r} lies outside the folder {self.root}")
             return direct
-        found = self._below().get(Path(name).name, [])
-        if not found:
+        matches = self._below().get(Path(name).name, [])
+        if not matches:
             raise ValueError(f"the image {name!r} is not in the folder {self.root}")
-        if len(found) > 1:
-            raise ValueError(f"{len(found)} images below {self.root} are called {Path(name).name!r}")
-        return found[0]
+        if len(matches) > 1:
+            raise ValueError(f"{len(matches)} images below {self.root} are called {Path(name).name!r}")
+        return matches[0]
 
     def _below(self) -> dict[str, list[Path]]:
-        """All files below the folder by file name; found once, when the first is asked for."""
+        """Return all files by name, listed at the first call."""
         if self._by_name is None:
             self._by_name = {}
             for path in sorted(self.root.rglob("*")):

@@ -1,4 +1,4 @@
-"""Plain JSON lines: one `ItemRecord` a line, the form that loses nothing."""
+"""Read and write JSON lines: one `ItemRecord` a line, without loss."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ from foundation.errors import BadFile
 from foundation.import_fields import first_error
 
 
-def read_jsonl(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[ItemRecord]:
-    """Yield the items of a file in its order; a line and the ids so far are in memory at a time.
+def read_jsonl(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[ItemRecord]:
+    """Yield the items of a file in order.
 
-    A passage without tokens is tokenized. ``told`` is called with the number of bytes read so far. Raises
-    BadFile, which names file, line and field, at the first item that is wrong or whose id came before.
+    Only one line is in memory at a time, and the IDs. A passage without tokens is tokenized.
+
+    Args:
+        path: The file.
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: Names file, line and field of the first error, also for a repeated ID.
     """
     seen: dict[str, int] = {}
     read = 0
@@ -34,8 +40,8 @@ def read_jsonl(path: Path, *, told: Callable[[int], None] | None = None) -> Iter
                         message = f"external_id: {record.external_id!r} is that of line {first}"
                         raise BadFile(path, message, line=number)
                     yield record
-                if told is not None and number % 256 == 0:
-                    told(read)
+                if on_progress is not None and number % 256 == 0:
+                    on_progress(read)
     except OSError as error:
         raise BadFile(path, error.strerror or str(error)) from error
     if not seen:
@@ -55,7 +61,7 @@ def _record(path: Path, number: int, line: bytes) -> ItemRecord:
 
 
 def write_jsonl(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write one item a line. What has its default value is left out: reading puts it back."""
+    """Write one item a line, without fields that have their default value."""
     with written(path) as file:
         for record in records:
             file.write(record.model_dump_json(exclude_defaults=True).encode())

@@ -1,4 +1,4 @@
-"""Outputs of a system's modules from a file: one item a line, as `payloads.SystemRecord`."""
+"""Read model outputs from a file: one `schemas.SystemRecord` a line."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from foundation.errors import BadFile
 from foundation.import_fields import first_error
 
 
-def read_outputs(path: Path, *, told: Callable[[int], None] | None = None) -> Iterator[SystemRecord]:
-    """Yield the outputs of a file in its order; a line is in memory at a time.
+def read_outputs(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[SystemRecord]:
+    """Yield the outputs of a file in order, one line in memory at a time.
 
-    ``told`` is called with the number of bytes read so far. Raises BadFile with file, line and field.
+    Args:
+        path: The file.
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: Names file, line and field.
     """
     read, some = 0, False
     try:
@@ -25,8 +30,8 @@ def read_outputs(path: Path, *, told: Callable[[int], None] | None = None) -> It
                 if line.strip():
                     some = True
                     yield _record(path, number, line)
-                if told is not None:
-                    told(read)
+                if on_progress is not None:
+                    on_progress(read)
     except OSError as error:
         raise BadFile(path, error.strerror or str(error)) from error
     if not some:

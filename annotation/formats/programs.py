@@ -1,4 +1,7 @@
-"""Programs for items that come without: a list of nested texts, or the released faithful-nmn table."""
+"""Read programs for items without one.
+
+They come as a list of nested texts, or as the released faithful-nmn table.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,27 @@ ILL_TYPED = "program that does not fit together, left out"
 
 
 def read_programs(path: Path, *, kind: Kind, report: Report | None = None) -> dict[str, str]:
-    """Nested texts by the identifier, or by the sentence in lower case, that they belong to.
+    """Return nested texts by identifier, or by sentence in lower case.
 
-    A file that ends in .tsv and begins with the columns of the faithful-nmn table is read as that; its
-    programs that do not fit together are left out and reported. Any other file has a line for each item: an
-    identifier or sentence, a tab, and the program as nested text. Raises BadFile with line and column.
+    A file that ends in .tsv with the columns of the faithful-nmn table is read as that; its ill-typed
+    programs are left out and reported. Any other file has a line for each item: an identifier or sentence,
+    a tab, and the program as nested text.
+
+    Raises:
+        BadFile: Names line and column.
     """
-    found: dict[str, str] = {}
+    programs: dict[str, str] = {}
     if kind == "spans" or not _is_table(path):
         return _read_list(path, kind)
     report = report if report is not None else Report()
     for row in read_program_rows(path):
         try:
-            found[row.key] = str(row.program())
+            programs[row.key] = str(row.program())
         except ProgramError as error:
             report.add(ILL_TYPED, f"line {row.line}: {error.message}")
         except ValueError as error:
             raise BadFile(path, str(error), line=row.line) from error
-    return found
+    return programs
 
 
 def _is_table(path: Path) -> bool:
@@ -49,7 +55,7 @@ def _opened(path: Path) -> TextIO:
 
 
 def _read_list(path: Path, kind: Kind) -> dict[str, str]:
-    found: dict[str, str] = {}
+    programs: dict[str, str] = {}
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -57,10 +63,10 @@ def _read_list(path: Path, kind: Kind) -> dict[str, str]:
             key, tab, text = line.rstrip("\r\n").partition("\t")
             if not tab:
                 raise BadFile(path, "expected an identifier, a tab and a program", line=number)
-            if key in found:
+            if key in programs:
                 raise BadFile(path, f"{key!r} has a program already", line=number)
             try:
-                found[key] = str(program_of_text(text, kind))
+                programs[key] = str(program_of_text(text, kind))
             except ProgramError as error:
                 raise BadFile(path, f"program: {error}", line=number) from error
-    return found
+    return programs

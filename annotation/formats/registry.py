@@ -1,24 +1,21 @@
-"""The formats of items, gold and annotations that can be brought in and taken out: one table of each."""
+"""List the formats of items, gold and annotations to read or write."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.errors import Conflict
-from annotation.formats.brat import write_brat
 from annotation.formats.coco import read_coco, write_coco
+from annotation.formats.counterfactuals import read_reasons, write_reasons
 from annotation.formats.drop import read_drop, write_drop
 from annotation.formats.faithful_nmn import read_faithful_nmn, write_faithful_nmn
+from annotation.formats.flat import write_brat, write_parquet, write_w3c
 from annotation.formats.images import ImageFolder
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio, write_label_studio
-from annotation.formats.nlvr import read_nlvr
-from annotation.formats.nlvr2 import read_nlvr2
-from annotation.formats.parquet import write_parquet
+from annotation.formats.nlvr import read_nlvr, read_nlvr2
 from annotation.formats.programs import read_programs
-from annotation.formats.reasons import read_reasons, write_reasons
 from annotation.formats.report import Report
-from annotation.formats.w3c import write_w3c
 from annotation.formats.writing import written_folder
 from annotation.schemas import ItemRecord, Kind
 
@@ -27,36 +24,36 @@ NO_PROGRAM = "item without a program, left out"
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read, and what belongs to it: images, programs, and NLVR2 files with the sentences."""
+    """A file to read, with its images, programs, and NLVR2 sentences."""
 
     path: Path
     images: ImageFolder | None = None
     programs: Path | None = None
     examples: Sequence[Path] = ()
     report: Report = field(default_factory=Report)
-    told: Callable[[int], None] | None = None
+    on_progress: Callable[[int], None] | None = None
 
     def known_programs(self, kind: Kind) -> dict[str, str] | None:
-        """The programs by identifier or sentence, where a file of them is given."""
+        """Return programs by identifier or sentence, if there is a file of them."""
         return None if self.programs is None else read_programs(self.programs, kind=kind, report=self.report)
 
 
 def _jsonl(source: Source) -> Iterator[ItemRecord]:
-    return read_jsonl(source.path, told=source.told)
+    return read_jsonl(source.path, on_progress=source.on_progress)
 
 
 def _nlvr(source: Source) -> Iterator[ItemRecord]:
-    return read_nlvr(source.path, images=source.images, report=source.report, told=source.told)
+    return read_nlvr(source.path, images=source.images, report=source.report, on_progress=source.on_progress)
 
 
 def _nlvr2(source: Source) -> Iterator[ItemRecord]:
     programs = source.known_programs("boxes")
-    return read_nlvr2(source.path, images=source.images, programs=programs, told=source.told)
+    return read_nlvr2(source.path, images=source.images, programs=programs, on_progress=source.on_progress)
 
 
 def _drop(source: Source) -> Iterator[ItemRecord]:
     programs = source.known_programs("spans")
-    return read_drop(source.path, programs=programs, report=source.report, told=source.told)
+    return read_drop(source.path, programs=programs, report=source.report, on_progress=source.on_progress)
 
 
 def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
@@ -68,7 +65,9 @@ def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
 
 
 def _label_studio(source: Source) -> Iterator[ItemRecord]:
-    return read_label_studio(source.path, images=source.images, report=source.report, told=source.told)
+    return read_label_studio(
+        source.path, images=source.images, report=source.report, on_progress=source.on_progress
+    )
 
 
 def _coco(source: Source) -> Iterator[ItemRecord]:
@@ -92,7 +91,11 @@ READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
 
 
 def read(name: str, source: Source) -> Iterator[ItemRecord]:
-    """Yield the items of a file that have a program; the others are reported. Raises BadFile."""
+    """Yield the items of a file with a program; report the others.
+
+    Raises:
+        BadFile: Names file, line and field.
+    """
     for record in READERS[name](source):
         if record.program:
             yield record
@@ -120,7 +123,11 @@ FOLDERS = {"faithful-nmn", "brat"}  # formats of several files, written into a f
 
 
 def write(name: str, records: Iterable[ItemRecord], out: Path) -> None:
-    """Write records to a file or folder. Raises Conflict where the format cannot hold them."""
+    """Write records to a file or folder.
+
+    Raises:
+        Conflict: The format cannot hold them.
+    """
     try:
         WRITERS[name](records, out)
     except (ValueError, FileExistsError) as error:

@@ -1,43 +1,43 @@
-"""What a reader had to mend, leave out or put aside: counted by kind, with the first places."""
+"""Count repairs of a reader by kind, with the first examples."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-MOST_PLACES = 5  # of each kind are kept
+MOST_EXAMPLES = 5  # examples of each kind
 
 
 @dataclass
 class Repair:
-    """All that was mended in one way."""
+    """All repairs of one kind."""
 
     kind: str
     count: int = 0
-    places: list[str] = field(default_factory=list)
+    examples: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        more = ", …" if self.count > len(self.places) else ""
-        return f"{self.count:,} × {self.kind} ({', '.join(self.places)}{more})"
+        more = ", …" if self.count > len(self.examples) else ""
+        return f"{self.count:,} × {self.kind} ({', '.join(self.examples)}{more})"
 
 
 class Report:
-    """The repairs of one import, in the order in which their kinds came first.
+    """The repairs of one import, in the order of their first example.
 
-    Empty until the reader has been read to its end: readers mend as they go.
+    It is complete when the reader has been read to its end.
     """
 
     def __init__(self) -> None:
         self.repairs: dict[str, Repair] = {}
 
-    def add(self, kind: str, place: str) -> None:
-        """Count one repair. ``place`` says where: a line, an item, a cell."""
+    def add(self, kind: str, path: str) -> None:
+        """Count one repair. ``path`` names a line, an item or a cell."""
         repair = self.repairs.setdefault(kind, Repair(kind))
         repair.count += 1
-        if len(repair.places) < MOST_PLACES:
-            repair.places.append(place)
+        if len(repair.examples) < MOST_EXAMPLES:
+            repair.examples.append(path)
 
     def count(self, kind: str) -> int:
-        """How many repairs there were of a kind."""
+        """Return the number of repairs of a kind."""
         return self.repairs[kind].count if kind in self.repairs else 0
 
     def __str__(self) -> str:

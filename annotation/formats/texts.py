@@ -1,7 +1,7 @@
-"""Places in a text: code points, tokens, UTF-16 units, and spans made of them.
+"""Positions in a text: code points, tokens, UTF-16 units, and spans.
 
 A token is a word with its marks, a number with its separators, or a single other character as a person sees
-it: combining marks, joiners, variation selectors and skin tones stay with what they belong to.
+it: combining marks, joiners, variation selectors and skin tones stay with their character.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ Tokens = Sequence[tuple[int, int]]
 
 
 def _extending() -> str:
-    """A character class of what belongs to the character before it (Unicode TR 29, Extend and ZWJ)."""
+    """Return a character class of characters that extend the one before.
+
+    See Unicode TR 29, Extend and ZWJ.
+    """
     planes = (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0))  # no marks stand elsewhere
     marks = (point for point in planes if unicodedata.category(chr(point))[0] == "M")
     points = sorted({*marks, 0x200C, 0x200D, *range(0x1F3FB, 0x1F400), *range(0xE0020, 0xE0080)})
@@ -40,24 +43,35 @@ _TOKEN = re.compile(f"{_NUMBER}|{_WORD}|{_FLAG}|{_OTHER}")
 
 
 def tokenize(text: str) -> tuple[tuple[int, int], ...]:
-    """Start and end (exclusive, in code points) of every token. What is no white space is in some token."""
-    return tuple(found.span() for found in _TOKEN.finditer(text))
+    """Return start and end (exclusive, in code points) of every token.
+
+    All characters but white space are in a token.
+    """
+    return tuple(match.span() for match in _TOKEN.finditer(text))
 
 
 def split_tokens(text: str, words: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Where these words stand in the text, one after another. Raises ValueError where one is not found."""
-    found, at = [], 0
+    """Return the positions of consecutive words in the text.
+
+    Raises:
+        ValueError: A word is not found.
+    """
+    positions, at = [], 0
     for word in words:
         start = text.find(word, at)
         if start < 0:
             raise ValueError(f"the token {word!r} does not come after character {at} of the text")
         at = start + len(word)
-        found.append((start, at))
-    return tuple(found)
+        positions.append((start, at))
+    return tuple(positions)
 
 
 def tokens_of(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
-    """The tokens that the code points touch, end exclusive. Raises ValueError where they touch none."""
+    """Return the tokens that the code points touch, end exclusive.
+
+    Raises:
+        ValueError: They touch none.
+    """
     first = bisect_right(tokens, start, key=lambda token: token[1])
     beyond = bisect_left(tokens, end, key=lambda token: token[0])
     if beyond <= first:
@@ -66,11 +80,13 @@ def tokens_of(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
 
 
 def span_of(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Span:
-    """The span of these code points. Raises ValueError where it is empty, leaves the passage, or does not
-    begin and end within tokens.
+    """Return the span of these code points.
+
+    Raises:
+        ValueError: It is empty, leaves the passage, or does not begin and end within tokens.
     """
     if not 0 <= start < end <= len(passage):
-        raise ValueError(f"characters {start} to {end} are no stretch of a passage of {len(passage)}")
+        raise ValueError(f"characters {start} to {end} are outside the passage of {len(passage)}")
     first, beyond = tokens_of(start, end, tokens)
     if tokens[first][0] > start or tokens[beyond - 1][1] < end:
         raise ValueError(f"characters {start} to {end} begin or end between tokens")
@@ -78,14 +94,18 @@ def span_of(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Sp
 
 
 def trimmed(start: int, end: int, passage: str) -> tuple[int, int]:
-    """The stretch without white space at its ends; empty where there is nothing else."""
+    """Return the stretch without outer white space; possibly empty."""
     text = passage[start:end]
     start += len(text) - len(text.lstrip())
     return start, max(start, start + len(text.strip()))
 
 
 def code_point(text: str, unit: int) -> int:
-    """The code point at a UTF-16 unit. Raises ValueError within a surrogate pair or beyond the text."""
+    """Return the code point at a UTF-16 unit.
+
+    Raises:
+        ValueError: It is within a surrogate pair or beyond the text.
+    """
     before = text.encode("utf-16-le")[: 2 * unit]
     if len(before) != 2 * unit:
         raise ValueError(f"the text has no UTF-16 unit {unit}")

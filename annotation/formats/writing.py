@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all."""
+"""Write files and folders that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pydantic_core import to_json
 
 
 def encoded(value: Any) -> bytes:
-    """A value as JSON in UTF-8, on one line. Several times as fast as the standard library."""
+    """Encode a value as JSON in UTF-8 on one line, faster than `json`."""
     return to_json(value)
 
 
 @contextmanager
 def written(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of ``path`` when all went well and is removed when not."""
+    """Open a file that replaces ``path`` on success, and is removed on error."""
     partial = _partial(path)
     try:
         with partial.open("xb", buffering=1 << 20) as file:
@@ -32,9 +32,10 @@ def written(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def written_folder(path: Path) -> Iterator[Path]:
-    """A folder to write in, which becomes ``path`` when all went well and is removed when not.
+    """Open a folder that becomes ``path`` on success, else is removed.
 
-    Raises FileExistsError where ``path`` already holds something: nothing is overwritten or mixed.
+    Raises:
+        FileExistsError: ``path`` exists and is not an empty folder.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not an empty folder")
@@ -49,6 +50,6 @@ def written_folder(path: Path) -> Iterator[Path]:
 
 
 def _partial(path: Path) -> Path:
-    """A new name beside ``path``, on the same file system, so that renaming it is one act."""
+    """Return a new name beside ``path``, so that renaming it is atomic."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.with_name(f".{path.name}-{uuid4().hex}.part")

@@ -1,12 +1,13 @@
-"""Tables of the annotation app: projects and people, items and systems' outputs, works and gold."""
+"""Tables of projects, members, items, model outputs, annotations and gold."""
 
-from annotation.models.annotations import AppendOnlyRow, Comment, Gold, Operation, Work
+from annotation.models.annotations import Annotation, AppendOnlyRow, Comment, Gold, Operation
 from annotation.models.items import ImageFile, Item, SystemOutput
 from annotation.models.projects import AuditEvent, Guideline, KeyBindings, Kind, Membership, Project, Role
 from annotation.models.runs import OutputFailure, OutputRun
 from annotation.models.webhooks import Delivery, Webhook
 
 __all__ = [
+    "Annotation",
     "AppendOnlyRow",
     "AuditEvent",
     "Comment",
@@ -25,5 +26,4 @@ __all__ = [
     "Role",
     "SystemOutput",
     "Webhook",
-    "Work",
 ]

@@ -1,4 +1,4 @@
-"""What people do with items: works, the operations they are made of, comments, and gold."""
+"""Annotations, their operations and comments, and gold."""
 
 from typing import Any
 
@@ -12,30 +12,36 @@ from annotation.models.projects import Project
 
 
 class AppendOnlyRow(Exception):
-    """A row of a history was to be changed or deleted."""
+    """Code tried to change or delete a row of a history."""
 
 
 class History(models.QuerySet):
     """Rows that can be read and added, but neither changed nor deleted."""
 
     def update(self, **kwargs: Any) -> int:
+        """Refuse."""
         raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never changed")
 
     def delete(self) -> tuple[int, dict[str, int]]:
+        """Refuse."""
         raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never deleted")
 
 
-class Work(models.Model):
-    """One person's annotation, or adjudication, of one item. ``document`` is what its operations add up to.
+class Annotation(models.Model):
+    """One person's annotation, or adjudication, of one item.
 
-    A work keeps its document whatever happens to its place: who lost an expired place loses no box.
+    ``document`` is the sum of its operations. It is kept even if the assignment expires or is released.
     """
 
     class Task(models.TextChoices):
+        """Annotating, or adjudicating what others annotated."""
+
         ANNOTATION = "annotation", _("Annotation")
         ADJUDICATION = "adjudication", _("Adjudication")
 
     class Status(models.TextChoices):
+        """The life cycle; see `annotation.states.ANNOTATION`."""
+
         RESERVED = "reserved", _("Reserved")
         SUBMITTED = "submitted", _("Submitted")
         IN_REVIEW = "in review", _("In Review")
@@ -44,12 +50,14 @@ class Work(models.Model):
         EXPIRED = "expired", _("Expired")
         RELEASED = "released", _("Released")
 
-    # What counts in Item.taken.
+    # The statuses that count in Item.assigned.
     HOLDING = (Status.RESERVED, Status.SUBMITTED, Status.IN_REVIEW, Status.RETURNED, Status.ACCEPTED)
 
-    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="works")
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="works")
-    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="works")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="annotations")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="annotations")
+    annotator = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="annotations"
+    )
     task = models.CharField(max_length=12, choices=Task, default=Task.ANNOTATION)
     status = models.CharField(max_length=10, choices=Status, default=Status.RESERVED)
     document = models.JSONField(default=dict)
@@ -58,29 +66,31 @@ class Work(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     saved_at = models.DateTimeField(null=True)
     submitted_at = models.DateTimeField(null=True)
-    active_seconds = models.FloatField(default=0)  # between edits, pauses of over two minutes left out
+    active_seconds = models.FloatField(default=0)  # between edits, without pauses of over two minutes
     predictions_shown = models.JSONField(default=list)  # "system@revision" of each that was on the screen
 
     class Meta:
         indexes = [
             models.Index(
-                fields=["project", "reserved_until"], condition=Q(status="reserved"), name="reserved_works"
+                fields=["project", "reserved_until"],
+                condition=Q(status="reserved"),
+                name="reserved_annotations",
             ),
-            models.Index(fields=["project", "annotator", "task", "status"], name="works_of_a_person"),
-            models.Index(fields=["project", "task", "status", "submitted_at"], name="works_to_review"),
+            models.Index(fields=["project", "annotator", "task", "status"], name="annotations_of_a_person"),
+            models.Index(fields=["project", "task", "status", "submitted_at"], name="annotations_to_review"),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["item", "annotator", "task"], name="work_once_per_person"),
+            models.UniqueConstraint(fields=["item", "annotator", "task"], name="annotation_once_per_person"),
             models.UniqueConstraint(
                 fields=["item"], condition=Q(task="adjudication"), name="one_adjudication_per_item"
             ),
             models.CheckConstraint(
                 condition=~Q(status="reserved") | Q(reserved_until__isnull=False),
-                name="reserved_work_has_an_end",
+                name="reserved_annotation_has_an_end",
             ),
             models.CheckConstraint(
                 condition=Q(status__in=["reserved", "expired", "released"]) | Q(submitted_at__isnull=False),
-                name="submitted_work_has_a_time",
+                name="submitted_annotation_has_a_time",
             ),
         ]
 
@@ -89,11 +99,11 @@ class Work(models.Model):
 
 
 class Operation(models.Model):
-    """One edit of a work. ``uid`` is made by the browser, so that an edit sent twice is one edit."""
+    """One edit. The browser makes ``uid``, so that resending is harmless."""
 
-    work = models.ForeignKey(Work, on_delete=models.PROTECT, related_name="operations")
+    annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="operations")
     uid = models.UUIDField()
-    revision = models.PositiveIntegerField()  # the work's revision after it
+    revision = models.PositiveIntegerField()  # of the annotation after this edit
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
     edit = models.JSONField()
@@ -103,20 +113,20 @@ class Operation(models.Model):
     objects = History.as_manager()
 
     class Meta:
-        ordering = ["work_id", "revision"]
+        ordering = ["annotation_id", "revision"]
         constraints = [
-            models.UniqueConstraint(fields=["work", "uid"], name="operation_once"),
-            models.UniqueConstraint(fields=["work", "revision"], name="operation_revision_once"),
+            models.UniqueConstraint(fields=["annotation", "uid"], name="operation_once"),
+            models.UniqueConstraint(fields=["annotation", "revision"], name="operation_revision_once"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.work_id} r{self.revision}"
+        return f"{self.annotation_id} r{self.revision}"
 
 
 class Comment(models.Model):
-    """A remark on a work, on one of its nodes or on one object."""
+    """A comment on an annotation, on one of its nodes or on one object."""
 
-    work = models.ForeignKey(Work, on_delete=models.PROTECT, related_name="comments")
+    annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="comments")
     node = models.PositiveIntegerField(null=True)
     object_id = models.CharField(max_length=64, blank=True)
     text = models.TextField()
@@ -142,11 +152,13 @@ class Comment(models.Model):
 
 
 class Gold(models.Model):
-    """The settled document of an item, in versions; the newest one is current. Nothing is overwritten."""
+    """The gold of an item, in versions; the newest one is current."""
 
     class Method(models.TextChoices):
+        """Origin of the gold."""
+
         IMPORTED = "imported", _("Imported")
-        ACCEPTED = "accepted", _("Accepted")  # one annotator's work as it is
+        ACCEPTED = "accepted", _("Accepted")  # one person's annotation, unchanged
         ADJUDICATED = "adjudicated", _("Adjudicated")
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="golds")
@@ -154,7 +166,7 @@ class Gold(models.Model):
     current = models.BooleanField(default=True)
     method = models.CharField(max_length=12, choices=Method)
     document = models.JSONField()
-    work = models.ForeignKey(Work, null=True, on_delete=models.PROTECT, related_name="golds")
+    annotation = models.ForeignKey(Annotation, null=True, on_delete=models.PROTECT, related_name="golds")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
 

@@ -1,4 +1,4 @@
-"""Items, their image files, and what systems put out for them."""
+"""Items, their image files, and model outputs for them."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -8,9 +8,9 @@ from annotation.models.projects import Project
 
 
 class ImageFile(models.Model):
-    """An image of a project, as items name it. ``width`` and ``height`` are those shown, after EXIF.
+    """An image of a project. Its size is the one shown, after EXIF.
 
-    ``path`` is where its bytes lie below the site's image folder; empty where only its name is known.
+    ``path`` is relative to the site's image folder, and empty if only the name is known.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="image_files")
@@ -32,14 +32,16 @@ class ImageFile(models.Model):
 
 
 class Item(models.Model):
-    """A program over an image pair or a passage. What is shown and asked never changes once it is in.
+    """A program over an image pair or a passage. Its content never changes.
 
-    ``taken`` counts the works that hold one of the item's ``places``: handing out an item is one
-    conditional update of it, so no item ever has too many annotators. Qualification and hidden gold items
-    are handed to everybody and have no places to run out of.
+    ``assigned`` counts the annotations that occupy one of its ``annotators_wanted`` assignments. Assigning
+    an item is one conditional update of it, so no item ever has too many annotators. Qualification and
+    hidden gold items go to everybody, without that limit.
     """
 
     class Purpose(models.TextChoices):
+        """Ordinary items, or items with known gold to judge annotators by."""
+
         ORDINARY = "ordinary", _("Ordinary")
         QUALIFICATION = "qualification", _("Qualification")
         HIDDEN_GOLD = "hidden gold", _("Hidden Gold")
@@ -56,8 +58,8 @@ class Item(models.Model):
     images = models.JSONField(default=list)  # names of ImageFile rows, in the order shown
     answer = models.JSONField(null=True)
     extra = models.JSONField(default=dict)
-    places = models.PositiveSmallIntegerField()
-    taken = models.PositiveSmallIntegerField(default=0)
+    annotators_wanted = models.PositiveSmallIntegerField()
+    assigned = models.PositiveSmallIntegerField(default=0)
     submitted = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
@@ -65,8 +67,8 @@ class Item(models.Model):
         indexes = [
             models.Index(
                 fields=["project", "position"],
-                condition=Q(purpose="ordinary", taken__lt=F("places")),
-                name="items_with_free_places",
+                condition=Q(purpose="ordinary", assigned__lt=F("annotators_wanted")),
+                name="items_wanting_annotators",
             ),
             models.Index(fields=["project", "purpose", "position"], name="items_by_purpose"),
         ]
@@ -74,9 +76,12 @@ class Item(models.Model):
             models.UniqueConstraint(fields=["project", "external_id"], name="item_once_per_project"),
             models.UniqueConstraint(fields=["project", "position"], name="item_position_once"),
             models.CheckConstraint(
-                condition=~Q(purpose="ordinary") | Q(taken__lte=F("places")), name="item_never_overfull"
+                condition=~Q(purpose="ordinary") | Q(assigned__lte=F("annotators_wanted")),
+                name="item_never_overfull",
             ),
-            models.CheckConstraint(condition=Q(submitted__lte=F("taken")), name="item_submitted_are_taken"),
+            models.CheckConstraint(
+                condition=Q(submitted__lte=F("assigned")), name="item_submitted_are_assigned"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -84,9 +89,9 @@ class Item(models.Model):
 
 
 class SystemOutput(models.Model):
-    """What one revision of a system put out for an item. Kept apart from what people drew.
+    """The output of one revision of a system for an item.
 
-    ``answer`` is what the program came to, None where nobody said; ``proposals`` holds one list of boxes per
+    ``answer`` is the value of the program, None if unknown; ``proposals`` holds one list of boxes per
     image, and ``modules`` is ``[{"index", "module", "probabilities" | "attention" | "value"}, ...]``.
     """
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Kind(models.TextChoices):
-    """What is marked in an item."""
+    """The kind of objects that people mark."""
 
     BOXES = "boxes", _("boxes in images")
     SPANS = "spans", _("spans in a passage")
@@ -17,12 +17,14 @@ class Kind(models.TextChoices):
 class Project(models.Model):
     """A set of items that people annotate under one set of rules.
 
-    ``annotators_per_item`` is copied to each item as its places when it comes in, so that raising it later
-    is an act of its own. ``qualification_score`` is the mean F1 over the qualification items that a member
-    must reach; NULL asks for none. One in ``hidden_gold_every`` items handed out is a hidden gold item.
+    ``annotators_per_item`` is copied to each item at import, so that a later change is an act of its own.
+    ``qualification_score`` is the mean F1 that a member must reach over the qualification items; NULL
+    disables qualification. One in ``hidden_gold_every`` assigned items is a hidden gold item.
     """
 
     class Status(models.TextChoices):
+        """Open to annotators, or closed."""
+
         OPEN = "open", _("Open")
         CLOSED = "closed", _("Closed")
 
@@ -65,7 +67,7 @@ class Project(models.Model):
 
 
 class Role(models.TextChoices):
-    """What a member may do; each role may do what those before it may."""
+    """Roles in rising order; each includes the rights of those before it."""
 
     ANNOTATOR = "annotator", _("Annotator")
     ADJUDICATOR = "adjudicator", _("Adjudicator")
@@ -73,10 +75,10 @@ class Role(models.TextChoices):
 
 
 class Membership(models.Model):
-    """A user's place in a project. It is ended by ``active``, never deleted.
+    """A user in a project. It ends by ``active``, and is never deleted.
 
-    ``scanned_to`` is the position below which no item waits for this member, so that the search for the
-    next one starts there and not at the front.
+    No item below the position ``scanned_to`` is left for this member, so the search for the next item
+    starts there.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memberships")
@@ -98,7 +100,10 @@ class Membership(models.Model):
 
 
 class Guideline(models.Model):
-    """What annotators are asked to do for one module ("" for the whole project), in versions."""
+    """Instructions to annotators for one module, in versions.
+
+    The module "" stands for the whole project.
+    """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="guidelines")
     module = models.CharField(max_length=60, blank=True)
@@ -134,7 +139,7 @@ class AuditEvent(models.Model):
 
 
 class KeyBindings(models.Model):
-    """The keys that a person gave to the editor's acts, where they differ from the usual ones."""
+    """The keyboard shortcuts that a person changed."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="keys")
     keys = models.JSONField(default=dict)

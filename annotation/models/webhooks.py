@@ -1,4 +1,4 @@
-"""Addresses that are told what happens in a project, and what they were sent."""
+"""Webhooks of a project, and the events sent to them."""
 
 from django.conf import settings
 from django.core.validators import URLValidator
@@ -8,7 +8,7 @@ from annotation.models.projects import Project
 
 
 class Webhook(models.Model):
-    """An address that gets a signed POST for each event of the named kinds ([]: every kind)."""
+    """An address that receives signed events of some kinds ([]: all)."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
     url = models.CharField(max_length=500, validators=[URLValidator(schemes=["http", "https"])])
@@ -23,7 +23,7 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One event on its way to one address. The row is the job: a lost task only delays it."""
+    """One event for one address. The row is the job: a lost task delays it."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.PROTECT, related_name="deliveries")
     kind = models.CharField(max_length=40)

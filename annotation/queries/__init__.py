@@ -1,1 +1,1 @@
-"""Every read of the annotation app that takes more than one filter."""
+"""Reads of the annotation app with more than one filter."""

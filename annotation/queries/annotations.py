@@ -1,4 +1,4 @@
-"""A work as the editor gets it, and the lists of works that people look through."""
+"""Read one annotation for the editor, and lists for reviewers."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.urls import reverse
 from accounts.models import User
 from analysis.programs import Program, agrees, describe
 from annotation.models import (
+    Annotation,
     Comment,
     Guideline,
     ImageFile,
@@ -15,7 +16,6 @@ from annotation.models import (
     Operation,
     Project,
     SystemOutput,
-    Work,
 )
 from annotation.operations import executed
 from annotation.parsed_items import document_of, program_of
@@ -28,55 +28,60 @@ HISTORY = 200  # operations that the editor can undo after a reload
 
 _WITH_ITEM = Prepared(
     lambda: (
-        Work.objects.select_related("item")
+        Annotation.objects.select_related("item")
         .defer("item__extra", "item__text_hash")
-        .filter(pk=slot("work", Work))
+        .filter(pk=slot("annotation", Annotation))
     )
 )
-_COMMENTS = Prepared(lambda: Comment.objects.select_related("by").filter(work=slot("work", Work)))
+_COMMENTS = Prepared(
+    lambda: Comment.objects.select_related("by").filter(annotation=slot("annotation", Annotation))
+)
 _GUIDELINES = Prepared(
     lambda: Guideline.objects.filter(project=slot("project", Project)).only("module", "version", "text")
 )
 _KEYS = Prepared(lambda: KeyBindings.objects.filter(user=slot("user", User)).only("keys"))
 
 
-def work_with_item(pk: int) -> Work | None:
-    """A work with its item. One query; who has the project already sets it on the work."""
-    return _WITH_ITEM.first(work=pk)
+def annotation_with_item(pk: int) -> Annotation | None:
+    """Fetch an annotation with its item, in one query.
+
+    Callers that have the project set it on the annotation.
+    """
+    return _WITH_ITEM.first(annotation=pk)
 
 
-def work_state(work: Work) -> dict[str, Any]:
-    """Everything that the editor shows of a work; see docs/reference/annotation-api.md."""
-    program, document = program_of(work.item, work.project.kind), document_of(work.document)
+def editor_state(annotation: Annotation) -> dict[str, Any]:
+    """Return all that the editor shows; see docs/reference/annotation-api.md."""
+    program, document = program_of(annotation.item, annotation.project.kind), document_of(annotation.document)
     return {
-        "id": work.pk,
-        "task": work.task,
-        "revision": work.revision,
-        "status": work.status,
-        "reserved_until": work.reserved_until,
-        "item": _item(work),
+        "id": annotation.pk,
+        "task": annotation.task,
+        "revision": annotation.revision,
+        "status": annotation.status,
+        "reserved_until": annotation.reserved_until,
+        "item": _item(annotation),
         "program": program_tree(program),
-        "document": work.document or Document().model_dump(mode="json"),
-        **outcome(work, document),
-        "guidelines": guidelines(work.project),
-        "comments": [comment_row(one) for one in _COMMENTS.all(work=work.pk)],
-        "predictions": predictions(work),
-        "others": others(work),
-        "history": history(work),
-        "keys": keys(work),
+        "document": annotation.document or Document().model_dump(mode="json"),
+        **outcome(annotation, document),
+        "guidelines": guidelines(annotation.project),
+        "comments": [comment_row(comment) for comment in _COMMENTS.all(annotation=annotation.pk)],
+        "predictions": predictions(annotation),
+        "others": others(annotation),
+        "history": history(annotation),
+        "keys": keys(annotation),
     }
 
 
-def outcome(work: Work, document: Document) -> dict[str, Any]:
-    """What the program gives on what is drawn: a value per node, and whether it contradicts the answer."""
-    program = program_of(work.item, work.project.kind)
+def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
+    """Execute the program: a value per node, and if it contradicts the answer."""
+    program = program_of(annotation.item, annotation.project.kind)
     execution = executed(document, program)
-    same = agrees(program, execution, work.item.answer) if work.project.show_answer else None
+    same = agrees(program, execution, annotation.item.answer) if annotation.project.show_answer else None
     return {"values": execution.values, "mismatch": None if same is None else not same}
 
 
 def program_tree(program: Program) -> dict[str, Any]:
-    """The program as the editor draws it."""
+    """Return the program as the editor draws it."""
     return {
         "text": str(program),
         "walk": list(program.walk),
@@ -97,24 +102,24 @@ def program_tree(program: Program) -> dict[str, Any]:
     }
 
 
-def _item(work: Work) -> dict[str, Any]:
-    item = work.item
+def _item(annotation: Annotation) -> dict[str, Any]:
+    item = annotation.item
     return {
         "id": item.pk,
         "external_id": item.external_id,
-        "kind": work.project.kind,
+        "kind": annotation.project.kind,
         "text": item.text,
-        "answer": item.answer if work.project.show_answer else None,
+        "answer": item.answer if annotation.project.show_answer else None,
         "passage": item.passage,
         "tokens": item.tokens,
-        "images": images(work.project, item.images),
+        "images": images(annotation.project, item.images),
     }
 
 
 def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
-    """The images of an item, in order. ``url`` is empty where only the name is known."""
-    found = ImageFile.objects.filter(project=project, name__in=names) if names else ()
-    files = {one.name: one for one in found}
+    """Return the images of an item in order, with URLs if files exist."""
+    rows = ImageFile.objects.filter(project=project, name__in=names) if names else ()
+    files = {row.name: row for row in rows}
     return [
         {
             "name": name,
@@ -129,13 +134,13 @@ def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
 
 
 def guidelines(project: Project) -> dict[str, dict[str, Any]]:
-    """The newest guideline of each module; "" is the project's own."""
+    """Return the newest guideline of each module; "" is the project's own."""
     rows = _GUIDELINES.all(project=project.pk)
-    return {one.module: {"version": one.version, "text": one.text} for one in rows}
+    return {row.module: {"version": row.version, "text": row.text} for row in rows}
 
 
 def comment_row(comment: Comment) -> dict[str, Any]:
-    """A comment as the editor shows it."""
+    """Return a comment as the editor shows it."""
     return {
         "id": comment.pk,
         "node": comment.node,
@@ -148,7 +153,7 @@ def comment_row(comment: Comment) -> dict[str, Any]:
 
 
 def operation_row(operation: Operation) -> dict[str, Any]:
-    """An operation as the editor keeps it for undoing."""
+    """Return an operation as the editor keeps it for undoing."""
     return {
         "id": str(operation.uid),
         "revision": operation.revision,
@@ -158,47 +163,51 @@ def operation_row(operation: Operation) -> dict[str, Any]:
     }
 
 
-def history(work: Work) -> list[dict[str, Any]]:
-    """The newest operations, oldest first."""
-    if not work.revision:
+def history(annotation: Annotation) -> list[dict[str, Any]]:
+    """Return the newest operations, oldest first."""
+    if not annotation.revision:
         return []
-    return [operation_row(one) for one in reversed(work.operations.order_by("-revision")[:HISTORY])]
-
-
-def operations_since(work: Work, revision: int) -> list[dict[str, Any]]:
-    """What was saved after a revision, oldest first."""
-    return [operation_row(one) for one in work.operations.filter(revision__gt=revision)]
-
-
-def predictions(work: Work) -> list[dict[str, Any]] | None:
-    """What systems put out for the item, where the project shows it; None where it does not."""
-    if not work.project.show_predictions:
-        return None
-    newest: dict[str, SystemOutput] = {}
-    for one in work.item.outputs.order_by("pk"):
-        newest[one.system] = one
     return [
-        {
-            "system": one.system,
-            "revision": one.revision,
-            "proposals": one.proposals,
-            "modules": one.modules,
-        }
-        for one in newest.values()
+        operation_row(operation)
+        for operation in reversed(annotation.operations.order_by("-revision")[:HISTORY])
     ]
 
 
-def keys(work: Work) -> dict[str, str]:
-    """The keys that the annotator chose."""
-    found = _KEYS.first(user=work.annotator_id)
-    return found.keys if found is not None else {}
+def operations_since(annotation: Annotation, revision: int) -> list[dict[str, Any]]:
+    """Return the operations after a revision, oldest first."""
+    return [operation_row(operation) for operation in annotation.operations.filter(revision__gt=revision)]
 
 
-def to_review(project: Project) -> QuerySet[Work]:
-    """The submitted works that nobody has decided on, the oldest first."""
+def predictions(annotation: Annotation) -> list[dict[str, Any]] | None:
+    """Return model outputs for the item, or None if they are hidden."""
+    if not annotation.project.show_predictions:
+        return None
+    newest: dict[str, SystemOutput] = {}
+    for output in annotation.item.outputs.order_by("pk"):
+        newest[output.system] = output
+    return [
+        {
+            "system": output.system,
+            "revision": output.revision,
+            "proposals": output.proposals,
+            "modules": output.modules,
+        }
+        for output in newest.values()
+    ]
+
+
+def keys(annotation: Annotation) -> dict[str, str]:
+    """Return the annotator's keyboard shortcuts."""
+    bindings = _KEYS.first(user=annotation.annotator_id)
+    return bindings.keys if bindings is not None else {}
+
+
+def to_review(project: Project) -> QuerySet[Annotation]:
+    """Return the submitted annotations without a decision, oldest first."""
     return (
-        project.works.filter(
-            task=Work.Task.ANNOTATION, status__in=(Work.Status.SUBMITTED, Work.Status.IN_REVIEW)
+        project.annotations.filter(
+            task=Annotation.Task.ANNOTATION,
+            status__in=(Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW),
         )
         .select_related("item", "annotator", "project")
         .order_by("submitted_at")

@@ -1,4 +1,4 @@
-"""What simulated annotators know of a project, and what is stored of what they did."""
+"""Read what simulated annotators need, and what is stored of their edits."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -7,31 +7,39 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from annotation.errors import NotFound
-from annotation.models import Gold, Operation, Project, Work
+from annotation.models import Annotation, Gold, Operation, Project
 
 
 def project_named(slug: str) -> Project:
-    """Raises NotFound with the names that there are."""
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
+    """Return the project of that name.
+
+    Raises:
+        NotFound: Lists the names that exist.
+    """
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
         names = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20])
         raise NotFound(f"there is no annotation project {slug!r}; there is {names or 'none yet'}")
-    return found
+    return project
 
 
 def current_gold(project: Project) -> dict[str, str]:
-    """The current gold documents as JSON text, by the item's external id."""
+    """Return the current gold documents as JSON by external ID."""
     rows = Gold.objects.filter(item__project=project, current=True)
     return dict(rows.values_list("item__external_id", Cast("document", TextField())).iterator())
 
 
 def stored_operations(project: Project, names: Collection[str]) -> Counter[tuple[int, str]]:
-    """How often each operation of these users is stored, by work and id of the operation."""
-    rows = Operation.objects.filter(work__project=project, by__username__in=names)
-    return Counter((work, str(uid)) for work, uid in rows.values_list("work_id", "uid").iterator())
+    """Count each stored operation of these users, by annotation and ID."""
+    rows = Operation.objects.filter(annotation__project=project, by__username__in=names)
+    return Counter(
+        (annotation, str(uid)) for annotation, uid in rows.values_list("annotation_id", "uid").iterator()
+    )
 
 
-def submitted_works(project: Project, names: Collection[str]) -> set[int]:
-    """The works that these users have handed in."""
-    rows = Work.objects.filter(project=project, annotator__username__in=names, submitted_at__isnull=False)
+def submitted_annotations(project: Project, names: Collection[str]) -> set[int]:
+    """Return the annotations that these users have submitted."""
+    rows = Annotation.objects.filter(
+        project=project, annotator__username__in=names, submitted_at__isnull=False
+    )
     return set(rows.values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""What is due to be sent to webhooks."""
+"""Find the webhook deliveries that are due."""
 
 from django.db.models import Min
 from django.utils import timezone
@@ -7,7 +7,7 @@ from annotation.models import Delivery
 
 
 def due_webhooks() -> list[int]:
-    """The webhooks with something due, those first that have waited longest. One query."""
+    """Return the webhooks with due deliveries, longest waiting first."""
     due = Delivery.objects.filter(next_at__lte=timezone.now())
     return list(
         due.values("webhook")
@@ -18,6 +18,6 @@ def due_webhooks() -> list[int]:
 
 
 def due_deliveries(webhook: int, most: int) -> list[int]:
-    """What is due for one webhook, the oldest first."""
+    """Return the due deliveries of one webhook, oldest first."""
     due = Delivery.objects.filter(webhook=webhook, next_at__lte=timezone.now())
     return list(due.order_by("pk").values_list("pk", flat=True)[:most])

@@ -1,17 +1,17 @@
-"""A project's items as records, with gold, everybody's annotations, times and revisions.
+"""Yield a project's items with gold, annotations, times and revisions.
 
-Read in blocks by position, so that memory stays the same however many there are.
+They are read in blocks by position, so memory stays constant.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from annotation.models import Gold, ImageFile, Item, Project, Work
-from annotation.schemas import Annotation, Document, Image, ItemRecord
+from annotation.models import Annotation, Gold, ImageFile, Item, Project
+from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 
 BLOCK = 1000
-OWN = "touchstone"  # the name in `ItemRecord.extra` of what the project says about an item
+OWN = "touchstone"  # the key in `ItemRecord.extra` of the project's own data
 
 _ITEM = (
     "pk", "position", "purpose", "external_id", "program", "text", "passage", "tokens", "images", "answer",
@@ -23,7 +23,7 @@ def item_records(project: Project, *, gold_only: bool = False) -> Iterator[ItemR
     """Yield every item in order, or with ``gold_only`` those that have gold.
 
     ``extra["touchstone"]`` holds the item's position and purpose, and the version, method, time and author
-    of its gold. Annotations are works of every status, with what was drawn so far.
+    of its gold. Annotations of every status are included, as far as they got.
     """
     beyond = 0
     while True:
@@ -40,11 +40,11 @@ def item_records(project: Project, *, gold_only: bool = False) -> Iterator[ItemR
 def _records(project: Project, block: list[dict[str, Any]], positions: range) -> Iterator[ItemRecord]:
     here = {"item__project": project, "item__position__range": (positions.start, positions.stop - 1)}
     golds = _golds(here)
-    works = _works(here)
+    annotations = _annotations(here)
     images = _images(project, block)
     for row in block:
-        gold, told = golds.get(row["pk"], (None, None))
-        own = {"position": row["position"], "purpose": row["purpose"], "gold": told}
+        gold, facts = golds.get(row["pk"], (None, None))
+        own = {"position": row["position"], "purpose": row["purpose"], "gold": facts}
         yield ItemRecord(
             external_id=row["external_id"],
             kind=project.kind,  # type: ignore[arg-type]  # the column holds one of the two
@@ -55,13 +55,13 @@ def _records(project: Project, block: list[dict[str, Any]], positions: range) ->
             images=tuple(images[name] for name in row["images"]),
             answer=row["answer"],
             gold=gold,
-            annotations=tuple(works.get(row["pk"], ())),
+            annotations=tuple(annotations.get(row["pk"], ())),
             extra={**row["extra"], OWN: own},
         )
 
 
 def _golds(here: dict[str, Any]) -> dict[int, tuple[Document, dict[str, Any]]]:
-    """The current gold of each item, and what there is to say about it."""
+    """Return the current gold of each item, and facts about it."""
     columns = ("item_id", "document", "version", "method", "at", "by__username")
     return {
         item: (
@@ -74,17 +74,19 @@ def _golds(here: dict[str, Any]) -> dict[int, tuple[Document, dict[str, Any]]]:
     }
 
 
-def _works(here: dict[str, Any]) -> dict[int, list[Annotation]]:
-    """Everybody's annotations of each item, in the order in which they were begun."""
+def _annotations(here: dict[str, Any]) -> dict[int, list[AnnotationRecord]]:
+    """Return the annotations of each item, in the order of their start."""
     columns = (
         "item_id", "annotator__username", "document", "status", "revision", "started_at", "submitted_at",
         "predictions_shown",
     )  # fmt: skip
-    found: dict[int, list[Annotation]] = defaultdict(list)
-    works = Work.objects.filter(**here, task=Work.Task.ANNOTATION).order_by("pk")
-    for item, name, document, status, revision, started, submitted, shown in works.values_list(*columns):
-        found[item].append(
-            Annotation(
+    by_item: dict[int, list[AnnotationRecord]] = defaultdict(list)
+    annotations = Annotation.objects.filter(**here, task=Annotation.Task.ANNOTATION).order_by("pk")
+    for item, name, document, status, revision, started, submitted, shown in annotations.values_list(
+        *columns
+    ):
+        by_item[item].append(
+            AnnotationRecord(
                 annotator=name,
                 document=Document.model_validate(document),
                 status=status,
@@ -94,21 +96,21 @@ def _works(here: dict[str, Any]) -> dict[int, list[Annotation]]:
                 predictions_shown=shown,
             )
         )
-    return found
+    return by_item
 
 
 def _images(project: Project, block: Iterable[dict[str, Any]]) -> dict[str, Image]:
-    """The images that the items name."""
+    """Return the images that the items name."""
     names = {name for row in block for name in row["images"]}
-    found = {name: Image(name=name) for name in names}
+    images = {name: Image(name=name) for name in names}
     files = ImageFile.objects.filter(project=project, name__in=names).exclude(width=None)
     if names:
         for name, width, height in files.values_list("name", "width", "height"):
-            found[name] = Image(name=name, width=width, height=height)
-    return found
+            images[name] = Image(name=name, width=width, height=height)
+    return images
 
 
 def export_size(project: Project, *, gold_only: bool = False) -> int:
-    """How many items an export has."""
+    """Count the items of an export."""
     items = Item.objects.filter(project=project)
     return items.filter(golds__current=True).count() if gold_only else items.count()

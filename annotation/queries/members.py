@@ -1,22 +1,25 @@
-"""Who is in which project."""
+"""Read memberships of projects."""
 
 from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import User
-from annotation.models import Membership, Project, Work
+from annotation.models import Annotation, Membership, Project
 from foundation.prepared_queries import Prepared, slot
 
 
 def memberships(user: User) -> QuerySet[Membership]:
-    """The projects of a person, newest first, with how many of their items are submitted and begun."""
-    mine = Q(project__works__annotator=user, project__works__task=Work.Task.ANNOTATION)
-    done = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.ACCEPTED)
+    """Return a person's memberships with submitted and begun counts."""
+    mine = Q(project__annotations__annotator=user, project__annotations__task=Annotation.Task.ANNOTATION)
+    done = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
     return (
         Membership.objects.filter(user=user, active=True)
         .select_related("project")
         .annotate(
-            done=Count("project__works", filter=mine & Q(project__works__status__in=done)),
-            returned=Count("project__works", filter=mine & Q(project__works__status=Work.Status.RETURNED)),
+            done=Count("project__annotations", filter=mine & Q(project__annotations__status__in=done)),
+            returned=Count(
+                "project__annotations",
+                filter=mine & Q(project__annotations__status=Annotation.Status.RETURNED),
+            ),
         )
         .order_by("-project__created_at")
     )
@@ -30,36 +33,36 @@ _NAMED = Prepared(lambda: _active().filter(project__slug=slot("slug", Project, "
 _OF_WORK = Prepared(
     lambda: (
         _active()
-        .filter(project__works=slot("work", Work))
-        .annotate(annotator=F("project__works__annotator"), task=F("project__works__task"))
+        .filter(project__annotations=slot("annotation", Annotation))
+        .annotate(annotator=F("project__annotations__annotator"), task=F("project__annotations__task"))
     )
 )
 
 
 def membership(user: User, slug: str) -> Membership | None:
-    """The membership of a person in the project of that name. One query."""
+    """Return a person's membership of a project, in one query."""
     return _NAMED.first(user=user.pk, slug=slug)
 
 
-def membership_at(user: User, work: int) -> tuple[Membership, Work] | None:
-    """The membership of a person in the project of a work, and the work. One query.
+def membership_at(user: User, annotation: int) -> tuple[Membership, Annotation] | None:
+    """Return the membership for an annotation, and the annotation.
 
-    Of the work there is only what says whose it is; the rest is fetched when it is asked for.
+    One query. The annotation has only the columns that say whose it is; others load on access.
     """
-    member = _OF_WORK.first(user=user.pk, work=work)
+    member = _OF_WORK.first(user=user.pk, annotation=annotation)
     if member is None:
         return None
     columns = {
-        "id": work,
+        "id": annotation,
         "project_id": member.project_id,
         "annotator_id": member.annotator,  # type: ignore[attr-defined]  # annotated
         "task": member.task,  # type: ignore[attr-defined]
     }
-    reference = Work.from_db(None, list(columns), list(columns.values()))
+    reference = Annotation.from_db(None, list(columns), list(columns.values()))
     reference.project = member.project
     return member, reference
 
 
 def all_projects() -> QuerySet[Project]:
-    """Every project of the site, newest first."""
+    """Return every project of the site, newest first."""
     return Project.objects.order_by("-created_at", "-pk")

@@ -1,6 +1,6 @@
-"""One item of a system, node by node: what each module put out beside the gold, and how it scores.
+"""Show one model output node by node beside the gold, with scores.
 
-What is drawn comes as units of an SVG, and words as pieces with a strength, so that templates only print.
+Shapes come in units of an SVG, and the passage as pieces with a strength, so that templates only print.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,17 +16,16 @@ from annotation.queries.annotations import images
 from annotation.queries.outputs import Pair, gold_by_node, outputs_by_node, score_of_node
 from annotation.schemas import Box, Span
 
-LIKELY = 0.5  # a proposal above this is output
+LIKELY = 0.5  # probability above which a proposal counts as output
 LETTERS, GAP = 34, 8  # height of a label in units of the drawing, and its distance from the box
 STRENGTHS = ((0.7, 3), (0.4, 2), (0.1, 1))  # least share of the largest attention, and its strength
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A box in an image that is 1000 units wide; ``base`` is the line on which its label stands.
+    """A box in an image 1000 units wide; ``base`` is the label's baseline.
 
-    Gold has no label. The label of a box in the right third ends where the box does, or it would leave the
-    image.
+    Gold has no label. A label in the right third ends where its box does, so that it stays in the image.
     """
 
     x: int
@@ -38,16 +37,18 @@ class Drawn:
 
     @property
     def right(self) -> int:
+        """Return the right edge."""
         return self.x + self.width
 
     @property
     def ends(self) -> bool:
+        """Return True if the label ends where the box does."""
         return self.x > 670
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An image with the boxes of a node. ``url`` is empty where only the image's name is known."""
+    """An image with the boxes of a node. ``url`` is empty without a file."""
 
     name: str
     url: str
@@ -58,7 +59,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Words:
-    """A stretch of the passage: strength of the attention from 0 to 3, and whether it is gold."""
+    """A piece of the passage: attention from 0 to 3, and if it is gold."""
 
     text: str
     strength: int
@@ -67,10 +68,10 @@ class Words:
 
 @dataclass(frozen=True)
 class Step:
-    """A node: its output, the gold, both values, and the score where there is one.
+    """A node: its output, the gold, both values, and the score if any.
 
-    ``same_as`` is the number of an equal step whose output it shares. ``table`` has what each proposal or
-    token got, the most first. ``score`` is F1 for boxes, and a loss in nats for spans.
+    ``same_as`` is the number of an equal step whose output it shares. ``table`` lists proposals or tokens
+    by falling probability or attention. ``score`` is F1 for boxes, and a loss in nats for spans.
     """
 
     number: int
@@ -88,7 +89,7 @@ class Step:
 
 
 def steps(output: SystemOutput, item: Item, project: Project) -> list[Step]:
-    """Every node of the item's program, in pre-order, with the current gold where there is some."""
+    """Return every node of the item's program in pre-order, with its gold."""
     program = program_of(item, project.kind)
     gold = Gold.objects.filter(item=item, current=True).first()
     drawn = gold_by_node(program, gold.document) if gold else {}
@@ -98,7 +99,7 @@ def steps(output: SystemOutput, item: Item, project: Project) -> list[Step]:
         len(item.images),
         drawn,
         output.proposals,
-        outputs_by_node(program, {one["index"]: one for one in output.modules}),
+        outputs_by_node(program, {each["index"]: each for each in output.modules}),
     )
     shown = images(project, item.images)
     return [_step(node, program, item, pair, shown, values[node.index]) for node in program.nodes]
@@ -143,14 +144,16 @@ def _pictures(
     for place, image in enumerate(shown):
         high = round(1000 * (image["height"] or 3) / (image["width"] or 4))
         placed = proposals[place] if place < len(proposals) else []
-        found = probabilities[start : start + len(placed)]
+        own = probabilities[start : start + len(placed)]
         proposed = [
             _drawn(box, high, f"{number} · {p:.0%}")
-            for number, (box, p) in enumerate(zip(placed, found, strict=False), start=start + 1)
+            for number, (box, p) in enumerate(zip(placed, own, strict=False), start=start + 1)
             if p > LIKELY
         ]
         start += len(placed)
-        marked = [_drawn(one.box, high, "") for one in gold if isinstance(one, Box) and one.image == place]
+        marked = [
+            _drawn(shape.box, high, "") for shape in gold if isinstance(shape, Box) and shape.image == place
+        ]
         yield Picture(image["name"], image["url"], high, proposed, marked)
 
 
@@ -162,7 +165,7 @@ def _drawn(box: Sequence[float], high: int, label: str) -> Drawn:
 
 
 def _rounded(value: Value | None) -> Value | None:
-    """An expected value to two decimals, and without them where they are 0."""
+    """Round an expected value to two decimals, or to an integer if equal."""
     if not isinstance(value, float):
         return value
     near = round(value, 2)
@@ -172,7 +175,7 @@ def _rounded(value: Value | None) -> Value | None:
 def words(
     passage: str, tokens: Sequence[Sequence[int]], attention: Sequence[float], gold: Iterable[Span]
 ) -> list[Words]:
-    """Cut a passage where the strength of the attention changes, or gold begins or ends."""
+    """Cut a passage where the attention changes, or gold begins or ends."""
     marks = [(0, False)] * len(passage)
     most = max(attention, default=0.0)
     for (start, end), weight in zip(tokens, attention, strict=False):
@@ -185,7 +188,7 @@ def words(
 
 
 def strength_of(weight: float, most: float) -> int:
-    """From 0 (next to nothing) to 3, relative to the largest attention."""
+    """Return 0 (hardly any) to 3, relative to the largest attention."""
     if most <= 0:
         return 0
     return next((strength for least, strength in STRENGTHS if weight / most >= least), 0)
@@ -197,7 +200,7 @@ def _table(
     probabilities: Sequence[float],
     attention: Sequence[float],
 ) -> Iterator[tuple[str, float]]:
-    """The most likely proposals by image and number, or the words with the most attention; ten of them."""
+    """Yield the ten most likely proposals, or most attended words."""
     places = [place for place, boxes in enumerate(proposals) for _box in boxes]
     named = [
         (f"{item.images[place]}: {number}", p)
@@ -209,4 +212,4 @@ def _table(
         for (start, end), weight in zip(item.tokens, attention, strict=False)
         if weight > 0
     ]
-    yield from sorted(named, key=lambda one: -one[1])[:10]
+    yield from sorted(named, key=lambda row: -row[1])[:10]

@@ -1,29 +1,28 @@
-"""How faithful systems' modules are to the current gold, and whether two systems differ.
+"""Score systems' modules against the current gold, and compare systems.
 
-The scores are those of `analysis.faithfulness`; here gold and outputs of a project are put side by side.
-Equal subtrees share their gold, and a system may name the output of any of them for all.
+`analysis.faithfulness` computes the scores; here a project's gold and outputs
+are put side by side. Equal subtrees share their gold, and a system may name
+the output of any of them for all.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 from django.db.models import Count, Exists, OuterRef
 
-from analysis.faithfulness.boxes import AVERAGINGS, Averaging, BoxScores, score_boxes
-from analysis.faithfulness.compare import Comparison, permutation_test
-from analysis.faithfulness.examples import (
-    GoldExample,
-    GoldModule,
-    MatchError,
-    OutputExample,
-    OutputModule,
-    is_scored,
+from analysis.faithfulness.boxes import Averaging
+from analysis.faithfulness.compare import Comparison
+from analysis.faithfulness.evaluation import (
+    Figure,
+    ItemOutputs,
+    Kind,
+    UnknownModuleError,
+    compare_systems,
+    evaluate,
 )
-from analysis.faithfulness.spans import GoldSpans, SpanOutput, SpanScores, score_spans
+from analysis.faithfulness.examples import MatchError, is_scored
 from analysis.programs import Program
-from analysis.stats.bootstrap_sums import Quantity, Tally
 from annotation.errors import Conflict, NotFound
 from annotation.models import Gold, Project, SystemOutput
 from annotation.operations import resolved
@@ -31,11 +30,12 @@ from annotation.parsed_items import document_of, program_of
 from annotation.schemas import Box, Span
 
 WORST = 50  # items, unless more are asked for
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class System:
-    """A revision of a system: for how many items it has outputs, and how many of those have gold."""
+    """A revision of a system, with how many of its items have gold."""
 
     system: str
     revision: str
@@ -44,20 +44,8 @@ class System:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One score. Boxes have precision, recall and F1, spans a loss in nats; ``interval`` is of F1 or loss."""
-
-    n: int
-    precision: float | None = None
-    recall: float | None = None
-    f1: float | None = None
-    loss: float | None = None
-    interval: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
 class WorstItem:
-    """An item with its score and the step that went most wrong, if one has gold."""
+    """An item with its score, and the step with gold that went most wrong."""
 
     item_id: int
     item: str
@@ -71,13 +59,18 @@ class WorstItem:
 class Faithfulness:
     """A system against the current gold.
 
-    figures: per averaging ("mean" for spans) and module. upper: the same for the most that the system's
-    proposals allow; empty for spans. worst: from the worst item on. without_gold: outputs not scored.
+    Attributes:
+        items: Number of items scored.
+        without_gold: Number of outputs that are not scored.
+        figures: By averaging ("mean" for spans) and module.
+        upper: The same for the most that the system's proposals allow; empty
+            for spans.
+        worst: From the worst item on.
     """
 
     system: str
     revision: str
-    kind: Literal["boxes", "spans"]
+    kind: Kind
     items: int
     without_gold: int
     figures: dict[str, dict[str, Figure]]
@@ -86,57 +79,52 @@ class Faithfulness:
 
 
 def systems(project: Project) -> list[System]:
-    """The systems with outputs in a project, by name and revision. One query."""
+    """List the systems with outputs, by name and revision. One query."""
     gold = Gold.objects.filter(item=OuterRef("item"), current=True)
     rows = (
         SystemOutput.objects.filter(item__project=project)
-        .annotate(has_gold=Exists(gold))
-        .values("system", "revision", "has_gold")
-        .annotate(items=Count("pk"))
+        .values("system", "revision")
+        .annotate(items=Count("pk"), with_gold=Count("pk", filter=Exists(gold)))
         .order_by("system", "revision")
     )
-    found: dict[tuple[str, str], System] = {}
-    for row in rows:
-        key = row["system"], row["revision"]
-        before = found.get(key, System(*key, 0, 0))
-        with_gold = before.with_gold + (row["items"] if row["has_gold"] else 0)
-        found[key] = System(*key, before.items + row["items"], with_gold)
-    return list(found.values())
+    return [System(**row) for row in rows]
 
 
 def faithfulness(
     project: Project, system: str, revision: str, *, most: int = WORST, resamples: int = 0, seed: int = 0
 ) -> Faithfulness:
-    """Score a system's modules in every averaging. ``resamples`` above 0 add bootstrap intervals over items.
+    """Score a system's modules in every averaging.
 
-    Raises NotFound when the system has no outputs for items with gold, Conflict when an output is missing
-    for a step that gold has.
+    Args:
+        project: Its kind decides what is scored.
+        system: Name of the system.
+        revision: Of the system.
+        most: Length of the list of worst items.
+        resamples: Of the bootstrap over items; 0 gives no confidence intervals.
+        seed: Of the bootstrap.
+
+    Raises:
+        NotFound: The system has no outputs for items with gold.
+        Conflict: An output is missing for a step that gold has.
     """
     pairs = _pairs(project, system, revision)
-    rng = np.random.default_rng(seed)
     every = SystemOutput.objects.filter(item__project=project, system=system, revision=revision).count()
-    common: dict[str, Any] = {
-        "system": system,
-        "revision": revision,
-        "items": len(pairs),
-        "without_gold": every - len(pairs),
-    }
-    if project.kind == "boxes":
-        boxes = _box_scores(pairs)
-        return Faithfulness(
-            kind="boxes",
-            figures=_box_figures(boxes, _quantities(boxes.intervals, rng, resamples)),
-            upper=_box_figures(boxes, {}, upper=True),
-            worst=_worst_boxes(boxes, pairs, most),
-            **common,
-        )
-    spans = _span_scores(pairs)
+    kind = _kind(project)
+    items = _plain(kind, pairs.values())
+    scores = _matched(lambda: evaluate(kind, items, most=most, resamples=resamples, seed=seed))
+    keys = {pair.item: key for key, pair in pairs.items()}
     return Faithfulness(
-        kind="spans",
-        figures=_span_figures(spans, _quantities(spans.intervals, rng, resamples)),
-        upper={},
-        worst=_worst_spans(spans, pairs, most),
-        **common,
+        system=system,
+        revision=revision,
+        kind=kind,
+        items=len(pairs),
+        without_gold=every - len(pairs),
+        figures=scores.figures,
+        upper=scores.upper,
+        worst=[
+            WorstItem(keys[worst.id], worst.id, worst.score, worst.node, worst.module, worst.module_score)
+            for worst in scores.worst
+        ],
     )
 
 
@@ -150,21 +138,33 @@ def compare(
     trials: int = 100_000,
     seed: int = 0,
 ) -> Comparison:
-    """Test whether two systems differ in F1 (boxes) or loss (spans) on the items that both have outputs for.
+    """Test whether two systems differ on the items that both have outputs for.
 
-    Raises NotFound when there is no such item, or no such module in the gold; Conflict as `faithfulness`.
+    The test is of F1 (boxes) or loss (spans); see `compare_systems`.
+
+    Raises:
+        NotFound: There is no such item, or no such module in the gold.
+        Conflict: As in `faithfulness`, or a score is undefined.
     """
-    one, other = _pairs(project, *first), _pairs(project, *second)
-    both = one.keys() & other.keys()
-    if not both:
+    sides = [_pairs(project, *system) for system in (first, second)]
+    common = [key for key in sides[0] if key in sides[1]]
+    if not common:
         raise NotFound("the two systems have outputs for no common item with gold")
-    sides = [{item: pairs[item] for item in pairs if item in both} for pairs in (one, other)]
-    tallies = [_tallies(project, pairs, averaging) for pairs in sides]
-    if any(module not in found for found in tallies):
-        raise NotFound(f"{module}: no gold of this; there is {', '.join(tallies[0])}")
-    rng = np.random.default_rng(seed)
+    kind = _kind(project)
+    items = [_plain(kind, [pairs[key] for key in common]) for pairs in sides]
     try:
-        return permutation_test(tallies[0][module], tallies[1][module], trials=trials, rng=rng)
+        return _matched(
+            lambda: compare_systems(
+                kind,
+                *items,
+                averaging=averaging,
+                module=module,
+                trials=trials,
+                seed=seed,
+            )
+        )
+    except UnknownModuleError as error:
+        raise NotFound(str(error)) from error
     except ValueError as error:  # a score that is undefined
         raise Conflict(str(error)) from error
 
@@ -180,34 +180,40 @@ class Pair(NamedTuple):
 
 
 def score_of_node(pair: Pair, index: int) -> float | None:
-    """F1 of one node's boxes, all images together, or the loss of its attention; None where nothing scores.
+    """Score one node: F1 of its boxes in all images, or its attention's loss.
 
-    As in the tables: what has no gold, or is not scored, has none, nor has a step without an output.
+    None without gold or output, and for modules that are not scored, as in
+    the tables.
     """
     if index not in pair.gold or index not in pair.outputs:
         return None
-    module, drawn = pair.gold[index]
-    alone = {0: pair._replace(gold={index: (module, drawn)}, outputs={index: pair.outputs[index]})}
+    kind: Kind = "boxes" if pair.images else "spans"
+    if kind == "boxes" and not is_scored(pair.gold[index][0]):
+        return None
+    alone = pair._replace(gold={index: pair.gold[index]}, outputs={index: pair.outputs[index]})
     try:
-        if pair.images:
-            return _box_scores(alone).table("cumulative")["overall"].f1 if is_scored(module) else None
-        return _span_scores(alone).table()["overall"].loss
+        figures = _matched(lambda: evaluate(kind, _plain(kind, [alone]))).figures
     except Conflict:
         return None
+    return figures["cumulative"]["overall"].f1 if kind == "boxes" else figures["mean"]["overall"].loss
 
 
 def _pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
-    """Gold beside outputs, by item id, in the order of the items. Raises NotFound where there is none."""
-    found = SystemOutput.objects.filter(item__project=project, system=system, revision=revision)
-    rows = found.select_related("item").defer("item__passage", "item__tokens", "item__extra", "item__text")
-    gold = Gold.objects.filter(item__outputs__in=found, current=True)
+    """Return gold beside outputs by item key, in the order of the items.
+
+    Raises:
+        NotFound: No item has both.
+    """
+    stored = SystemOutput.objects.filter(item__project=project, system=system, revision=revision)
+    rows = stored.select_related("item").defer("item__passage", "item__tokens", "item__extra", "item__text")
+    gold = Gold.objects.filter(item__outputs__in=stored, current=True)
     documents = dict(gold.values_list("item", "document"))
     pairs = {}
     for row in rows.order_by("item__position").iterator(chunk_size=500):
         if row.item_id in documents:
             program = program_of(row.item, project.kind)
             drawn = gold_by_node(program, documents[row.item_id])
-            outputs = outputs_by_node(program, {one["index"]: one for one in row.modules})
+            outputs = outputs_by_node(program, {output["index"]: output for output in row.modules})
             pairs[row.item_id] = Pair(
                 row.item.external_id, len(row.item.images), drawn, row.proposals, outputs
             )
@@ -217,7 +223,7 @@ def _pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
 
 
 def gold_by_node(program: Program, stored: object) -> dict[int, tuple[str, list[Box | Span]]]:
-    """The gold objects of every node that people draw at, equal subtrees alike."""
+    """Return the gold of every node that people mark, equal subtrees alike."""
     drawn = resolved(document_of(stored), program)
     return {
         node.index: (node.module, drawn[program.representative[node.index]])
@@ -227,133 +233,59 @@ def gold_by_node(program: Program, stored: object) -> dict[int, tuple[str, list[
 
 
 def outputs_by_node(program: Program, given: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """The outputs of every node; an output that is named at one of several equal subtrees is that of all."""
+    """Return the outputs of every node.
+
+    An output that is named at one of several equal subtrees is that of all.
+    """
     shared = {program.representative[index]: output for index, output in given.items()}
-    found = {}
+    by_node = {}
     for node in program.nodes:
         output = given.get(node.index) or shared.get(program.representative[node.index])
         if output is not None:
-            found[node.index] = output
-    return found
+            by_node[node.index] = output
+    return by_node
 
 
-def _box_scores(pairs: Mapping[int, Pair]) -> BoxScores:
-    gold, outputs = [], {}
-    for item, pair in pairs.items():
-        name = str(item)
-        nodes = (
-            GoldModule(index, module, _boxes(drawn, pair.images))
-            for index, (module, drawn) in pair.gold.items()
+def _kind(project: Project) -> Kind:
+    return "boxes" if project.kind == "boxes" else "spans"
+
+
+def _plain(kind: Kind, pairs: Iterable[Pair]) -> list[ItemOutputs]:
+    return [
+        ItemOutputs(
+            id=pair.item,
+            gold={
+                index: (module, _marks(kind, drawn, pair.images))
+                for index, (module, drawn) in pair.gold.items()
+            },
+            outputs=dict(_numbers(kind, pair.outputs)),
+            proposals=pair.proposals,
         )
-        gold.append(GoldExample(name, tuple(node for node in nodes if is_scored(node.module))))
-        outputs[name] = OutputExample(
-            name,
-            tuple(np.array(image, dtype=float).reshape(-1, 4) for image in pair.proposals),
-            tuple(
-                # What has no probabilities has none to give: no proposals, or a value instead.
-                OutputModule(index, one["module"], np.array(one.get("probabilities", ()), dtype=float))
-                for index, one in pair.outputs.items()
-                if is_scored(one["module"]) and ("probabilities" in one or "value" not in one)
-            ),
-        )
-    return _scored(lambda: score_boxes(gold, outputs), pairs)
+        for pair in pairs
+    ]
 
 
-def _boxes(drawn: list[Box | Span], images: int) -> tuple[Any, ...]:
-    found: list[list[Any]] = [[] for _ in range(images)]
-    for one in drawn:
-        assert isinstance(one, Box)  # a project marks boxes or spans
-        found[one.image].append(one.box)
-    return tuple(np.array(boxes, dtype=float).reshape(-1, 4) for boxes in found)
+def _marks(kind: Kind, drawn: list[Box | Span], images: int) -> list[Any]:
+    """Return the boxes of each image, or the spans in tokens."""
+    if kind == "spans":
+        return [mark.tokens for mark in drawn if isinstance(mark, Span)]
+    return [[mark.box for mark in drawn if isinstance(mark, Box) and mark.image == n] for n in range(images)]
 
 
-def _span_scores(pairs: Mapping[int, Pair]) -> SpanScores:
-    gold, outputs = [], {}
-    for item, pair in pairs.items():
-        name = str(item)
-        gold.append(GoldSpans(name, tuple((module, _spans(drawn)) for module, drawn in pair.gold.values())))
-        outputs[name] = SpanOutput(name, tuple(_attentions(pair)))
-    return _scored(lambda: score_spans(gold, outputs), pairs)
+def _numbers(
+    kind: Kind, outputs: Mapping[int, dict[str, Any]]
+) -> Iterator[tuple[int, tuple[str, Sequence[float]]]]:
+    """Yield the outputs that can be scored, by node."""
+    key = "probabilities" if kind == "boxes" else "attention"
+    for index, output in outputs.items():
+        # A box module without proposals has no probabilities; one that gives a value has none to score.
+        if key in output or (kind == "boxes" and "value" not in output):
+            yield index, (output["module"], output.get(key, ()))
 
 
-def _spans(drawn: list[Box | Span]) -> Any:
-    return np.array([one.tokens for one in drawn if isinstance(one, Span)], dtype=np.int64).reshape(-1, 2)
-
-
-def _attentions(pair: Pair) -> Iterator[tuple[str, Any]]:
-    for index, (module, _drawn) in pair.gold.items():
-        output = pair.outputs.get(index)
-        if output is None or "attention" not in output:
-            raise Conflict(f"{pair.item}: step {index} ({module}): the system has no output for this step")
-        yield module, np.array([output["attention"]], dtype=float)
-
-
-def _scored(score: Callable[[], Any], pairs: Mapping[int, Pair]) -> Any:
+def _matched(score: Callable[[], Result]) -> Result:
     try:
         return score()
     except MatchError as error:
         where = f": {error.field}" if error.field else ""
-        raise Conflict(f"{pairs[int(error.id)].item}{where}: {error.problem}") from error
-
-
-def _tallies(project: Project, pairs: Mapping[int, Pair], averaging: Averaging) -> Mapping[str, Tally]:
-    if project.kind == "boxes":
-        return _box_scores(pairs).tallies(averaging)
-    return _span_scores(pairs).tallies
-
-
-def _quantities(
-    intervals: Callable[..., Mapping[Any, Quantity]], rng: Any, resamples: int
-) -> Mapping[Any, Quantity]:
-    return intervals(rng=rng, resamples=resamples) if resamples else {}
-
-
-def _box_figures(
-    scores: BoxScores, intervals: Mapping[Any, Quantity], *, upper: bool = False
-) -> dict[str, dict[str, Figure]]:
-    return {
-        way: {
-            name: Figure(
-                n=one.n,
-                precision=one.precision,
-                recall=one.recall,
-                f1=one.f1,
-                interval=_ends(intervals.get((way, name))),
-            )
-            for name, one in scores.table(way, upper=upper).items()
-        }
-        for way in AVERAGINGS
-    }
-
-
-def _span_figures(scores: SpanScores, intervals: Mapping[Any, Quantity]) -> dict[str, dict[str, Figure]]:
-    rows = scores.table().items()
-    return {
-        "mean": {
-            name: Figure(n=one.n, loss=one.loss, interval=_ends(intervals.get(name))) for name, one in rows
-        }
-    }
-
-
-def _ends(quantity: Quantity | None) -> tuple[float, float] | None:
-    if quantity is None or quantity.interval is None:
-        return None
-    return quantity.interval.low, quantity.interval.high
-
-
-def _worst_boxes(scores: BoxScores, pairs: Mapping[int, Pair], most: int) -> list[WorstItem]:
-    found = []
-    for one in scores.worst(most):
-        item, node = int(one.id), one.node
-        step = (node.index, node.module, node.f1) if node else (None, None, None)
-        found.append(WorstItem(item, pairs[item].item, one.f1, *step))
-    return found
-
-
-def _worst_spans(scores: SpanScores, pairs: Mapping[int, Pair], most: int) -> list[WorstItem]:
-    found = []
-    for one in scores.worst(most):
-        item = int(one.id)
-        node = None if one.place is None else list(pairs[item].gold)[one.place]
-        found.append(WorstItem(item, pairs[item].item, one.loss, node, one.module, one.module_loss))
-    return found
+        raise Conflict(f"{error.id}{where}: {error.problem}") from error

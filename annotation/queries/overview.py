@@ -1,4 +1,4 @@
-"""The reviewers' pages as the templates take them: overlays, counts, tables."""
+"""Prepare the reviewers' pages for templates: overlays, counts, tables."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from annotation.models import Item, Project
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.annotations import images, outcome
 from annotation.queries.comparison import documents_of, lettered
-from annotation.queries.review import finished_works
+from annotation.queries.review import finished_annotations
 from annotation.schemas import Box, Span
 
 WORDS = {
@@ -27,17 +27,24 @@ WORDS = {
 
 
 def comparison_page(item: Item, project: Project) -> dict[str, Any]:
-    """One item: its works by letter with what their programs give, and its steps with everybody's objects."""
-    works = finished_works(item)
+    """Return an item's annotations by letter, and its steps with objects."""
+    annotations = finished_annotations(item)
     program = program_of(item, kind_of(project))
-    documents = documents_of(works)
+    documents = documents_of(annotations)
     shown = images(project, item.images)
     rows = []
-    for letter, work in lettered(works).items():
-        document = document_of(work.document)
-        rows.append({"letter": letter, "work": work, "problem": document.problem, **outcome(work, document)})
+    for letter, annotation in lettered(annotations).items():
+        document = document_of(annotation.document)
+        rows.append(
+            {
+                "letter": letter,
+                "annotation": annotation,
+                "problem": document.problem,
+                **outcome(annotation, document),
+            }
+        )
     return {
-        "works": rows,
+        "annotations": rows,
         "steps": [
             _step(step, describe(program.nodes[step.node]), shown) for step in steps(program, documents)
         ]
@@ -68,12 +75,12 @@ def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, 
 
 def _quote(step: Step, members: Any) -> str:
     who, place = next(iter(members.items()))
-    one = step.objects[who][place]
-    return one.quote if isinstance(one, Span) else ""
+    shape = step.objects[who][place]
+    return shape.quote if isinstance(shape, Span) else ""
 
 
 def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
-    """Everybody's boxes in one image, in units of a thousandth of its sides."""
+    """Return everybody's boxes in one image, in thousandths of its sides."""
     width = image["width"] or 4
     height = image["height"] or 3
     high = round(1000 * height / width)
@@ -81,20 +88,20 @@ def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
         {
             "letter": who,
             "number": number % 6,
-            "x": round(1000 * one.box[0]),
-            "y": round(high * one.box[1]),
-            "width": round(1000 * (one.box[2] - one.box[0])),
-            "height": round(high * (one.box[3] - one.box[1])),
+            "x": round(1000 * each.box[0]),
+            "y": round(high * each.box[1]),
+            "width": round(1000 * (each.box[2] - each.box[0])),
+            "height": round(high * (each.box[3] - each.box[1])),
         }
         for number, (who, objects) in enumerate(step.objects.items())
-        for one in objects
-        if isinstance(one, Box) and one.image == place
+        for each in objects
+        if isinstance(each, Box) and each.image == place
     ]
     return {"url": image["url"], "name": image["name"], "high": high, "boxes": boxes}
 
 
-def agreement_rows(found: Agreement) -> list[dict[str, Any]]:
-    """The agreement as a flat table."""
+def agreement_rows(agreement: Agreement) -> list[dict[str, Any]]:
+    """Return the inter-annotator agreement as a flat table."""
     return [
         {
             "by": group.by,
@@ -106,6 +113,6 @@ def agreement_rows(found: Agreement) -> list[dict[str, Any]]:
             "n": quantity.n,
             "reason": quantity.reason,
         }
-        for group, metrics in found.groups.items()
+        for group, metrics in agreement.groups.items()
         for measure, quantity in metrics.items()
     ]

@@ -1,4 +1,4 @@
-"""How far a project and its people are."""
+"""Progress of a project and of its people."""
 
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -7,14 +7,18 @@ from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation.models import Gold, Item, Membership, Project, Work
+from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.queries.qualification import KnownScore, scores
 
-FINISHED = (Work.Status.SUBMITTED, Work.Status.IN_REVIEW, Work.Status.ACCEPTED)
+FINISHED = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
 
 
 class Totals(NamedTuple):
-    """Counts of a project's ordinary items: all, with enough finished works, with gold; and of its places."""
+    """Counts of ordinary items: all, complete, with gold; and assignments.
+
+    An item is complete if enough annotators submitted it. ``places`` is the number of annotations wanted
+    over all items.
+    """
 
     items: int
     complete: int
@@ -24,36 +28,38 @@ class Totals(NamedTuple):
 
     @property
     def percent(self) -> int:
+        """Return the share of annotations that are submitted."""
         return 100 * self.submitted // self.places if self.places else 0
 
 
 def totals(project: Project) -> Totals:
-    """How far the project is. Two queries."""
+    """Return the progress of the project, in two queries."""
     ordinary = project.items.filter(purpose=Item.Purpose.ORDINARY)
     counts = ordinary.aggregate(
         items=Count("pk"),
-        complete=Count("pk", filter=Q(submitted__gte=F("places"))),
-        places=Sum("places", default=0),
+        complete=Count("pk", filter=Q(submitted__gte=F("annotators_wanted"))),
+        places=Sum("annotators_wanted", default=0),
         submitted=Sum("submitted", default=0),
     )
     return Totals(gold=Gold.objects.filter(item__in=ordinary, current=True).count(), **counts)
 
 
-def own_works(member: Membership) -> QuerySet[Work]:
-    """A member's works, those that came back first, then the newest."""
+def own_annotations(member: Membership) -> QuerySet[Annotation]:
+    """Return a member's annotations, returned ones first, then the newest."""
     return (
-        Work.objects.filter(project=member.project, annotator=member.user)
+        Annotation.objects.filter(project=member.project, annotator=member.user)
         .select_related("item")
         .annotate(open_comments=Count("comments", filter=Q(comments__resolved_at__isnull=True)))
         .order_by("-pk")
     )
 
 
-def unfinished_works(project: Project) -> QuerySet[Work]:
-    """The annotations that hold a place and are not handed in, the longest untouched first."""
+def unfinished_annotations(project: Project) -> QuerySet[Annotation]:
+    """Return the assignments in progress, the longest untouched first."""
     return (
-        project.works.filter(
-            task=Work.Task.ANNOTATION, status__in=(Work.Status.RESERVED, Work.Status.RETURNED)
+        project.annotations.filter(
+            task=Annotation.Task.ANNOTATION,
+            status__in=(Annotation.Status.RESERVED, Annotation.Status.RETURNED),
         )
         .select_related("item", "annotator")
         .defer("document", "item__passage", "item__tokens", "item__extra")
@@ -62,8 +68,9 @@ def unfinished_works(project: Project) -> QuerySet[Work]:
 
 
 class Person(NamedTuple):
-    """One member's share of the work: counts, the mean of active seconds per finished item, the mean F1 on
-    items whose gold is known (qualification and hidden gold) with their number, last seen.
+    """One member's progress: counts, mean active seconds, F1, last edit.
+
+    The F1 is the mean over items with known gold (qualification and hidden gold), with their number.
     """
 
     name: str
@@ -80,30 +87,30 @@ class Person(NamedTuple):
 
 
 def people(project: Project) -> list[Person]:
-    """Every member with what they did, the busiest first. Four queries."""
+    """Return every member's progress, the busiest first. Four queries."""
     week = timezone.now() - timedelta(days=7)
     rows = (
-        project.works.filter(task=Work.Task.ANNOTATION)
+        project.annotations.filter(task=Annotation.Task.ANNOTATION)
         .values("annotator")
         .annotate(
             finished=Count("pk", filter=Q(status__in=FINISHED)),
-            under_way=Count("pk", filter=Q(status=Work.Status.RESERVED)),
-            returned=Count("pk", filter=Q(status=Work.Status.RETURNED)),
+            under_way=Count("pk", filter=Q(status=Annotation.Status.RESERVED)),
+            returned=Count("pk", filter=Q(status=Annotation.Status.RETURNED)),
             last_week=Count("pk", filter=Q(status__in=FINISHED, submitted_at__gte=week)),
             seconds=Avg("active_seconds", filter=Q(status__in=FINISHED)),
             last_saved=Max("saved_at"),
         )
     )
     done = {row["annotator"]: row for row in rows}
-    known = scores(project)
-    found = [
-        _person(member, dict(done.get(member.user_id, {})), known.get(member.user.get_username()))
+    by_name = scores(project)
+    persons = [
+        _person(member, dict(done.get(member.user_id, {})), by_name.get(member.user.get_username()))
         for member in project.memberships.select_related("user")
     ]
-    return sorted(found, key=lambda person: (-person.finished, person.name))
+    return sorted(persons, key=lambda person: (-person.finished, person.name))
 
 
-def _person(member: Membership, row: dict[str, Any], known: KnownScore | None) -> Person:
+def _person(member: Membership, row: dict[str, Any], score: KnownScore | None) -> Person:
     return Person(
         name=member.user.get_username(),
         role=member.role,
@@ -113,7 +120,7 @@ def _person(member: Membership, row: dict[str, Any], known: KnownScore | None) -
         returned=row.get("returned", 0),
         last_week=row.get("last_week", 0),
         seconds=row.get("seconds"),
-        known_f1=known.mean if known else None,
-        known_items=known.items if known else 0,
+        known_f1=score.mean if score else None,
+        known_items=score.items if score else 0,
         last_saved=row.get("last_saved"),
     )

@@ -1,11 +1,11 @@
-"""How well people do on items whose gold is known: qualification items and hidden gold."""
+"""Score annotators on items with known gold: qualification, hidden gold."""
 
 from collections import defaultdict
 from typing import NamedTuple
 
 from analysis.gold_agreement import agreement
 from annotation.comparison import agreement_item
-from annotation.models import Gold, Item, Membership, Project, Work
+from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.review import FINISHED
 
@@ -14,10 +14,10 @@ METRIC = {"boxes": "f1_50", "spans": "token_f1"}
 
 
 class KnownScore(NamedTuple):
-    """A person against gold: the mean over items of the F1 of an item's objects, and how many items.
+    """Agreement with gold: the mean F1 over items, and their number.
 
-    Boxes are matched above an overlap of 0.5; of spans, tokens count. None where no item has gold, or
-    neither the person nor the gold drew anything anywhere.
+    Boxes match above an overlap of 0.5; spans are scored by tokens. The mean is None if no item has gold,
+    or neither the person nor the gold has any object.
     """
 
     mean: float | None
@@ -25,14 +25,17 @@ class KnownScore(NamedTuple):
 
 
 def score_of(member: Membership, *purposes: str) -> KnownScore:
-    """How a member did on the items of these purposes."""
+    """Return a member's score on the items of these purposes."""
     return scores(member.project, *purposes).get(member.user.get_username(), KnownScore(None, 0))
 
 
 def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
-    """How everybody did, by user name. Two queries."""
-    works = Work.objects.filter(
-        project=project, task=Work.Task.ANNOTATION, status__in=FINISHED, item__purpose__in=purposes or KNOWN
+    """Return everybody's score by username, in two queries."""
+    annotations = Annotation.objects.filter(
+        project=project,
+        task=Annotation.Task.ANNOTATION,
+        status__in=FINISHED,
+        item__purpose__in=purposes or KNOWN,
     ).select_related("item", "annotator")
     golds = {
         gold.item_id: document_of(gold.document)
@@ -41,17 +44,20 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         )
     }
     kind = kind_of(project)
-    found: dict[str, list[float]] = defaultdict(list)
-    for work in works:
-        gold = golds.get(work.item_id)
+    f1s: dict[str, list[float]] = defaultdict(list)
+    for annotation in annotations:
+        gold = golds.get(annotation.item_id)
         if gold is None:
             continue
-        documents = {"gold": gold, "person": document_of(work.document)}
+        documents = {"gold": gold, "person": document_of(annotation.document)}
         compared = agreement_item(
-            work.item.external_id, program_of(work.item, kind), documents, tokens=len(work.item.tokens)
+            annotation.item.external_id,
+            program_of(annotation.item, kind),
+            documents,
+            tokens=len(annotation.item.tokens),
         )
         f1 = agreement([compared], kind).groups
         value = next(metrics for group, metrics in f1.items() if group.by == "all")[METRIC[kind]].value
         if value is not None:
-            found[work.annotator.get_username()].append(value)
-    return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in found.items()}
+            f1s[annotation.annotator.get_username()].append(value)
+    return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in f1s.items()}

@@ -1,4 +1,4 @@
-"""Whether a person has a token."""
+"""Read a person's API token."""
 
 from datetime import datetime
 
@@ -8,6 +8,6 @@ from accounts.models import User
 
 
 def made_at(user: User) -> datetime | None:
-    """When a person's token was made; None where there is none."""
-    found: datetime | None = Token.objects.filter(user=user).values_list("created", flat=True).first()
-    return found
+    """Return the time when a person's token was made, or None."""
+    created: datetime | None = Token.objects.filter(user=user).values_list("created", flat=True).first()
+    return created

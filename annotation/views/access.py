@@ -1,6 +1,6 @@
-"""Who is asking, and what they may see: the one place where rows are fetched for a request.
+"""Fetch rows for a request and check access to them.
 
-What is not there and what is none of the person's business both give 404, so that ids tell nothing.
+Missing rows and other people's rows both give 404, so that IDs reveal nothing.
 """
 
 from __future__ import annotations
@@ -17,60 +17,63 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
-from annotation.models import Comment, Item, Membership, Role, Webhook, Work
+from annotation.models import Annotation, Comment, Item, Membership, Role, Webhook
 from annotation.policies import NotAllowed, can_see, has_role
-from annotation.queries.annotations import work_with_item
+from annotation.queries.annotations import annotation_with_item
 from annotation.queries.members import membership, membership_at
-from annotation.queries.records import items_for, webhooks, works_for
+from annotation.queries.records import annotations_for, items_for, webhooks
 
 NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
 
 
 def user_of(request: HttpRequest) -> User:
-    """The person who is logged in."""
-    assert isinstance(request.user, User)  # the views here ask for a login first
+    """Return the logged-in user."""
+    assert isinstance(request.user, User)  # the views here require a login
     return request.user
 
 
 def member_or_404(request: HttpRequest, slug: str, role: Role = Role.ANNOTATOR) -> Membership:
-    """The person's membership in a project; 403 where their role does not reach."""
+    """Return the person's membership of a project.
+
+    Strangers get 404, insufficient roles 403.
+    """
     member = membership(user_of(request), slug)
     if member is None:
         raise Http404(NOT_THERE)
     if not has_role(member, role):
         raise PermissionDenied(
-            _("This page is for people with the role %(role)s in this project.") % {"role": role.label}
+            _("You need the role %(role)s in this project to open this page.") % {"role": role.label}
         )
     return member
 
 
-def work_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> tuple[Work, Membership]:
-    """A work that the person may see: their own, or any of a project that they adjudicate.
+def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> tuple[Annotation, Membership]:
+    """Return an annotation that the person may see, and their membership.
 
-    Of the work there is only what says whose it is, or with ``item`` all, and its item.
+    It has only the columns that say whose it is, or with ``item`` all of them and its item.
     """
-    found = membership_at(user_of(request), pk)
-    if found is None or not can_see(*found):
+    visible = membership_at(user_of(request), pk)
+    if visible is None or not can_see(*visible):
         raise Http404(NOT_THERE)
-    member, reference = found
-    work = work_with_item(pk) if item else reference
-    assert work is not None  # works are never deleted
-    work.project = member.project
-    return work, member
+    member, reference = visible
+    annotation = annotation_with_item(pk) if item else reference
+    assert annotation is not None  # annotations are never deleted
+    annotation.project = member.project
+    return annotation, member
 
 
 @contextmanager
 def or_404(request: HttpRequest, pk: int) -> Iterator[None]:
-    """Turn what an action does not allow into 404 where the person may not even see the work."""
+    """Turn a refusal into 404 if the person may not see the annotation."""
     try:
         yield
     except NotAllowed:
-        work_or_404(request, pk)
+        annotation_or_404(request, pk)
         raise
 
 
 def item_or_404(member: Membership, external_id: str) -> Item:
-    """An item of the member's project."""
+    """Return an item of the member's project."""
     item = member.project.items.filter(external_id=external_id).first()
     if item is None:
         raise Http404(NOT_THERE)
@@ -78,39 +81,39 @@ def item_or_404(member: Membership, external_id: str) -> Item:
 
 
 def project_item_or_404(member: Membership, pk: int) -> Item:
-    """An item of the member's project that they may look at: annotators only those they were handed."""
+    """Return an item that the member may see; annotators only assigned ones."""
     item = items_for(member).select_related("project").filter(pk=pk).first()
     if item is None:
         raise Http404(NOT_THERE)
     return item
 
 
-def project_work_or_404(member: Membership, pk: int) -> Work:
-    """A work of the member's project that they may look at: annotators only their own."""
-    work = works_for(member).filter(pk=pk).first()
-    if work is None:
+def project_annotation_or_404(member: Membership, pk: int) -> Annotation:
+    """Return an annotation that the member may see; annotators only theirs."""
+    annotation = annotations_for(member).filter(pk=pk).first()
+    if annotation is None:
         raise Http404(NOT_THERE)
-    return work
+    return annotation
 
 
 def webhook_or_404(member: Membership, pk: int) -> Webhook:
-    """A webhook of the member's project."""
+    """Return a webhook of the member's project."""
     webhook = webhooks(member.project).filter(pk=pk).first()
     if webhook is None:
         raise Http404(NOT_THERE)
     return webhook
 
 
-def comment_or_404(work: Work, pk: int) -> Comment:
-    """A comment of a work."""
-    found = work.comments.select_related("by").filter(pk=pk).first()
-    if found is None:
+def comment_or_404(annotation: Annotation, pk: int) -> Comment:
+    """Return a comment of an annotation."""
+    comment = annotation.comments.select_related("by").filter(pk=pk).first()
+    if comment is None:
         raise Http404(NOT_THERE)
-    return found
+    return comment
 
 
 def members_only(role: Role = Role.ANNOTATOR) -> Callable[..., Any]:
-    """Let members with the role through, as the first argument after the request instead of the slug."""
+    """Let members with the role through, as an argument instead of the slug."""
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @login_required

@@ -1,4 +1,4 @@
-"""The pages of an annotator: their projects, one project, the editor."""
+"""Pages of an annotator: projects, one project, the editor."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -11,31 +11,31 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.actions import assignments, outputs
 from annotation.errors import NothingLeft
-from annotation.models import ImageFile, Membership, Role, Work
+from annotation.models import Annotation, ImageFile, Membership, Role
 from annotation.policies import NotAllowed, has_role
-from annotation.queries.annotations import guidelines, work_state
+from annotation.queries.annotations import editor_state, guidelines
 from annotation.queries.members import memberships
-from annotation.queries.progress import own_works, totals
-from annotation.views.access import NOT_THERE, member_or_404, members_only, user_of, work_or_404
+from annotation.queries.progress import own_annotations, totals
+from annotation.views.access import NOT_THERE, annotation_or_404, member_or_404, members_only, user_of
 from foundation import image_files
 
 
 @require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """The projects that the person is in."""
+    """List the person's projects."""
     return render(request, "annotation/home.html", {"memberships": memberships(user_of(request))})
 
 
 @require_safe
 @members_only()
 def project(request: HttpRequest, member: Membership) -> HttpResponse:
-    """One project: how far one is, what came back, and the way to the next item."""
+    """Show one project: progress, own annotations, and the next item."""
     context = {
         "member": member,
         "project": member.project,
         "totals": totals(member.project),
-        "works": own_works(member),
+        "annotations": own_annotations(member),
         "guidelines": guidelines(member.project),
         "reviews": has_role(member, Role.ADJUDICATOR),
         "manages": has_role(member, Role.MANAGER),
@@ -46,40 +46,40 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_POST
 @members_only()
 def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Hand out the next item and open it."""
+    """Assign the next item and open it."""
     try:
-        work = assignments.next_work(member=member)
+        annotation = assignments.next_annotation(member=member)
     except (NothingLeft, NotAllowed) as error:
         messages.info(request, str(error))
         return redirect("annotation:project", member.project.slug)
-    return redirect("annotation:work", work.pk)
+    return redirect("annotation:editor", annotation.pk)
 
 
 @require_safe
 @login_required
-def work(request: HttpRequest, pk: int) -> HttpResponse:
-    """The editor."""
-    found, member = work_or_404(request, pk, item=True)
-    done = own_works(member).filter(task=Work.Task.ANNOTATION, submitted_at__isnull=False).count()
-    state = work_state(found)
-    outputs.note_shown(work=found, predictions=state["predictions"], to=member.user_id)
+def editor(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the editor."""
+    annotation, member = annotation_or_404(request, pk, item=True)
+    done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
+    state = editor_state(annotation)
+    outputs.note_shown(annotation=annotation, predictions=state["predictions"], to=member.user_id)
     context = {
-        "work_json": state,
-        "work_url": reverse("annotation:api_work", args=[pk]),
-        "back_url": reverse("annotation:project", args=[found.project.slug]),
+        "annotation_json": state,
+        "annotation_url": reverse("annotation:api_editor", args=[pk]),
+        "back_url": reverse("annotation:project", args=[annotation.project.slug]),
         "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
     }
-    return render(request, "annotation/work.html", context)
+    return render(request, "annotation/editor.html", context)
 
 
 @require_safe
 @login_required
 @cache_control(private=True, max_age=86_400, immutable=True)
 def image(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
-    """The bytes of an image, for members only. A file never changes, so browsers may keep it for a day."""
+    """Serve an image to members. Files never change, so caches may keep them."""
     member = member_or_404(request, slug)
-    found = get_object_or_404(ImageFile, pk=pk, project=member.project)
-    path = image_files.image_folder() / found.path
-    if not found.path or not path.is_file():
+    file = get_object_or_404(ImageFile, pk=pk, project=member.project)
+    path = image_files.image_folder() / file.path
+    if not file.path or not path.is_file():
         raise Http404(NOT_THERE)
     return FileResponse(path.open("rb"))

@@ -1,4 +1,4 @@
-"""The pages of a manager: new projects, the dashboard, members, guidelines, settings, the audit log."""
+"""Pages of a manager: dashboard, members, guidelines, settings, audit log."""
 
 import csv
 from collections.abc import Iterator
@@ -14,13 +14,20 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import states
 from annotation.actions import assignments, projects, review
-from annotation.errors import PlaceLost
+from annotation.errors import AssignmentLost
 from annotation.event_labels import EVENT_LABELS
-from annotation.forms import AssignForm, GuidelineForm, MemberForm, PlacesForm, ProjectForm, SettingsForm
+from annotation.forms import (
+    AnnotatorsPerItemForm,
+    AssignForm,
+    GuidelineForm,
+    MemberForm,
+    ProjectForm,
+    SettingsForm,
+)
 from annotation.models import Membership, Project, Role
 from annotation.policies import NotAllowed
 from annotation.queries.annotations import guidelines
-from annotation.queries.progress import Person, people, totals, unfinished_works
+from annotation.queries.progress import Person, people, totals, unfinished_annotations
 from annotation.states import ForbiddenTransition
 from annotation.views.access import NOT_THERE, members_only, user_of
 
@@ -28,39 +35,43 @@ from annotation.views.access import NOT_THERE, members_only, user_of
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def new_project(request: HttpRequest) -> HttpResponse:
-    """Make a project. Staff only: it brings files and people onto the site."""
+    """Create a project. Only staff may, since it adds files and people."""
     if not request.user.is_staff:
-        raise PermissionDenied(_("Projects are made by the staff of this site."))
+        raise PermissionDenied(_("Only staff can create projects."))
     form = ProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        made = projects.create_project(by=user_of(request), **form.cleaned_data)
-        messages.success(request, _("The project is made. Next: add members, and import items."))
-        return redirect("annotation:dashboard", made.slug)
-    return _form_page(request, form, _("A new annotation project"), status=422 if form.errors else 200)
+        created = projects.create_project(by=user_of(request), **form.cleaned_data)
+        messages.success(request, _("Created the project. Next, add members and import items."))
+        return redirect("annotation:dashboard", created.slug)
+    return _form_page(request, form, _("New annotation project"), status=422 if form.errors else 200)
 
 
 @require_safe
 @members_only(Role.MANAGER)
 def dashboard(request: HttpRequest, member: Membership) -> HttpResponse:
-    """How far the project is, what each person does, and what a manager can change."""
+    """Show progress, people and the manager's controls."""
     return _dashboard(
-        request, member, MemberForm(), PlacesForm({"places": member.project.annotators_per_item})
+        request,
+        member,
+        MemberForm(),
+        AnnotatorsPerItemForm({"annotators_per_item": member.project.annotators_per_item}),
     )
 
 
 @require_safe
 @members_only(Role.MANAGER)
 def people_csv(request: HttpRequest, member: Membership) -> StreamingHttpResponse:
-    """The table of people as CSV."""
+    """Export the table of people as CSV."""
     response = StreamingHttpResponse(_csv(people(member.project)), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{member.project.slug}-people.csv"'
     return response
 
 
 class _Line:
-    """A file that hands back what is written to it."""
+    """A file that returns what is written to it."""
 
     def write(self, text: str) -> str:
+        """Return the text."""
         return text
 
 
@@ -77,11 +88,11 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     """Add a person, change a role, or end a membership."""
     form = MemberForm(request.POST)
     if not form.is_valid():
-        places = PlacesForm({"places": member.project.annotators_per_item})
+        places = AnnotatorsPerItemForm({"annotators_per_item": member.project.annotators_per_item})
         return _dashboard(request, member, form, places, status=422)
     user, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
     if user.pk == member.user_id and (role != Role.MANAGER or not form.cleaned_data["active"]):
-        messages.error(request, _("Somebody else has to take your own role from you."))
+        messages.error(request, _("You cannot change your own role. Ask another manager."))
     else:
         projects.set_member(
             project=member.project,
@@ -90,30 +101,34 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
             active=form.cleaned_data["active"],
             by=user_of(request),
         )
-        messages.success(request, _("The members are changed."))
+        messages.success(request, _("Saved the membership of %(name)s.") % {"name": user})
     return redirect("annotation:dashboard", member.project.slug)
 
 
 @require_POST
 @members_only(Role.MANAGER)
-def set_places(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Ask for more or fewer annotators per item."""
-    form = PlacesForm(request.POST)
+def set_annotators_per_item(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Change the number of annotators per item."""
+    form = AnnotatorsPerItemForm(request.POST)
     if not form.is_valid():
         return _dashboard(request, member, MemberForm(), form, status=422)
-    changed = projects.set_places(project=member.project, by=user_of(request), **form.cleaned_data)
-    messages.success(request, _("%(number)d items have another number of places now.") % {"number": changed})
+    changed = projects.set_annotators_per_item(
+        project=member.project, annotators=form.cleaned_data["annotators_per_item"], by=user_of(request)
+    )
+    messages.success(
+        request, _("Updated the number of annotators for %(number)d items.") % {"number": changed}
+    )
     return redirect("annotation:dashboard", member.project.slug)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @members_only(Role.MANAGER)
 def settings(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Change how the project runs."""
+    """Change the settings of the project."""
     form = SettingsForm(request.POST or None, instance=Project.objects.get(pk=member.project_id))
     if request.method == "POST" and form.is_valid():
         projects.change_settings(project=member.project, by=user_of(request), **form.cleaned_data)
-        messages.success(request, _("The settings are changed."))
+        messages.success(request, _("Saved the settings."))
         return redirect("annotation:dashboard", member.project.slug)
     return _form_page(request, form, _("Settings"), member.project, status=422 if form.errors else 200)
 
@@ -129,7 +144,7 @@ def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         projects.write_guideline(project=member.project, by=user_of(request), **form.cleaned_data)
-        messages.success(request, _("The guideline is written."))
+        messages.success(request, _("Saved the guideline."))
         return redirect("annotation:project", member.project.slug)
     return _form_page(request, form, _("Guideline"), member.project, status=422 if form.errors else 200)
 
@@ -137,54 +152,58 @@ def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_safe
 @members_only(Role.MANAGER)
 def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
-    """The works that hold a place and are not finished, the longest untouched first."""
-    return _works_page(request, member, AssignForm(project=member.project))
+    """List the assignments in progress, the longest untouched first."""
+    return _annotations_page(request, member, AssignForm(project=member.project))
 
 
 @require_POST
 @members_only(Role.MANAGER)
 def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """Give the place of an unfinished work back to the project."""
-    found = member.project.works.filter(pk=pk).first()
-    if found is None:
+    """Release an assignment of somebody else."""
+    annotation = member.project.annotations.filter(pk=pk).first()
+    if annotation is None:
         raise Http404(NOT_THERE)
     try:
-        assignments.release(work=found, by=user_of(request))
+        assignments.release(annotation=annotation, by=user_of(request))
     except (ForbiddenTransition, NotAllowed) as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("The place is free again; what was drawn is kept."))
+        messages.success(request, _("Released the assignment. The annotation is kept."))
     return redirect("annotation:under_way", member.project.slug)
 
 
 @require_POST
 @members_only(Role.MANAGER)
 def assign(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Reserve an item for a certain member."""
+    """Assign an item to a member."""
     form = AssignForm(request.POST, project=member.project)
     if not form.is_valid():
-        return _works_page(request, member, form, status=422)
+        return _annotations_page(request, member, form, status=422)
     item, chosen = form.cleaned_data["item"], form.cleaned_data["username"]
     try:
         assignments.assign(item=item, member=chosen, by=user_of(request))
-    except PlaceLost as error:
+    except AssignmentLost as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("The item is reserved."))
+        messages.success(request, _("Assigned the item."))
     return redirect("annotation:under_way", member.project.slug)
 
 
-def _works_page(
+def _annotations_page(
     request: HttpRequest, member: Membership, form: AssignForm, *, status: int = 200
 ) -> HttpResponse:
-    context = {"project": member.project, "works": unfinished_works(member.project)[:200], "form": form}
-    return render(request, "annotation/under_way.html", context, status=status)
+    context = {
+        "project": member.project,
+        "annotations": unfinished_annotations(member.project)[:200],
+        "form": form,
+    }
+    return render(request, "annotation/in_progress.html", context, status=status)
 
 
 @require_safe
 @members_only(Role.MANAGER)
 def audit(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Every act in the project, the newest first."""
+    """Show the audit log, newest first."""
     rows = member.project.audit.select_related("actor").order_by("-pk")
     page = Paginator(rows, 100).get_page(request.GET.get("page"))
     acts = [
@@ -196,7 +215,7 @@ def audit(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_POST
 @members_only(Role.MANAGER)
 def change_status(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
-    """Close the project, or open it again."""
+    """Close or reopen the project."""
     try:
         review.change_project(project=member.project, act=act, by=user_of(request))
     except ForbiddenTransition as error:
@@ -208,7 +227,7 @@ def _dashboard(
     request: HttpRequest,
     member: Membership,
     member_form: MemberForm,
-    places_form: PlacesForm,
+    annotators_form: AnnotatorsPerItemForm,
     *,
     status: int = 200,
 ) -> HttpResponse:
@@ -218,7 +237,7 @@ def _dashboard(
         "totals": totals(project),
         "people": people(project),
         "member_form": member_form,
-        "places_form": places_form,
+        "annotators_form": annotators_form,
         "acts": [move.act for move in states.PROJECT if project.status in move.sources],
     }
     return render(request, "annotation/dashboard.html", context, status=status)

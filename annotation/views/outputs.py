@@ -1,6 +1,6 @@
-"""The pages on systems' outputs: which there are, how faithful one is, item by item, whether two differ.
+"""Pages on model outputs: list, faithfulness, items, comparison.
 
-Managers also have a served system execute the project's programs.
+Managers also start runs of served systems over the project's programs.
 """
 
 from dataclasses import asdict
@@ -31,20 +31,20 @@ AVERAGINGS = {
     "per_example": _("mean over items"),
     "cumulative": _("counts over all items"),
     "per_occurrence": _("mean over steps and images"),
-    "negative_iou": _("mean over items, boxes wrong only where they touch nothing"),
+    "negative_iou": _("mean over items, ignoring boxes that touch gold"),
     "mean": _("mean"),
 }
 
 
 class CompareForm(forms.Form):
-    """Which two systems are compared."""
+    """Two systems to compare."""
 
     first = forms.ChoiceField(label=_("System"))
-    second = forms.ChoiceField(label=_("Other system"))
+    second = forms.ChoiceField(label=_("Second system"))
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        choices = [(name := f"{one.system}@{one.revision}", name) for one in systems(project)]
+        choices = [(name := f"{row.system}@{row.revision}", name) for row in systems(project)]
         for field in ("first", "second"):
             self.fields[field].choices = choices  # type: ignore[attr-defined]
 
@@ -52,7 +52,7 @@ class CompareForm(forms.Form):
 @require_safe
 @members_only(Role.ADJUDICATOR)
 def listed(request: HttpRequest, member: Membership) -> HttpResponse:
-    """The systems of a project and, with ?first=…&second=…, a test of two of them."""
+    """List the systems; with ?first=…&second=…, compare two of them."""
     form = CompareForm(request.GET if "first" in request.GET else None, project=member.project)
     context = {"systems": systems(member.project), "form": form, **_runs(member)}
     if has_role(member, Role.MANAGER):
@@ -69,14 +69,14 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_safe
 @members_only(Role.ADJUDICATOR)
 def runs(request: HttpRequest, member: Membership) -> HttpResponse:
-    """How far the runs are, for the part of the page that is fetched anew."""
+    """Show the progress of runs, for the part of the page that reloads."""
     return render(request, "annotation/output_runs.html", _runs(member))
 
 
 @require_POST
 @members_only(Role.MANAGER)
 def start(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Have a served system execute the project's programs, or go on with it."""
+    """Start or resume a run of a served system over the programs."""
     try:
         served = served_system(request.POST.get("system", ""), "modular")
         run = start_run(
@@ -86,14 +86,14 @@ def start(request: HttpRequest, member: Membership) -> HttpResponse:
     except (ModelServerError, RunFailed, NoBroker) as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("%(system)s is at work on the items.") % {"system": run.system})
+        messages.success(request, _("Started %(system)s.") % {"system": run.system})
     return redirect("annotation:outputs", member.project.slug)
 
 
 @require_POST
 @members_only(Role.MANAGER)
 def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """End a run for now."""
+    """Cancel a run."""
     run = OutputRun.objects.filter(project=member.project, pk=pk).first()
     if run is None:
         raise Http404(NOT_THERE)
@@ -104,9 +104,9 @@ def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 @require_safe
 @members_only(Role.ADJUDICATOR)
 def nodes(request: HttpRequest, member: Membership, system: str, revision: str, pk: int) -> HttpResponse:
-    """What a system put out for an item, node by node, beside the gold."""
-    found = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
-    output = found.select_related("item").filter(item=pk).first()
+    """Show a model output node by node, beside the gold."""
+    rows = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
+    output = rows.select_related("item").filter(item=pk).first()
     if output is None:
         raise Http404(NOT_THERE)
     position = output.item.position
@@ -115,53 +115,53 @@ def nodes(request: HttpRequest, member: Membership, system: str, revision: str, 
         "item": output.item,
         "output": output,
         "steps": steps(output, output.item, member.project),
-        "before": found.filter(item__position__lt=position).order_by("-item__position").first(),
-        "after": found.filter(item__position__gt=position).order_by("item__position").first(),
+        "before": rows.filter(item__position__lt=position).order_by("-item__position").first(),
+        "after": rows.filter(item__position__gt=position).order_by("item__position").first(),
     }
     return render(request, "annotation/node_outputs.html", context)
 
 
 @require_safe
 @members_only(Role.ADJUDICATOR)
-def one(request: HttpRequest, member: Membership, system: str, revision: str) -> HttpResponse:
-    """How faithful one system is, module by module, and its worst items."""
+def system(request: HttpRequest, member: Membership, system: str, revision: str) -> HttpResponse:
+    """Show the faithfulness of one system by module, and its worst items."""
     if (system, revision) not in [(each.system, each.revision) for each in systems(member.project)]:
         raise Http404(NOT_THERE)
     context: dict[str, object] = {"project": member.project, "system": system, "revision": revision}
     own = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
     context["first"] = own.order_by("item__position").first()
     try:
-        found = faithfulness(member.project, system, revision, resamples=RESAMPLES)
+        scores = faithfulness(member.project, system, revision, resamples=RESAMPLES)
     except AnnotationError as error:
         context["problem"] = str(error)
     else:
-        context |= {"found": found, "tables": _tables(found)}
+        context |= {"scores": scores, "tables": _tables(scores)}
     return render(request, "annotation/faithfulness.html", context)
 
 
 def _runs(member: Membership) -> dict[str, Any]:
-    found = runs_with_progress(member.project)
+    runs = runs_with_progress(member.project)
     return {
         "project": member.project,
-        "runs": found,
-        "running": any(run.status == OutputRun.Status.RUNNING for run, _progress, _failures in found),
+        "runs": runs,
+        "running": any(run.status == OutputRun.Status.RUNNING for run, _progress, _failures in runs),
         "manages": has_role(member, Role.MANAGER),
     }
 
 
 def _served() -> dict[str, Any]:
-    """The modular networks of the model server, or why they are not known."""
+    """Return the served modular networks, or why they are unknown."""
     try:
         return {"served": served_names("modular")}
     except ModelServerError as error:
         return {"server_problem": str(error)}
 
 
-def _tables(found: Faithfulness) -> list[dict[str, object]]:
-    tables = [(AVERAGINGS.get(name, name), figures) for name, figures in found.figures.items()]
+def _tables(scores: Faithfulness) -> list[dict[str, object]]:
+    tables = [(AVERAGINGS.get(name, name), figures) for name, figures in scores.figures.items()]
     tables += [
-        (_("the most that the proposals allow, %(how)s") % {"how": AVERAGINGS.get(name, name)}, figures)
-        for name, figures in found.upper.items()
+        (_("upper bound given the proposals, %(how)s") % {"how": AVERAGINGS.get(name, name)}, figures)
+        for name, figures in scores.upper.items()
         if name == "per_example"
     ]
     return [

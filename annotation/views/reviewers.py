@@ -1,4 +1,4 @@
-"""The pages of an adjudicator: what waits, one item's works side by side, agreement over the project."""
+"""Pages of an adjudicator: review queue, one item, agreement."""
 
 import csv
 import io
@@ -13,11 +13,11 @@ from annotation.actions import review
 from annotation.comparison import draft
 from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
-from annotation.models import Item, Membership, Role, Work
+from annotation.models import Annotation, Item, Membership, Role
 from annotation.parsed_items import kind_of, program_of
 from annotation.queries.comparison import documents_of, project_agreement
 from annotation.queries.overview import agreement_rows, comparison_page
-from annotation.queries.review import finished_works, items_to_settle, review_counts
+from annotation.queries.review import finished_annotations, items_to_settle, review_counts
 from annotation.states import ForbiddenTransition
 from annotation.views.access import NOT_THERE, members_only, user_of
 
@@ -25,7 +25,7 @@ from annotation.views.access import NOT_THERE, members_only, user_of
 @require_safe
 @members_only(Role.ADJUDICATOR)
 def waiting(request: HttpRequest, member: Membership) -> HttpResponse:
-    """What waits for a decision."""
+    """List the items and annotations that wait for a decision."""
     context = {
         "project": member.project,
         "counts": review_counts(member.project),
@@ -37,70 +37,72 @@ def waiting(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_safe
 @members_only(Role.ADJUDICATOR)
 def item(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """The finished works of one item side by side, and what can be decided."""
-    found = _item_or_404(member, pk)
-    return render(request, "annotation/item.html", _item_page(found, member, ReturnForm()))
+    """Show the finished annotations of an item side by side."""
+    row = _item_or_404(member, pk)
+    return render(request, "annotation/item.html", _item_page(row, member, ReturnForm()))
 
 
 @require_POST
 @members_only(Role.ADJUDICATOR)
 def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """Open the editor on the item's gold, starting from what everybody marked."""
-    found = _item_or_404(member, pk)
-    works = finished_works(found)
-    if not works:
-        messages.error(request, _("Nobody has finished this item yet."))
+    """Open an adjudication, starting from everybody's objects."""
+    row = _item_or_404(member, pk)
+    annotations = finished_annotations(row)
+    if not annotations:
+        messages.error(request, _("No annotation of this item is finished yet."))
         return redirect("annotation:item", member.project.slug, pk)
-    program = program_of(found, kind_of(member.project))
-    start = draft(program, documents_of(works), found.tokens, found.passage)
-    work = review.start_adjudication(item=found, document=start, by=user_of(request))
-    return redirect("annotation:work", work.pk)
+    program = program_of(row, kind_of(member.project))
+    start = draft(program, documents_of(annotations), row.tokens, row.passage)
+    annotation = review.start_adjudication(item=row, document=start, by=user_of(request))
+    return redirect("annotation:editor", annotation.pk)
 
 
 @require_POST
 @members_only(Role.ADJUDICATOR)
 def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """Take one annotator's work as the gold."""
-    found, form = _item_or_404(member, pk), DecisionForm(request.POST)
-    work = _decided_or_404(found, form)
+    """Make one annotation the gold."""
+    row, form = _item_or_404(member, pk), DecisionForm(request.POST)
+    annotation = _decided_or_404(row, form)
     try:
-        review.accept(work=work, revision=form.cleaned_data["revision"], by=user_of(request))
+        review.accept(annotation=annotation, revision=form.cleaned_data["revision"], by=user_of(request))
     except (ForbiddenTransition, StaleBase) as error:
         messages.error(request, str(error))
         return redirect("annotation:item", member.project.slug, pk)
     letter = form.cleaned_data["letter"]
-    messages.success(request, _("What %(letter)s drew is the gold of this item now.") % {"letter": letter})
+    messages.success(
+        request, _("Accepted annotation %(letter)s as the gold of this item.") % {"letter": letter}
+    )
     return redirect("annotation:review", member.project.slug)
 
 
 @require_POST
 @members_only(Role.ADJUDICATOR)
 def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
-    """Send a work back with what is to be changed."""
-    found, form = _item_or_404(member, pk), ReturnForm(request.POST)
-    work = _decided_or_404(found, form)
+    """Return an annotation with requested changes."""
+    row, form = _item_or_404(member, pk), ReturnForm(request.POST)
+    annotation = _decided_or_404(row, form)
     if form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("revision", "text", "node")}
         try:
-            review.return_work(work=work, by=user_of(request), **given)
+            review.return_annotation(annotation=annotation, by=user_of(request), **given)
         except (ForbiddenTransition, StaleBase) as error:
             form.add_error(None, str(error))
         else:
             letter = form.cleaned_data["letter"]
-            messages.success(request, _("The work went back to %(letter)s.") % {"letter": letter})
+            messages.success(request, _("Returned the annotation to %(letter)s.") % {"letter": letter})
             return redirect("annotation:item", member.project.slug, pk)
-    return render(request, "annotation/item.html", _item_page(found, member, form), status=422)
+    return render(request, "annotation/item.html", _item_page(row, member, form), status=422)
 
 
 @require_safe
 @members_only(Role.ADJUDICATOR)
 def agreement(request: HttpRequest, member: Membership) -> HttpResponse:
-    """How far people agree, as a page or, with ?format=csv, as a table."""
-    found, items = project_agreement(member.project)
-    rows = agreement_rows(found)
+    """Show inter-annotator agreement, or with ?format=csv export it."""
+    measured, items = project_agreement(member.project)
+    rows = agreement_rows(measured)
     if request.GET.get("format") == "csv":
         return _csv(rows, f"{member.project.slug}-agreement.csv")
-    partings = found.first_parting_modules()
+    partings = measured.first_parting_modules()
     context = {"project": member.project, "items": items, "rows": rows, "partings": partings}
     return render(request, "annotation/agreement.html", context)
 
@@ -116,22 +118,22 @@ def _csv(rows: list[dict[str, object]], name: str) -> HttpResponse:
 
 
 def _item_or_404(member: Membership, pk: int) -> Item:
-    found = member.project.items.filter(pk=pk).first()
-    if found is None:
+    row = member.project.items.filter(pk=pk).first()
+    if row is None:
         raise Http404(NOT_THERE)
-    return found
+    return row
 
 
 def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, object]:
     return comparison_page(item, member.project) | {"project": member.project, "item": item, "form": form}
 
 
-def _decided_or_404(item: Item, form: DecisionForm) -> Work:
-    """The work that a decision names, whatever has become of it meanwhile."""
+def _decided_or_404(item: Item, form: DecisionForm) -> Annotation:
+    """Return the annotation that a decision names, in any state."""
     form.is_valid()
     named = form.cleaned_data.keys() >= DecisionForm.base_fields.keys()
-    works = item.works.filter(task=Work.Task.ANNOTATION)
-    work = works.filter(pk=form.cleaned_data["work"]).first() if named else None
-    if work is None:
+    annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION)
+    annotation = annotations.filter(pk=form.cleaned_data["annotation"]).first() if named else None
+    if annotation is None:
         raise Http404(NOT_THERE)
-    return work
+    return annotation

@@ -1,4 +1,4 @@
-"""The page of one's own token for the API."""
+"""The page of a person's API token."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +14,7 @@ from annotation.views.access import user_of
 @require_safe
 @login_required
 def token(request: HttpRequest) -> HttpResponse:
-    """Whether one has a token, and the buttons to make, replace or end it."""
+    """Show if a token exists, and the buttons to make or delete it."""
     return render(request, "annotation/token.html", {"made_at": made_at(user_of(request))})
 
 
@@ -22,14 +22,14 @@ def token(request: HttpRequest) -> HttpResponse:
 @login_required
 @never_cache
 def make_token(request: HttpRequest) -> HttpResponse:
-    """Make a token and show it, this once; the one before ends."""
-    made = tokens.renew(user=user_of(request))
-    return render(request, "annotation/token.html", {"made_at": made.created, "key": made.key})
+    """Make a token and show it once; the previous one ends."""
+    new = tokens.renew(user=user_of(request))
+    return render(request, "annotation/token.html", {"made_at": new.created, "key": new.key})
 
 
 @require_POST
 @login_required
 def end_token(request: HttpRequest) -> HttpResponse:
-    """End one's token."""
+    """Delete the token."""
     tokens.end(user=user_of(request))
     return redirect("annotation:token")

@@ -1,5 +1,5 @@
 // Client clocks of a timed page, written into the form's hidden inputs at submit. Nothing depends on them:
-// without JavaScript, or where storage is blocked, the page works and the server stores NULL.
+// without JavaScript, or if storage is blocked, the page works and the server stores NULL.
 (() => {
   "use strict";
   const form = document.querySelector("form[data-timed]");
@@ -9,7 +9,7 @@
   let hiddenSince = document.hidden ? start : null;
   let sent = false;
 
-  // A reload or a page shown again with an error goes on where the same page stopped.
+  // A reload, or the same page with an error, continues the clocks.
   const past = { total: 0, hidden: 0, hiddenCount: 0, first: null, changes: {}, ...stored() };
   if (document.hidden) past.hiddenCount += 1;
   const chosen = new Set(Array.from(form.querySelectorAll("input[type=radio]:checked"), (input) => input.name));

@@ -1,5 +1,5 @@
-// Shows what is typed in the form of a step in the preview beside it, a moment after the last key.
-// Without it the button "Show" does the same.
+// Updates the preview beside the form of a step shortly after the last key press.
+// Without JavaScript the button "Show" does the same.
 (() => {
   "use strict";
   const WAIT = 700; // ms
@@ -8,7 +8,7 @@
   const first = document.querySelector("iframe[name=preview]");
   if (!form || !button || !first) return;
   let timer = 0;
-  // A frame that is new has no history, so that "back" stays what people expect of it.
+  // A new frame has no history, so the browser's "back" button keeps its meaning.
   const show = () => {
     const old = document.querySelector("iframe[name=preview]");
     const next = old.cloneNode();
@@ -24,7 +24,7 @@
     form.addEventListener(event, soon);
     for (const field of document.querySelectorAll("[form=step]")) field.addEventListener(event, soon);
   }
-  // Saving is not to be overtaken by a preview.
+  // A late preview must not overtake the saving of the form.
   form.addEventListener("submit", (event) => {
     if (event.submitter !== button) clearTimeout(timer);
   });

@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from accounts.models import User
+from analysis.io.schuff2020_release import GROUND_TRUTH, Release
 from foundation.errors import Conflict
 from predictions.models import System
 from studyapp.actions import events
@@ -18,14 +19,14 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.rules.schuff2020_release import GROUND_TRUTH, ReleasedStudy
+from studyapp.rules.schuff2020_release import frozen_study, public_id, published_facts
 
 # Every completed participant has a code; these had one of another site, which was not released.
 _CODE = "released"
 
 
 @transaction.atomic
-def import_released_study(*, released: ReleasedStudy, slug: str, by: User | None) -> tuple[Study, bool]:
+def import_released_study(*, released: Release, slug: str, by: User | None) -> tuple[Study, bool]:
     """Store a released study; return it and whether it is new.
 
     Nobody can enter it: it is closed, and so are its conditions.
@@ -37,7 +38,7 @@ def import_released_study(*, released: ReleasedStudy, slug: str, by: User | None
     if study is not None:
         _check_same(study, released)
         return study, False
-    content = released.frozen()
+    content = frozen_study(released)
     study = Study.objects.create(
         slug=slug, title=content.title, status=Study.Status.CLOSED, definition={}, created_by=by
     )
@@ -46,7 +47,7 @@ def import_released_study(*, released: ReleasedStudy, slug: str, by: User | None
         number=1,
         hash=content.hash(),
         frozen=content.canonical(),
-        published=released.published(),
+        published=published_facts(released),
         frozen_by=by,
     )
     _store_participants(released, version, _store_items(released, version), _store_conditions(version))
@@ -59,14 +60,14 @@ def import_released_study(*, released: ReleasedStudy, slug: str, by: User | None
     return study, True
 
 
-def _check_same(study: Study, released: ReleasedStudy) -> None:
+def _check_same(study: Study, released: Release) -> None:
     stored = [(version.published or {}).get("content_sha256") for version in study.versions.all()]
     if stored != [released.digest]:
         what = "other data of the released study" if any(stored) else "another study"
         raise Conflict(f"{study.slug!r} is the name of {what}; nothing was stored. Choose a name with --name")
 
 
-def _store_items(released: ReleasedStudy, version: StudyVersion) -> dict[str, Item]:
+def _store_items(released: Release, version: StudyVersion) -> dict[str, Item]:
     items = Item.objects.bulk_create(
         Item(version=version, position=position, external_id=item_id)
         for position, item_id in enumerate(released.item_ids, start=1)
@@ -96,7 +97,7 @@ def _store_conditions(version: StudyVersion) -> dict[str, Condition]:
 
 
 def _store_participants(
-    released: ReleasedStudy,
+    released: Release,
     version: StudyVersion,
     items: dict[str, Item],
     conditions: dict[str, Condition],
@@ -108,7 +109,7 @@ def _store_participants(
     participants = Participant.objects.bulk_create(
         Participant(
             version=version,
-            public_id=person.public_id(version.study.slug),
+            public_id=public_id(person, version.study.slug),
             mode=Mode.LIVE,
             status=Participant.Status.COMPLETED,
             outcome=Outcome.DONE,

@@ -1,18 +1,13 @@
-"""The released data of the 2020 study: its file form, and what its publication says. Pure: no Django.
+"""The released study of 2020 as a study of this site. Pure: no Django.
 
-Source: Schuff, Adel, Vu 2020, "F1 is Not Enough! Models and Evaluation towards User-Centered Explainable
-Question Answering". One JSON object a line, one line per participant.
+`analysis.io.schuff2020_release` reads the file; here is what its publication
+says of the study.
 """
 
 import hashlib
-import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-
-from foundation.errors import BadFile
+from analysis.io.schuff2020_release import CONDITIONS, GROUND_TRUTH, Release, ReleasedParticipant
 from studyapp.definition.freezing import (
     AnsweredRule,
     FrozenCondition,
@@ -23,12 +18,9 @@ from studyapp.definition.freezing import (
     Rule,
     Shown,
 )
-from studyapp.definition.questionnaires import TEMPLATES, Answer
+from studyapp.definition.questionnaires import TEMPLATES
 
 TITLE = "F1 is not enough: the user study of 2020"
-GROUND_TRUTH = "ground truth"
-# As the file names them, in the order of the publication.
-CONDITIONS = ("Qi-2019", "Select & Forget", "regularized", GROUND_TRUTH)
 RULES: list[Rule] = [
     MinTimeRule(name="too-fast", clock="client_total", milliseconds=15_000),
     MaxTimeRule(name="too-slow", clock="client_total", milliseconds=300_000),
@@ -70,214 +62,62 @@ SCORES: dict[str, tuple[float, float, float, float]] = {
     "loca_outside": (11.55, 1.53, 6.89, 1.01),
 }
 
-YesNo = Literal["yes", "no"]
-Agreement = Literal["strong_disagree", "disagree", "neutral", "agree", "strong_agree"]
-_YES_NO: dict[str, Answer] = {"yes": True, "no": False}
-_POINTS: dict[str, Answer] = {
-    "strong_disagree": 1,
-    "disagree": 2,
-    "neutral": 3,
-    "agree": 4,
-    "strong_agree": 5,
-}
+
+def public_id(participant: ReleasedParticipant, slug: str) -> str:
+    """Hash the file's ID: the same in the study of that name on every site."""
+    return hashlib.sha256(f"{slug} {participant.subject_id}".encode()).hexdigest()[:20]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Ratings(_Strict):
-    """The answers to the items, in the order in which they were shown; parallel lists."""
-
-    question_ids: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
-    certainty_ratings: list[Agreement]
-    times: Annotated[
-        list[Annotated[int, Field(ge=0, lt=2**31)]], Field(alias="completion_times(ms)")
-    ]  # milliseconds
-    answer_correct_ratings: list[YesNo]
-    answer_known_before: list[YesNo]
-    helpfulness_ratings: list[Agreement]
-
-    @model_validator(mode="after")
-    def _lists_are_parallel(self) -> Self:
-        expected = len(self.question_ids)
-        for name, field in type(self).model_fields.items():
-            found = len(getattr(self, name))
-            if found != expected:
-                raise ValueError(f"{field.alias or name} has {found} entries and question_ids {expected}")
-        if len(set(self.question_ids)) < expected:
-            raise ValueError("question_ids names a question twice")
-        return self
-
-    def trials(self) -> Iterator[tuple[str, int, dict[str, Answer]]]:
-        """Question id, time in milliseconds and answers of each item, in the order shown."""
-        columns = (
-            self.question_ids,
-            self.times,
-            self.answer_correct_ratings,
-            self.answer_known_before,
-            self.certainty_ratings,
-            self.helpfulness_ratings,
-        )
-        for item_id, time, correct, known, certainty, helpfulness in zip(*columns, strict=True):
-            yield (
-                item_id,
-                time,
-                {
-                    "rated_correct": _YES_NO[correct],
-                    "known_before": _YES_NO[known],
-                    "certainty": _POINTS[certainty],
-                    "helpfulness": _POINTS[helpfulness],
-                },
+def frozen_study(release: Release) -> FrozenStudy:
+    """Define the study as far as it is known; the rest is None or empty."""
+    unknown = Shown(answer=None, facts=None)
+    return FrozenStudy(
+        title=TITLE,
+        dataset=None,
+        items_seed=None,
+        items=[
+            FrozenItem(id=item_id, question=None, gold_answer=None, context=None)
+            for item_id in release.item_ids
+        ],
+        conditions=[
+            FrozenCondition(
+                name=name,
+                label=name,
+                system=None if name == GROUND_TRUTH else name,
+                revision=None,
+                ground_truth=name == GROUND_TRUTH,
+                weight=1.0,
+                shown=dict.fromkeys(release.item_ids, unknown),
             )
-
-
-class PostSurvey(_Strict):
-    """The answers to the post survey."""
-
-    trust: Agreement
-    enough_details: Agreement
-    irrelevant_details: Agreement
-    satisfied: Agreement
-
-    def answers(self) -> dict[str, Answer]:
-        return {
-            "trust": _POINTS[self.trust],
-            "relevant_information": _POINTS[self.enough_details],
-            "irrelevant_information": _POINTS[self.irrelevant_details],
-            "satisfaction": _POINTS[self.satisfied],
-        }
-
-
-class ReleasedParticipant(_Strict):
-    """One line."""
-
-    subject_id: int
-    condition: Literal["Qi-2019", "Select & Forget", "regularized", "ground truth"]
-    per_question_ratings: Ratings
-    post_questionnaire_ratings: PostSurvey
-
-    def public_id(self, slug: str) -> str:
-        """A digest of the id in the file: the same in the study of that name on every site."""
-        return hashlib.sha256(f"{slug} {self.subject_id}".encode()).hexdigest()[:20]
-
-
-class ReleasedStudy(_Strict):
-    """The whole file. ``item_ids`` are in alphabetical order: the file gives each participant's only."""
-
-    participants: list[ReleasedParticipant]
-    item_ids: list[str]
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the content, whatever its spelling in the file."""
-        content = [participant.model_dump(mode="json") for participant in self.participants]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-    def frozen(self) -> FrozenStudy:
-        """The study as far as it is known; what the file does not have is None or empty."""
-        unknown = Shown(answer=None, facts=None)
-        return FrozenStudy(
-            title=TITLE,
-            dataset=None,
-            items_seed=None,
-            items=[
-                FrozenItem(id=item_id, question=None, gold_answer=None, context=None)
-                for item_id in self.item_ids
-            ],
-            conditions=[
-                FrozenCondition(
-                    name=name,
-                    label=name,
-                    system=None if name == GROUND_TRUTH else name,
-                    revision=None,
-                    ground_truth=name == GROUND_TRUTH,
-                    weight=1.0,
-                    shown=dict.fromkeys(self.item_ids, unknown),
-                )
-                for name in CONDITIONS
-            ],
-            item_questionnaire=TEMPLATES["xqa-2020"].item,
-            post_survey=TEMPLATES["xqa-2020"].post_survey,
-            consent="",
-            instructions="",
-            rules=RULES,
-            order_seed=None,
-            assignment_block=None,
-            stale_after_minutes=None,
-            redirect_url=None,
-        )
-
-    def published(self) -> dict[str, Any]:
-        """What is known of the study from its publication, beside the digest of the file."""
-        systems = {
-            system: {
-                "revision": None,
-                "n": None,
-                "source": SCORES_SOURCE,
-                "scores": {key: round(row[column] / 100, 4) for key, row in SCORES.items()},
-                "reasons": {},
-            }
-            for column, system in enumerate(SCORED_SYSTEMS)
-        }
-        return {
-            "excluded_percent": EXCLUDED_PERCENT,
-            "note": NOTE,
-            "content_sha256": self.digest,
-            "scores": {"dataset": SCORES_DATASET, "systems": systems},
-        }
-
-
-def read_released(path: Path) -> ReleasedStudy:
-    """Read and check the whole file.
-
-    Raises:
-        BadFile: it cannot be read, a line is malformed, a participant comes twice, or two participants
-            were shown different questions; names file, line and field.
-    """
-    participants: list[ReleasedParticipant] = []
-    lines: dict[int, int] = {}
-    for number, text in _lines(path):
-        participant = _parse(path, number, text)
-        earlier = lines.setdefault(participant.subject_id, number)
-        if earlier != number:
-            raise BadFile(path, f"subject_id: {participant.subject_id} is on line {earlier} too", line=number)
-        participants.append(participant)
-        _check_items(path, number, participants[0], participant)
-    if not participants:
-        raise BadFile(path, "holds no participant")
-    return ReleasedStudy(
-        participants=participants, item_ids=sorted(participants[0].per_question_ratings.question_ids)
+            for name in CONDITIONS
+        ],
+        item_questionnaire=TEMPLATES["xqa-2020"].item,
+        post_survey=TEMPLATES["xqa-2020"].post_survey,
+        consent="",
+        instructions="",
+        rules=RULES,
+        order_seed=None,
+        assignment_block=None,
+        stale_after_minutes=None,
+        redirect_url=None,
     )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
-    except UnicodeDecodeError as error:
-        raise BadFile(path, "is not UTF-8 text") from error
-    except OSError as error:
-        raise BadFile(path, f"cannot be read: {error.strerror}") from error
-
-
-def _parse(path: Path, number: int, text: str) -> ReleasedParticipant:
-    try:
-        return ReleasedParticipant.model_validate_json(text)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        raise BadFile(path, f"{field}: {message}" if field else message, line=number) from error
-
-
-def _check_items(path: Path, number: int, first: ReleasedParticipant, other: ReleasedParticipant) -> None:
-    known, shown = (set(person.per_question_ratings.question_ids) for person in (first, other))
-    if known != shown:
-        odd = min(known ^ shown)
-        raise BadFile(
-            path,
-            f"per_question_ratings.question_ids: {odd} was not shown to all; every participant of this study "
-            "saw the same questions",
-            line=number,
-        )
+def published_facts(release: Release) -> dict[str, Any]:
+    """Return what the publication says, and the digest of the file."""
+    systems = {
+        system: {
+            "revision": None,
+            "n": None,
+            "source": SCORES_SOURCE,
+            "scores": {key: round(row[column] / 100, 4) for key, row in SCORES.items()},
+            "reasons": {},
+        }
+        for column, system in enumerate(SCORED_SYSTEMS)
+    }
+    return {
+        "excluded_percent": EXCLUDED_PERCENT,
+        "note": NOTE,
+        "content_sha256": release.digest,
+        "scores": {"dataset": SCORES_DATASET, "systems": systems},
+    }

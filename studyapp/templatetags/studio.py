@@ -1,4 +1,4 @@
-"""How the studio shows the descriptions of the definition."""
+"""Template tags of the studio and the staff pages."""
 
 import re
 
@@ -7,16 +7,24 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
+from analysis import __version__
+
 register = template.Library()
 
 
 @register.filter
 def code(text: str) -> SafeString:
-    """What stands between backticks as code."""
+    """Show text between backticks as code."""
     return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", conditional_escape(text)))  # noqa: S308 (escaped here)
 
 
 @register.filter
 def within(name: str) -> str:
-    """A name inside a sentence: in lower case, but in German, where nouns keep their capital."""
+    """Return a label as part of a sentence: in lower case, except in German."""
     return name if get_language() == "de" else name.lower()
+
+
+@register.simple_tag
+def version() -> str:
+    """Return the version of this release."""
+    return __version__

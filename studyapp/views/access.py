@@ -1,4 +1,4 @@
-"""Who is asking: the participant or link behind a cookie, and the cookies themselves."""
+"""Access: participants and links behind cookies, and the staff."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -25,14 +25,20 @@ _PARTICIPANT_SECONDS = 90 * 24 * 3600
 
 
 def participant_of(request: HttpRequest, slug: str) -> Participant | None:
-    """The participant of this study whom the cookie names. One query, none without a cookie."""
+    """Return the participant of this study whom the cookie names.
+
+    Runs one query, none without a cookie.
+    """
     value = request.COOKIES.get(_PARTICIPANT_COOKIE)
     participant = link_tokens.read_participant(value) if value else None
     return participant if participant is not None and participant.version.study.slug == slug else None
 
 
 def participant_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Give the view the participant whom the cookie names, in their language; send others to the consent."""
+    """Pass the participant of the cookie to a view, in their language.
+
+    Everybody else is redirected to the consent page.
+    """
 
     @wraps(view)
     def page(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
@@ -46,7 +52,7 @@ def participant_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
 
 
 def in_browser_language(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Show a page of which no participant is known in a language that both browser and site speak."""
+    """Show a page without a participant in the language of the browser."""
 
     @wraps(view)
     def page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
@@ -57,7 +63,7 @@ def in_browser_language(view: Callable[..., HttpResponse]) -> Callable[..., Http
 
 
 def link_of(request: HttpRequest, slug: str) -> EntryLink | None:
-    """The link of this study by which the person came."""
+    """Return the entry link of this study that the cookie names."""
     value = request.COOKIES.get(_LINK_COOKIE)
     link = link_tokens.read_link(value) if value else None
     return link if link is not None and link.study.slug == slug else None
@@ -75,13 +81,13 @@ def remember_link(response: HttpResponseBase, link: EntryLink) -> None:
 
 
 def arrival_of(request: HttpRequest, link: EntryLink) -> Arrival | None:
-    """The platform's ids with which the person came by this link."""
+    """Return the IDs that the recruitment platform sent with this link."""
     value = request.COOKIES.get(_ARRIVAL_COOKIE)
     return link_tokens.read_arrival(value, link) if value else None
 
 
 def remember_arrival(response: HttpResponseBase, link: EntryLink, arrival: Arrival | None) -> None:
-    """Set the cookie of a platform's ids, or take it away from somebody who comes without any."""
+    """Set the cookie of the platform's IDs, or delete it without any."""
     if arrival is None:
         response.delete_cookie(_ARRIVAL_COOKIE, path=f"/study/{link.study.slug}/", samesite="Lax")
     else:
@@ -90,7 +96,10 @@ def remember_arrival(response: HttpResponseBase, link: EntryLink, arrival: Arriv
 
 
 def is_looking(request: HttpRequest) -> bool:
-    """Whether a person gets to see the answer: a HEAD and a browser's prefetch show nothing to anybody."""
+    """Tell whether a person will see the response.
+
+    Nobody sees the response to a HEAD request or to a browser's prefetch.
+    """
     purpose = request.headers.get("Sec-Purpose", "") + request.headers.get("Purpose", "")
     return request.method != "HEAD" and "prefetch" not in purpose
 
@@ -108,27 +117,27 @@ def _set(response: HttpResponseBase, name: str, value: str, slug: str, seconds: 
 
 
 def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Send strangers to the login page; refuse users who are not staff."""
+    """Redirect to the login page; answer users who are not staff with 403."""
 
     @login_required
     @wraps(view)
     def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if not request.user.is_staff:
-            raise PermissionDenied(_("These pages are for the staff of this site."))
+            raise PermissionDenied(_("Only staff of this site can see this page."))
         return view(request, *args, **kwargs)
 
     return checked
 
 
 def staff_user(request: HttpRequest) -> User:
-    """The member of staff who asks; for views that `staff_only` guards."""
+    """Return the logged-in user of a view that `staff_only` guards."""
     assert isinstance(request.user, User)
     return request.user
 
 
 def study_or_404(slug: str) -> Study:
-    """The study of that name."""
+    """Return the study, or raise Http404."""
     study = Study.objects.filter(slug=slug).first()
     if study is None:
-        raise Http404(_("There is no study of that name."))
+        raise Http404(_("There is no study with this short name."))
     return study

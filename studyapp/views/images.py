@@ -1,4 +1,4 @@
-"""The images of items: for the participants of a version that shows them, and for staff."""
+"""The images of items, for staff and for participants who see them."""
 
 import re
 
@@ -10,25 +10,23 @@ from foundation.image_files import image_folder
 from studyapp.queries.studies import image_paths
 from studyapp.views.access import participant_of
 
-KEEP_SECONDS = 86_400  # in the browser of who has seen it: what has this name never changes
+KEEP_SECONDS = 86_400  # in the browser; the name is a hash of the bytes, so they never change
 
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9]{1,5}")
 
 
 @require_safe
 def item_image(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
-    """The bytes of an image, by the name that its content gives it.
+    """Return the bytes of an image by its name.
 
-    A participant gets those of their own version. Staff get any, for they also look at drafts.
+    Participants get the images of their own version. Staff get all images,
+    because they also preview drafts.
     """
     path = f"{name[:2]}/{name}"
-    if (
-        not _NAME.fullmatch(name)
-        or not _may_see(request, slug, path)
-        or not (image_folder() / path).is_file()
-    ):
-        raise Http404(_("There is no such image in this study."))
-    response = FileResponse((image_folder() / path).open("rb"))
+    file = image_folder() / path
+    if not _NAME.fullmatch(name) or not _may_see(request, slug, path) or not file.is_file():
+        raise Http404(_("This study has no such image."))
+    response = FileResponse(file.open("rb"))
     response["Cache-Control"] = f"private, max-age={KEEP_SECONDS}"
     return response
 

@@ -1,4 +1,4 @@
-"""Privacy pages: withdrawing with a code, and the staff's page to delete or anonymise one person."""
+"""Privacy pages: withdrawal with a code, and removal by staff."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from foundation.errors import NotFound
 from studyapp.actions import privacy as actions
 from studyapp.models import Study
 from studyapp.queries.privacy import participant_named, participant_with_code, promises
-from studyapp.views import told
+from studyapp.views import participant_messages
 from studyapp.views.access import in_browser_language, staff_only, study_or_404
 
 
@@ -27,8 +27,8 @@ def withdraw(request: HttpRequest) -> HttpResponse:
         return _ask(request)
     participant = participant_with_code(request.POST.get("code", ""))
     if participant is None:
-        return _ask(request, _("Nobody has this code. Please compare it with the one you were shown."))
-    context = told.withdrawn(actions.withdraw(participant=participant))
+        return _ask(request, _("This code is not valid. Please compare it with the code that you received."))
+    context = participant_messages.withdrawn(actions.withdraw(participant=participant))
     return render(request, "studyapp/participant/message.html", context)
 
 
@@ -38,27 +38,25 @@ def _ask(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 class PersonForm(forms.Form):
-    """One person to be taken out of a study."""
+    """A participant to remove from a study."""
 
-    person = forms.CharField(max_length=100, strip=True, label=gettext_lazy("Participant id or external id"))
+    person = forms.CharField(max_length=100, strip=True, label=gettext_lazy("Participant ID or external ID"))
     act = forms.ChoiceField(
         choices=[
-            ("anonymise", gettext_lazy("Anonymise: the answers stay, nothing leads to the person")),
-            ("delete", gettext_lazy("Delete everything")),
+            ("anonymise", gettext_lazy("Anonymise: keep the answers, remove all identifiers")),
+            ("delete", gettext_lazy("Delete: remove the answers and all identifiers")),
         ],
         widget=forms.RadioSelect,
-        label=gettext_lazy("What is to be done"),
+        label=gettext_lazy("How to remove"),
     )
-    reason = forms.CharField(
-        max_length=200, strip=True, label=gettext_lazy("Reason, without a name or an id")
-    )
-    sure = forms.BooleanField(label=gettext_lazy("I know that this cannot be undone"))
+    reason = forms.CharField(max_length=200, strip=True, label=gettext_lazy("Reason (no names or IDs)"))
+    sure = forms.BooleanField(label=gettext_lazy("I understand that this cannot be undone"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def study_privacy(request: HttpRequest, slug: str) -> HttpResponse:
-    """What each version promises, and a form that takes one person out."""
+    """Show the privacy terms of each version; remove a participant."""
     study = study_or_404(slug)
     form = PersonForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
@@ -71,7 +69,7 @@ def study_privacy(request: HttpRequest, slug: str) -> HttpResponse:
     deletes = form.cleaned_data["act"] == "delete"
     act = actions.delete_participant if deletes else actions.anonymise_participant
     act(participant=participant, by=_user(request), reason=form.cleaned_data["reason"])
-    messages.success(request, _("The person was deleted.") if deletes else _("The person is anonymous now."))
+    messages.success(request, _("Participant deleted.") if deletes else _("Participant anonymised."))
     return redirect("studyapp:staff_privacy", slug)
 
 

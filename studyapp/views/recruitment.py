@@ -1,4 +1,4 @@
-"""Recruitment: arriving from a platform, the way back of who took no part, the platform's webhook."""
+"""Recruitment platforms: arrival, return to the platform, webhook."""
 
 import time
 
@@ -21,7 +21,7 @@ from studyapp.definition.recruitment import (
 )
 from studyapp.models import EntryLink
 from studyapp.queries.recruitment import known_participant, recruitment_of, way_back_of_link
-from studyapp.views import told
+from studyapp.views import participant_messages
 from studyapp.views.access import (
     arrival_of,
     is_looking,
@@ -35,9 +35,10 @@ from studyapp.web.prolific_signature import KeysUnavailable
 
 
 def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
-    """Send a person on from the entry link, with the platform's ids in a cookie and out of the address.
+    """Redirect from the entry link, with the platform's IDs in a cookie.
 
-    Somebody whose id is known goes on where they stopped. Nobody is made into a participant here.
+    A person whose ID is known continues as the same participant. Creates no
+    participant.
     """
     recruitment = recruitment_of(link)
     try:
@@ -46,12 +47,12 @@ def arrive(request: HttpRequest, link: EntryLink) -> HttpResponse:
         return refused(request, link, refusal.why, refusal.parameter)
     except KeysUnavailable:
         return _try_later(request, link)
-    known = known_participant(link.study, link.mode, arrival) if arrival is not None else None
-    if known is not None and arrival is not None:
+    participant = known_participant(link.study, link.mode, arrival) if arrival is not None else None
+    if participant is not None and arrival is not None:
         if is_looking(request):
-            actions.come_back(participant=known, arrival=arrival)
+            actions.come_back(participant=participant, arrival=arrival)
         response = redirect("studyapp:study", link.study.slug)
-        remember_participant(response, known)
+        remember_participant(response, participant)
         return response
     response = redirect("studyapp:consent", link.study.slug)
     remember_link(response, link)
@@ -70,29 +71,29 @@ def _arrival(request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
 
 
 def way_back(request: HttpRequest, slug: str, outcome: Outcome) -> WayBack:
-    """What takes somebody back who is no participant, by the link and the ids of the cookies."""
+    """Return the way back to the platform for a person who is no participant."""
     link = link_of(request, slug)
     return WayBack() if link is None else way_back_of_link(link, outcome, arrival_of(request, link))
 
 
 def refused(request: HttpRequest, link: EntryLink, why: Why, parameter: str) -> HttpResponse:
-    """What somebody is shown who came without what the platform should have sent along."""
-    context = told.not_arrived(link.study.title, why, parameter)
+    """Show that the address lacks something the platform should have sent."""
+    context = participant_messages.not_arrived(link.study.title, why, parameter)
     status = 200 if why == "preview" else 400
     return render(request, "studyapp/participant/message.html", context, status=status)
 
 
 def _try_later(request: HttpRequest, link: EntryLink) -> HttpResponse:
-    context = told.try_later(link.study.title)
+    context = participant_messages.try_later(link.study.title)
     return render(request, "studyapp/participant/message.html", context, status=503)
 
 
 @csrf_exempt
 @require_POST
 def prolific_webhook(request: HttpRequest) -> HttpResponse:
-    """Hear of submissions that were returned or timed out. Only what the shared secret signs is read."""
+    """Receive signed notices of submissions that were returned or timed out."""
     if not settings.PROLIFIC_WEBHOOK_SECRET:
-        raise Http404("This site has no secret of Prolific, so it hears no webhooks.")
+        raise Http404("PROLIFIC_WEBHOOK_SECRET is not set, so this site receives no webhooks.")
     secret = settings.PROLIFIC_WEBHOOK_SECRET
     try:
         notice = read_notice(request.body, request.headers, secret=secret, now=time.time())

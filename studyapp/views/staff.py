@@ -1,4 +1,4 @@
-"""Staff pages: the studies, the progress of one, its life cycle and its entry links."""
+"""Staff pages: list of studies, progress, life cycle and entry links."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,35 +27,35 @@ from studyapp.web.participant_forms import LinkForm
 @require_safe
 @staff_only
 def studies(request: HttpRequest) -> HttpResponse:
-    """All studies with their status."""
+    """List all studies with their status."""
     return render(request, "studyapp/staff/studies.html", {"studies": studies_with_counts()})
 
 
 @require_safe
 @staff_only
 def study(request: HttpRequest, slug: str) -> HttpResponse:
-    """One study: progress per condition, versions, links."""
+    """Show a study: progress per condition, versions, links."""
     return _study_page(request, study_or_404(slug), LinkForm())
 
 
 @require_safe
 @staff_only
 def progress(request: HttpRequest, slug: str) -> HttpResponse:
-    """The progress table alone, which the study page fetches again and again."""
+    """Return the progress table, which the study page fetches repeatedly."""
     return render(request, "studyapp/staff/progress.html", {"modes": study_progress(study_or_404(slug))})
 
 
 @require_POST
 @staff_only
 def make_link(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make an entry link and show it, once: only its hash is kept, so no later page could show it."""
-    found = study_or_404(slug)
+    """Create an entry link and show it once: only its hash is stored."""
+    target = study_or_404(slug)
     form = LinkForm(request.POST)
     if not form.is_valid():
-        return _study_page(request, found, form, status=422)
-    _link, token = create_link(study=found, by=staff_user(request), **form.cleaned_data)
+        return _study_page(request, target, form, status=422)
+    _link, token = create_link(study=target, by=staff_user(request), **form.cleaned_data)
     address = settings.SITE_URL + reverse("studyapp:join", args=[token])
-    return _study_page(request, found, LinkForm(), new_link=address)
+    return _study_page(request, target, LinkForm(), new_link=address)
 
 
 @require_POST
@@ -68,8 +68,8 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @staff_only
 def pause(request: HttpRequest, slug: str) -> HttpResponse:
-    """Admit nobody for a while."""
-    return _act(request, slug, pause_study, _("The study is paused. Who has begun may finish."))
+    """Stop admitting participants for a while."""
+    return _act(request, slug, pause_study, _("Study paused. Participants in progress can finish."))
 
 
 @require_POST
@@ -82,8 +82,8 @@ def resume(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @staff_only
 def close(request: HttpRequest, slug: str) -> HttpResponse:
-    """Admit nobody more."""
-    return _act(request, slug, actions.close_study, _("The study is closed to newcomers."))
+    """Stop admitting participants."""
+    return _act(request, slug, actions.close_study, _("Study closed. Participants in progress can finish."))
 
 
 @require_POST

@@ -1,4 +1,4 @@
-"""Staff pages on which people judge whether answers that miss the gold answer are correct all the same."""
+"""Staff pages to judge answers that differ from the gold answer."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -24,7 +24,7 @@ from studyapp.web.stimulus_html import articles
 @require_safe
 @staff_only
 def overview(request: HttpRequest) -> HttpResponse:
-    """Every system on every dataset, with how far its answers are judged."""
+    """List all systems and datasets with the progress of their judgements."""
     counts = correctness.queue_counts()
     rows = [(run, counts.get(run.pk, correctness.QueueCounts())) for run in finished_runs()]
     return render(request, "studyapp/staff/correctness/overview.html", {"rows": rows})
@@ -33,18 +33,18 @@ def overview(request: HttpRequest) -> HttpResponse:
 @require_safe
 @staff_only
 def run(request: HttpRequest, pk: int) -> HttpResponse:
-    """The queue of one run: counts, agreement, disagreements, decisions."""
+    """Show the queue of a run: counts, agreement, disagreements, decisions."""
     return _run_page(request, _run_or_404(pk))
 
 
 @require_POST
 @staff_only
 def queue_run(request: HttpRequest, pk: int) -> HttpResponse:
-    """Queue all answers of a run that miss the gold answer."""
-    found = _run_or_404(pk)
+    """Queue all answers of a run that differ from the gold answer."""
+    current_run = _run_or_404(pk)
     _queued(
         request,
-        actions.queue_answers(answers=correctness.missed_answers(found), by=staff_user(request)),
+        actions.queue_answers(answers=correctness.missed_answers(current_run), by=staff_user(request)),
     )
     return redirect("studyapp:correctness_run", pk)
 
@@ -52,27 +52,27 @@ def queue_run(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @staff_only
 def judge(request: HttpRequest, pk: int) -> HttpResponse:
-    """One answer that needs this judge; neither the system nor another judgement is shown."""
-    found = _run_or_404(pk)
-    judged = correctness.next_answer(found, staff_user(request))
+    """Show an answer to judge, without its system or other judgements."""
+    current_run = _run_or_404(pk)
+    judged = correctness.next_answer(current_run, staff_user(request))
     if judged is None:
-        messages.success(request, _("Nothing is left for you to judge here."))
+        messages.success(request, _("You have judged all answers in this queue."))
         return redirect("studyapp:correctness_run", pk)
-    return _answer_page(request, found, judged, VerdictForm(initial={"answer": judged.pk}))
+    return _answer_page(request, current_run, judged, VerdictForm(initial={"answer": judged.pk}))
 
 
 @require_POST
 @staff_only
 def store_judgement(request: HttpRequest, pk: int) -> HttpResponse:
-    """Store a judgement and go on to the next answer."""
-    found = _run_or_404(pk)
+    """Store a judgement and show the next answer."""
+    current_run = _run_or_404(pk)
     form = VerdictForm(request.POST)
     is_valid = form.is_valid()
     if "answer" not in form.cleaned_data:
         raise Http404(_("There is no such answer."))
-    judged = _answer_or_404(found, form.cleaned_data["answer"])
+    judged = _answer_or_404(current_run, form.cleaned_data["answer"])
     if not is_valid:
-        return _answer_page(request, found, judged, form, status=422)
+        return _answer_page(request, current_run, judged, form, status=422)
     try:
         actions.judge(
             judged=judged,
@@ -89,11 +89,11 @@ def store_judgement(request: HttpRequest, pk: int) -> HttpResponse:
 @staff_only
 def settle(request: HttpRequest, pk: int, answer: int) -> HttpResponse:
     """Settle a disagreement."""
-    found = _run_or_404(pk)
-    judged = _answer_or_404(found, answer)
+    current_run = _run_or_404(pk)
+    judged = _answer_or_404(current_run, answer)
     form = SettleForm(request.POST, prefix=str(answer))
     if not form.is_valid():
-        return _run_page(request, found, failed=(answer, form), status=422)
+        return _run_page(request, current_run, failed=(answer, form), status=422)
     try:
         actions.settle(
             judged=judged,
@@ -105,19 +105,19 @@ def settle(request: HttpRequest, pk: int, answer: int) -> HttpResponse:
     except actions.CannotJudge as error:
         messages.error(request, translated_error(error))
     else:
-        messages.success(request, _("Settled."))
+        messages.success(request, _("Decision stored."))
     return redirect("studyapp:correctness_run", pk)
 
 
 @require_safe
 @staff_only
 def study(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a launch would freeze now as correct, and what was decided since the last launch."""
-    found = study_or_404(slug)
-    plan = _plan(request, found)
-    version = latest_version(found)
+    """Show what a launch would count as correct, and later decisions."""
+    target = study_or_404(slug)
+    plan = _plan(request, target)
+    version = latest_version(target)
     context = {
-        "study": found,
+        "study": target,
         "conditions": correctness.correctness_of_design(plan) if plan else [],
         "version": version,
         "later": len(correctness.later_decisions(version)) if version else 0,
@@ -128,12 +128,12 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @staff_only
 def queue_study(request: HttpRequest, slug: str) -> HttpResponse:
-    """Queue the answers that the conditions of a study show and that miss the gold answer."""
-    found = study_or_404(slug)
-    plan = _plan(request, found)
+    """Queue the answers a study shows that differ from the gold answer."""
+    target = study_or_404(slug)
+    plan = _plan(request, target)
     if plan is not None:
         new = actions.queue_answers(
-            answers=correctness.missed_answers_of_design(plan), study=found, by=staff_user(request)
+            answers=correctness.missed_answers_of_design(plan), study=target, by=staff_user(request)
         )
         _queued(request, new)
     return redirect("studyapp:correctness_study", slug)
@@ -142,16 +142,16 @@ def queue_study(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @staff_only
 def apply_decisions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Bring the newest version up to what was decided since its launch."""
-    found = study_or_404(slug)
-    version = latest_version(found)
+    """Apply decisions made since the launch to the newest version."""
+    target = study_or_404(slug)
+    version = latest_version(target)
     if version is None:
-        messages.error(request, _("The study was never launched."))
+        messages.error(request, _("This study has not been launched yet."))
     else:
         number = actions.apply_decisions(version=version, by=staff_user(request))
         messages.success(
             request,
-            ngettext("%(number)d decision taken over.", "%(number)d decisions taken over.", number)
+            ngettext("Applied %(number)d decision.", "Applied %(number)d decisions.", number)
             % {"number": number},
         )
     return redirect("studyapp:correctness_study", slug)
@@ -168,23 +168,22 @@ def _plan(request: HttpRequest, study: Study) -> Design | None:
 def _queued(request: HttpRequest, new: int) -> None:
     messages.success(
         request,
-        ngettext("%(number)d new answer is queued.", "%(number)d new answers are queued.", new)
-        % {"number": new},
+        ngettext("Queued %(number)d new answer.", "Queued %(number)d new answers.", new) % {"number": new},
     )
 
 
 def _run_or_404(pk: int) -> PredictionRun:
-    found = PredictionRun.objects.select_related("dataset", "system").filter(pk=pk).first()
-    if found is None:
-        raise Http404(_("There are no such predictions."))
-    return found
+    run = PredictionRun.objects.select_related("dataset", "system").filter(pk=pk).first()
+    if run is None:
+        raise Http404(_("There is no prediction run with this number."))
+    return run
 
 
 def _answer_or_404(run: PredictionRun, pk: int) -> JudgedAnswer:
-    found = correctness.queue(run).select_related("question").filter(pk=pk).first()
-    if found is None:
+    judged = correctness.queue(run).select_related("question").filter(pk=pk).first()
+    if judged is None:
         raise Http404(_("There is no such answer."))
-    return found
+    return judged
 
 
 def _answer_page(

@@ -1,4 +1,4 @@
-"""Staff pages that copy a study and compare its versions."""
+"""Staff pages to duplicate a study and to compare its versions."""
 
 import json
 from typing import Any
@@ -25,45 +25,45 @@ LONGEST = 600  # characters of a value on the page of differences
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def duplicate(request: HttpRequest, slug: str) -> HttpResponse:
-    """Copy the draft of a study under another name."""
-    found = study_or_404(slug)
-    initial = {"slug": f"{slug}-copy"[:100], "title": found.title}
+    """Copy the draft of a study under another short name."""
+    study = study_or_404(slug)
+    initial = {"slug": f"{slug}-copy"[:100], "title": study.title}
     form = DuplicateForm(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            copy = duplicate_study(study=found, by=staff_user(request), **form.cleaned_data)
+            copy = duplicate_study(study=study, by=staff_user(request), **form.cleaned_data)
         except TouchstoneError as error:
             form.add_error("slug", translated_error(error))
         else:
-            messages.success(request, _("This is the copy, a draft."))
+            messages.success(request, _("Study duplicated. This is the copy."))
             return redirect("studyapp:staff_study", copy.slug)
     status = 422 if form.errors else 200
-    return render(request, "studyapp/staff/duplicate.html", {"study": found, "form": form}, status=status)
+    return render(request, "studyapp/staff/duplicate.html", {"study": study, "form": form}, status=status)
 
 
 @require_safe
 @staff_only
 def compare(request: HttpRequest, slug: str) -> HttpResponse:
-    """What differs between two versions of a study, or between one and what a launch would freeze now."""
-    found = study_or_404(slug)
+    """Compare two versions of a study, or a version with the draft."""
+    study = study_or_404(slug)
     contents: dict[str, Any] = {
         str(number): frozen
-        for number, frozen in found.versions.order_by("number").values_list("number", "frozen")
+        for number, frozen in study.versions.order_by("number").values_list("number", "frozen")
     }
     problem = ""
     try:
-        contents[DRAFT] = design(definition_of(found)).content.canonical()
+        contents[DRAFT] = design(definition_of(study)).content.canonical()
     except StudyRefused as error:
         problem = translated_error(error)
     names = list(contents)
     chosen = [request.GET.get(name, "") for name in ("before", "after")]
     defaults = [names[-2] if len(names) > 1 else "", names[-1] if names else ""]
     before, after = (
-        one if one in contents else default for one, default in zip(chosen, defaults, strict=True)
+        name if name in contents else default for name, default in zip(chosen, defaults, strict=True)
     )
     rows = [_row(one) for one in differences(contents[before], contents[after])] if before and after else []
     context = {
-        "study": found,
+        "study": study,
         "names": names,
         "before": before,
         "after": after,
@@ -73,13 +73,12 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "studyapp/staff/compare.html", context)
 
 
-def _row(found: Difference) -> dict[str, Any]:
-    """A difference as the page shows it."""
+def _row(difference: Difference) -> dict[str, Any]:
     return {
-        "path": found.path,
-        "kind": found.kind,
-        "before": "" if found.kind == "added" else _shown(found.before),
-        "after": "" if found.kind == "removed" else _shown(found.after),
+        "path": difference.path,
+        "kind": difference.kind,
+        "before": "" if difference.kind == "added" else _shown(difference.before),
+        "after": "" if difference.kind == "removed" else _shown(difference.after),
     }
 
 

@@ -1,4 +1,4 @@
-"""Staff see what participants of a launched version see. Nothing is stored, and nothing can be sent."""
+"""Preview of the participants' pages of a launched version."""
 
 from typing import Any, cast
 
@@ -9,52 +9,41 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from studyapp.definition.freezing import FrozenStudy
-from studyapp.models import StudyVersion
+from studyapp.actions.participants import stages_of
+from studyapp.models import Stage, StudyVersion
 from studyapp.queries.studies import latest_version, localised
 from studyapp.views.access import staff_only, study_or_404
 from studyapp.web.participant_forms import PageName, empty_questions_html
 from studyapp.web.stimulus_html import instructions_html, stimulus_html
 
-# The pages with questions, in the order in which participants come to them.
-PAGES: tuple[PageName, ...] = ("screening", "instructions", "comprehension", "pre_survey", "item", "survey")
-
 
 @require_safe
 @staff_only
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
-    """One page of the newest version, for a condition, an item and a language."""
+    """Show a page of the newest version for a condition, item and language."""
     study = study_or_404(slug)
     version = latest_version(study)
     if version is None:
-        messages.error(request, _("Launch the study to see what participants see."))
+        messages.error(request, _("Launch the study to preview its pages."))
         return redirect("studyapp:staff_study", slug)
     content = localised(version, "")
-    pages = [name for name in PAGES if _has(content, name)]
+    stages = [stage.value for stage in stages_of(content) if stage != Stage.ITEMS]
+    pages = ["consent", *stages, "item", "survey"]
     chosen = {
         "language": _choice(request, "language", content.languages),
-        "page": _choice(request, "page", [*pages, "consent"], "item"),
-        "condition": _choice(request, "condition", [arm.name for arm in content.conditions]),
+        "page": _choice(request, "page", pages, "item"),
+        "condition": _choice(request, "condition", [condition.name for condition in content.conditions]),
         "item": _choice(request, "item", [item.id for item in (*content.items, *content.practice)]),
     }
     context = {
         "study": study,
         "version": version,
         "content": content,
-        "pages": ["consent", *pages],
+        "pages": pages,
         "chosen": chosen,
         **_shown(version, chosen),
     }
     return render(request, "studyapp/staff/preview.html", context)
-
-
-def _has(content: FrozenStudy, page: PageName) -> bool:
-    return {
-        "screening": bool(content.screening),
-        "instructions": content.instructions_page,
-        "comprehension": content.comprehension is not None,
-        "pre_survey": bool(content.pre_survey),
-    }.get(page, True)
 
 
 def _choice(request: HttpRequest, name: str, offered: list[str], default: str = "") -> str:
@@ -63,7 +52,6 @@ def _choice(request: HttpRequest, name: str, offered: list[str], default: str = 
 
 
 def _shown(version: StudyVersion, chosen: dict[str, str]) -> dict[str, Any]:
-    """What stands on the page, in the language chosen."""
     language, page = chosen["language"], chosen["page"]
     with translation.override(language):
         asked = "" if page == "consent" else empty_questions_html(version, cast("PageName", page), language)

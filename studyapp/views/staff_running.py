@@ -1,4 +1,4 @@
-"""Staff pages of a running study: conditions and quotas, drop-outs, flags, estimates, notes, log, archive."""
+"""Staff pages of a running study: conditions, flags, estimates, log."""
 
 from operator import itemgetter
 
@@ -22,13 +22,13 @@ from studyapp.web.event_labels import EVENT_LABELS
 from studyapp.web.staff_forms import ConditionForm, LogForm, NoteForm
 
 PAGE = 100  # events on a page of the log
-FEWEST = 5  # people of a condition; a bootstrap of fewer gives intervals that are far too short
+FEWEST = 5  # participants of a condition; a bootstrap of fewer gives confidence intervals that are too short
 
 
 @require_safe
 @staff_only
 def running(request: HttpRequest, slug: str) -> HttpResponse:
-    """Conditions with their quotas, where people stopped, flags and notes."""
+    """Show conditions and quotas, drop-outs, flags and notes."""
     return _page(request, study_or_404(slug), NoteForm())
 
 
@@ -36,20 +36,20 @@ def running(request: HttpRequest, slug: str) -> HttpResponse:
 @staff_only
 def set_condition(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Open or close a condition of the newest version, and set its quota."""
-    found = study_or_404(slug)
-    condition = Condition.objects.filter(pk=pk, version=latest_version(found)).first()
+    study = study_or_404(slug)
+    condition = Condition.objects.filter(pk=pk, version=latest_version(study)).first()
     if condition is None:
-        raise Http404(_("The newest version has no such condition."))
+        raise Http404(_("The newest version does not have this condition."))
     form = ConditionForm(request.POST)
     if not form.is_valid():
-        return _page(request, found, NoteForm(), failed=(pk, form), status=422)
+        return _page(request, study, NoteForm(), failed=(pk, form), status=422)
     actions.set_condition(
         condition=condition,
         is_open=form.cleaned_data["is_open"],
         quota=form.cleaned_data["quota"],
         by=staff_user(request),
     )
-    messages.success(request, _("Condition %(name)s is set.") % {"name": condition.name})
+    messages.success(request, _("Condition %(name)s saved.") % {"name": condition.name})
     return redirect("studyapp:staff_running", slug)
 
 
@@ -57,48 +57,48 @@ def set_condition(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @staff_only
 def write_note(request: HttpRequest, slug: str) -> HttpResponse:
     """Write a note into the log."""
-    found = study_or_404(slug)
+    study = study_or_404(slug)
     form = NoteForm(request.POST)
     if not form.is_valid():
-        return _page(request, found, form, status=422)
-    actions.write_note(study=found, text=form.cleaned_data["text"], by=staff_user(request))
+        return _page(request, study, form, status=422)
+    actions.write_note(study=study, text=form.cleaned_data["text"], by=staff_user(request))
     return redirect("studyapp:staff_running", slug)
 
 
 @require_safe
 @staff_only
 def estimates(request: HttpRequest, slug: str) -> HttpResponse:
-    """The measures so far, with intervals."""
-    found = study_or_404(slug)
+    """Show the measures so far, with confidence intervals."""
+    study = study_or_404(slug)
     try:
-        result = running_estimates(found)
+        result = running_estimates(study)
     except AlteredVersion as error:
         messages.error(request, str(error))
         result = None
-    context = {"study": found, "result": result, "fewest": FEWEST}
+    context = {"study": study, "result": result, "fewest": FEWEST}
     return render(request, "studyapp/staff/estimates.html", context)
 
 
 @require_safe
 @staff_only
 def study_log(request: HttpRequest, slug: str) -> HttpResponse:
-    """What was done in a study, by whom and when."""
-    found = study_or_404(slug)
+    """Show the events of a study."""
+    study = study_or_404(slug)
     form = LogForm(request.GET)
-    wanted = LogFilter(**form.cleaned_data) if form.is_valid() else LogFilter()
+    filters = LogFilter(**form.cleaned_data) if form.is_valid() else LogFilter()
     query = request.GET.copy()
     query.pop("page", None)
-    page = Paginator(log(found, wanted), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(log(study, filters), PAGE).get_page(request.GET.get("page"))
     context = {
-        "study": found,
+        "study": study,
         "form": form,
         "page": page,
         "events": [
             (event, EVENT_LABELS.kind_label(event.kind), EVENT_LABELS.detail_labels(event.data))
             for event in page
         ],
-        "kinds": sorted(((kind, EVENT_LABELS.kind_label(kind)) for kind in kinds(found)), key=itemgetter(1)),
-        "actors": actors(found),
+        "kinds": sorted(((kind, EVENT_LABELS.kind_label(kind)) for kind in kinds(study)), key=itemgetter(1)),
+        "actors": actors(study),
         "query": query.urlencode(),
     }
     return render(request, "studyapp/staff/log.html", context)
@@ -107,29 +107,29 @@ def study_log(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @staff_only
 def archive(request: HttpRequest) -> HttpResponse:
-    """The archived studies."""
+    """List the archived studies."""
     return render(request, "studyapp/staff/archive.html", {"studies": archived_studies()})
 
 
 @require_POST
 @staff_only
 def archive_study(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take a study out of the list."""
+    """Move a study to the archive."""
     try:
         actions.archive_study(study=study_or_404(slug), by=staff_user(request))
     except TouchstoneError as error:
         messages.error(request, str(error))
         return redirect("studyapp:staff_study", slug)
-    messages.success(request, _("The study is archived."))
+    messages.success(request, _("Study archived."))
     return redirect("studyapp:staff_home")
 
 
 @require_POST
 @staff_only
 def restore_study(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take an archived study back into the list."""
+    """Restore a study from the archive."""
     actions.restore_study(study=study_or_404(slug), by=staff_user(request))
-    messages.success(request, _("The study is in the list again."))
+    messages.success(request, _("Study restored from the archive."))
     return redirect("studyapp:staff_study", slug)
 
 

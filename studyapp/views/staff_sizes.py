@@ -1,4 +1,4 @@
-"""Staff pages that plan how many participants a study needs."""
+"""Staff pages for the sample size of a study: power analysis."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ from studyapp.tasks import enqueue_size_plan
 from studyapp.views.access import staff_only, staff_user
 from studyapp.web.staff_forms import SizeForm
 
-AT_ONCE = 2.0  # seconds; what takes longer goes to a worker
+AT_ONCE = 2.0  # seconds; longer simulations run in a worker
 WIDTH, HEIGHT = 600, 240  # of the curve, in units of its picture
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def sizes(request: HttpRequest) -> HttpResponse:
-    """Ask for assumptions and simulate; a long simulation is handed to a worker."""
+    """Ask for assumptions and simulate; a worker runs long simulations."""
     form = SizeForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and form.settings is not None:
         plan = create_plan(settings=form.settings, by=staff_user(request))
@@ -42,27 +42,27 @@ def sizes(request: HttpRequest) -> HttpResponse:
 @require_safe
 @staff_only
 def size(request: HttpRequest, pk: int) -> HttpResponse:
-    """One simulation: its progress, then its result."""
+    """Show a simulation: its progress, then its result."""
     return render(request, "studyapp/staff/sizes/plan.html", _context(pk))
 
 
 @require_safe
 @staff_only
 def size_progress(request: HttpRequest, pk: int) -> HttpResponse:
-    """The result alone, which the page fetches again and again."""
+    """Return the result, which the page fetches repeatedly."""
     return render(request, "studyapp/staff/sizes/result.html", _context(pk))
 
 
 def _context(pk: int) -> dict[str, Any]:
     plan = SizePlan.objects.filter(pk=pk).first()
     if plan is None:
-        raise Http404(_("There is no such plan."))
+        raise Http404(_("There is no power analysis with this number."))
     result = SizeResult.model_validate(plan.result) if plan.result else None
     return {"plan": plan, "result": result, "picture": _picture(result, plan) if result else None}
 
 
 def _picture(result: SizeResult, plan: SizePlan) -> dict[str, Any]:
-    """The curve and its band as points of a picture."""
+    """Return the power curve and its band as points of an SVG."""
     first, last = result.curve[0].participants, result.curve[-1].participants
 
     def at(participants: int, power: float) -> str:

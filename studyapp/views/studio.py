@@ -1,4 +1,4 @@
-"""The studio: a study made on web pages, step by step, without writing a file."""
+"""The studio: define a study on web pages, step by step."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,14 +47,14 @@ HISTORY = 30  # revisions on the page
 @require_safe
 @staff_only
 def home(request: HttpRequest) -> HttpResponse:
-    """Start a study: from a template, or from a file."""
+    """Show the forms to start a study from a template or a file."""
     return _home(request, StartForm(), ImportForm())
 
 
 @require_POST
 @staff_only
 def start(request: HttpRequest) -> HttpResponse:
-    """Make a study with a first draft, over the systems that have answers on the dataset."""
+    """Create a study whose draft covers the systems with predictions."""
     filled = StartForm(request.POST)
     if not filled.is_valid():
         return _home(request, filled, ImportForm(), status=422)
@@ -66,13 +66,13 @@ def start(request: HttpRequest) -> HttpResponse:
         dataset=data["dataset"],
         systems=known_names(data["dataset"]).systems,
     )
-    return _made(request, filled, draft)
+    return _create(request, filled, draft)
 
 
 @require_POST
 @staff_only
 def start_from_file(request: HttpRequest) -> HttpResponse:
-    """Make a study from a definition in YAML, which need not be complete."""
+    """Create a study from a YAML definition, which may be incomplete."""
     filled = ImportForm(request.POST, request.FILES)
     if not filled.is_valid():
         return _home(request, StartForm(), filled, status=422)
@@ -81,10 +81,10 @@ def start_from_file(request: HttpRequest) -> HttpResponse:
     except DefinitionError as error:
         filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
         return _home(request, StartForm(), filled, status=422)
-    return _made(request, filled, starts.from_file(content, slug=content["study"]))
+    return _create(request, filled, starts.from_file(content, slug=content["study"]))
 
 
-def _made(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
+def _create(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
     try:
         study = actions.start_draft(draft=draft, by=staff_user(request))
     except TouchstoneError as error:
@@ -107,16 +107,16 @@ def _home(request: HttpRequest, new: StartForm, file: ImportForm, *, status: int
 @require_safe
 @staff_only
 def review(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole draft: what is left to do, its history, its file, and the launch."""
+    """Show the whole draft: open problems, history, file, and the launch."""
     return _review(request, study_or_404(slug), ImportForm())
 
 
 def _review(request: HttpRequest, study: Study, file: ImportForm, *, status: int = 200) -> HttpResponse:
     now = edited(study)
-    found = look(now.draft).problems
+    problems = look(now.draft).problems
     context = {
-        **_frame(study, now, found, "review"),
-        "found": [(_step_of(problem), _named(problem), problem.message) for problem in found],
+        **_frame(study, now, problems, "review"),
+        "found": [(_step_of(problem), _named(problem), problem.message) for problem in problems],
         "history": [(one, CHANGES.get(one.changed, one.changed)) for one in revisions(study)[:HISTORY]],
         "version": latest_version(study),
         "file": file,
@@ -127,32 +127,34 @@ def _review(request: HttpRequest, study: Study, file: ImportForm, *, status: int
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def step(request: HttpRequest, slug: str, name: str, go_on: bool = False) -> HttpResponse:
-    """One step: show its form, or save what was sent by it."""
-    study, found = study_or_404(slug), _step_or_404(name)
+    """Show the form of a step, or save it."""
+    study, step = study_or_404(slug), _step_or_404(name)
     if request.method == "POST":
-        return _save(request, study, found, go_on=go_on)
-    return _step_page(request, study, found, edited(study))
+        return _save(request, study, step, go_on=go_on)
+    return _step_page(request, study, step, edited(study))
 
 
 def _step_page(
-    request: HttpRequest, study: Study, found: Step, now: Edited, *, status: int = 200
+    request: HttpRequest, study: Study, step: Step, now: Edited, *, status: int = 200
 ) -> HttpResponse:
-    """The form of a step with what a draft holds, and the preview beside it."""
+    """Show the form of a step, filled from the draft, beside the preview."""
     seen = look(now.draft)
     offered = known_names(str(now.draft.get("dataset", "")))
     at = request.GET.get("at", "")
-    built = form(found, now.draft, offered, seen.problems, at)
+    built = form(step, now.draft, offered, seen.problems, at)
     content = seen.content
     context = {
-        **_frame(study, now, seen.problems, found.name),
-        "step": found,
+        **_frame(study, now, seen.problems, step.name),
+        "step": step,
         "form": built,
         "at": at,
         "made_up": seen.made_up,
         "preview": {
-            "chosen": choices(content, {"preview_page": found.preview, **request.GET.dict()}),
+            "chosen": choices(content, {"preview_page": step.preview, **request.GET.dict()}),
             "pages": sample.pages(content),
-            "conditions": [(arm.name, arm.label or arm.name) for arm in content.conditions],
+            "conditions": [
+                (condition.name, condition.label or condition.name) for condition in content.conditions
+            ],
             "items": [item.id for item in (*content.items, *content.practice)],
             "languages": content.languages,
         },
@@ -160,22 +162,22 @@ def _step_page(
     return render(request, "studyapp/studio/step.html", context, status=status)
 
 
-def _save(request: HttpRequest, study: Study, found: Step, *, go_on: bool) -> HttpResponse:
-    sent = submitted(request, study, found)
+def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> HttpResponse:
+    sent = submitted(request, study, step)
     try:
         actions.save_draft(
-            study=study, base=sent.base, draft=sent.draft, changed=found.name, by=staff_user(request)
+            study=study, base=sent.base, draft=sent.draft, changed=step.name, by=staff_user(request)
         )
     except TouchstoneError as error:
-        return _not_saved(request, study, found, sent, error)
-    left = [one for one in look(sent.draft).problems if _step_of(one) == found]
-    messages.success(request, _("Saved. Something is left to do here.") if left else _("Saved."))
+        return _not_saved(request, study, step, sent, error)
+    left = [one for one in look(sent.draft).problems if _step_of(one) == step]
+    messages.success(request, _("Saved. This step is not complete yet.") if left else _("Saved."))
     if go_on and not left:
-        place = STEPS.index(found) + 1
-        if place == len(STEPS):
+        next_step = STEPS.index(step) + 1
+        if next_step == len(STEPS):
             return redirect("studyapp:studio_review", study.slug)
-        found = STEPS[place]
-    return redirect("studyapp:studio_step", study.slug, found.name)
+        step = STEPS[next_step]
+    return redirect("studyapp:studio_step", study.slug, step.name)
 
 
 @require_POST
@@ -190,7 +192,7 @@ def add(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
 @require_POST
 @staff_only
 def remove(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
-    """Save, and take a row or an optional part away."""
+    """Save, and remove a row or an optional part."""
     location = edits.location_of(path)
     return _edit(request, slug, name, lambda draft: (edits.removed(draft, location), location[:-1]))
 
@@ -200,21 +202,21 @@ def remove(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
 def move(request: HttpRequest, slug: str, name: str, path: str, by: int) -> HttpResponse:
     """Save, and move a row up or down."""
     location = edits.location_of(path)
-    place = location[-1]
-    to = (*location[:-1], max(place + by, 0)) if isinstance(place, int) else location
+    index = location[-1]
+    to = (*location[:-1], max(index + by, 0)) if isinstance(index, int) else location
     return _edit(request, slug, name, lambda draft: (edits.moved(draft, location, by), to))
 
 
 @require_POST
 @staff_only
 def change_kind(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
-    """Save, and show the fields of the kind of answer that was chosen."""
+    """Save, and show the fields of the chosen kind of answer."""
     location = edits.location_of(path)
     return _edit(request, slug, name, lambda draft: (draft, location))
 
 
 def _what(request: HttpRequest, path: str) -> str:
-    """What is to be added: a button says it, or the list beside the button."""
+    """Return the kind to add, from the button or the list beside it."""
     return request.POST.get("what") or request.POST.get(f"what:{path}") or ""
 
 
@@ -224,39 +226,39 @@ def _edit(
     name: str,
     change: Callable[[Draft], tuple[Draft, tuple[int | str, ...]]],
 ) -> HttpResponse:
-    """Save what was sent by a step with one more change, and show where it was made."""
-    study, found = study_or_404(slug), _step_or_404(name)
-    sent = submitted(request, study, found)
+    """Save a step with one more change, and show the changed field."""
+    study, step = study_or_404(slug), _step_or_404(name)
+    sent = submitted(request, study, step)
     at: tuple[int | str, ...] = ()
     try:
         draft, at = change(sent.draft)
         actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=staff_user(request))
     except TouchstoneError as error:
-        return _not_saved(request, study, found, sent, error)
-    return redirect(_address(study, found, at))
+        return _not_saved(request, study, step, sent, error)
+    return redirect(_address(study, step, at))
 
 
 def _not_saved(
-    request: HttpRequest, study: Study, found: Step, sent: Submitted, error: TouchstoneError
+    request: HttpRequest, study: Study, step: Step, sent: Submitted, error: TouchstoneError
 ) -> HttpResponse:
-    """The step with what was sent, which is stored nowhere, and the newest draft around it."""
+    """Show the step again with its unsaved fields, and the newest draft."""
     messages.error(request, translated_error(error))
-    return _step_page(request, study, found, Edited(sent.now.number, sent.draft), status=409)
+    return _step_page(request, study, step, Edited(sent.now.number, sent.draft), status=409)
 
 
-def _address(study: Study, found: Step, at: tuple[int | str, ...]) -> str:
-    address = reverse("studyapp:studio_step", args=[study.slug, found.name])
+def _address(study: Study, step: Step, at: tuple[int | str, ...]) -> str:
+    address = reverse("studyapp:studio_step", args=[study.slug, step.name])
     return f"{address}?{urlencode({'at': '.'.join(str(part) for part in at)})}" if at else address
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
-    """Choose a scale by name, for one of the lists of questions."""
-    study, found = study_or_404(slug), _step_or_404(name)
+    """Choose a scale by name for a list of questions."""
+    study, step = study_or_404(slug), _step_or_404(name)
     now, location = edited(study), edits.location_of(path)
     if location not in edits.QUESTIONS:
-        raise Http404(_("Scales can be added to lists of questions only."))
+        raise Http404(_("You can add scales to lists of questions only."))
     filled = ScaleForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and filled.is_valid():
         try:
@@ -269,10 +271,10 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
         except TouchstoneError as error:
             filled.add_error("items", translated_error(error))
         else:
-            return redirect(_address(study, found, location))
+            return redirect(_address(study, step, location))
     context = {
         **_frame(study, now, look(now.draft).problems, name),
-        "step": found,
+        "step": step,
         "path": path,
         "form": filled,
         "scales": SCALES,
@@ -292,29 +294,29 @@ def go_to_scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpR
 @require_POST
 @staff_only
 def undo(request: HttpRequest, slug: str) -> HttpResponse:
-    """Go back to the revision before."""
-    return _travel(request, slug, actions.undo_draft, _("The last change is undone."))
+    """Go back to the previous revision."""
+    return _travel(request, slug, actions.undo_draft, _("Undid the last change."))
 
 
 @require_POST
 @staff_only
 def redo(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take the last undoing back."""
-    return _travel(request, slug, actions.redo_draft, _("The change is made again."))
+    """Redo the change that was undone last."""
+    return _travel(request, slug, actions.redo_draft, _("Redid the change."))
 
 
 @require_POST
 @staff_only
 def go_to(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Make another revision the one that counts."""
-    done = _("Revision %(n)d counts now.") % {"n": number}
+    """Make another revision the current one."""
+    done = _("Revision %(n)d is now the draft.") % {"n": number}
     return _travel(request, slug, actions.go_to_revision, done, number=number)
 
 
 def _travel(
     request: HttpRequest, slug: str, action: Callable[..., Any], done: str, **arguments: Any
 ) -> HttpResponse:
-    """Go to another revision, and back to the page where the button stood."""
+    """Change the revision, and return to the page of the button."""
     try:
         action(study=study_or_404(slug), by=staff_user(request), **arguments)
     except TouchstoneError as error:
@@ -332,7 +334,7 @@ def _travel(
 @require_safe
 @staff_only
 def export(request: HttpRequest, slug: str) -> HttpResponse:
-    """The draft as a YAML file."""
+    """Download the draft as a YAML file."""
     text = as_yaml(edited(study_or_404(slug)).draft)
     headers = {"Content-Disposition": f'attachment; filename="{slug}.yaml"'}
     return HttpResponse(text, content_type="application/yaml; charset=utf-8", headers=headers)
@@ -341,7 +343,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @staff_only
 def replace(request: HttpRequest, slug: str) -> HttpResponse:
-    """Give the study the definition of a file, under its own name."""
+    """Replace the draft by a definition in a file; keep the short name."""
     study = study_or_404(slug)
     filled = ImportForm(request.POST, request.FILES)
     if filled.is_valid():
@@ -354,7 +356,7 @@ def replace(request: HttpRequest, slug: str) -> HttpResponse:
         except DefinitionError as error:
             filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
         else:
-            messages.success(request, _("The draft is that of the file."))
+            messages.success(request, _("Replaced the draft by the file."))
             return redirect("studyapp:studio_review", slug)
     return _review(request, study, filled, status=422)
 
@@ -370,38 +372,39 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(request, translated_error(error))
         return redirect("studyapp:studio_review", slug)
     messages.success(
-        request, _("Version %(n)d is open. Make a link to let people in.") % {"n": version.number}
+        request,
+        _("Launched version %(n)d. Create an entry link to invite participants.") % {"n": version.number},
     )
     return redirect("studyapp:staff_study", slug)
 
 
 def _step_or_404(name: str) -> Step:
     if name not in BY_NAME:
-        raise Http404(_("The studio has no such step."))
+        raise Http404(_("The studio does not have this step."))
     return BY_NAME[name]
 
 
 def _step_of(problem: Problem) -> Step | None:
-    """The step that edits what is wrong."""
+    """Return the step that edits a problem."""
     first = problem.location[0] if problem.location else ""
     return next((one for one in STEPS if first in one.fields), None)
 
 
 def _named(problem: Problem) -> str:
-    """The field as a person would say it: places are counted from one."""
+    """Return the labels of the path to a field; rows are counted from 1."""
     fields = [problem.location[: end + 1] for end in range(len(problem.location))]
     return " › ".join(str(path[-1] + 1) if isinstance(path[-1], int) else _(label(path)) for path in fields)
 
 
-def _frame(study: Study, now: Edited, found: list[Problem], here: str) -> dict[str, Any]:
-    """What every page of the studio has: the steps with what is left to do, undo and redo."""
-    left = [_step_of(problem) for problem in found]
+def _frame(study: Study, now: Edited, problems: list[Problem], here: str) -> dict[str, Any]:
+    """Return what all studio pages show: steps, open problems, undo, redo."""
+    left = [_step_of(problem) for problem in problems]
     return {
         "study": study,
         "now": now,
         "here": here,
         "steps": [(one, left.count(one)) for one in STEPS],
-        "left": len(found),
+        "left": len(problems),
         "undoable": undoable(study, now),
         "redoable": redoable(study, now),
     }

@@ -1,4 +1,4 @@
-"""What a form of the studio sent, as a draft."""
+"""Read drafts from the forms of the studio."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,7 +15,10 @@ from studyapp.studio.widgets import read
 
 
 class Submitted(NamedTuple):
-    """A draft as it was and as it was sent. ``base`` is the revision that the form was made from."""
+    """The stored and the submitted draft.
+
+    ``base`` is the number of the revision that the form showed.
+    """
 
     now: Edited
     base: int
@@ -23,7 +26,7 @@ class Submitted(NamedTuple):
 
 
 def draft_sent(request: HttpRequest, step: Step | None, draft: Draft) -> Draft:
-    """The draft with the fields of a step as they were sent; an empty field is left out."""
+    """Return the draft with the submitted fields of a step, less empty ones."""
     if step is None:
         return draft
     built = form(step, draft, known_names(str(draft.get("dataset", ""))))
@@ -33,17 +36,17 @@ def draft_sent(request: HttpRequest, step: Step | None, draft: Draft) -> Draft:
 
 
 def submitted(request: HttpRequest, study: Study, step: Step) -> Submitted:
-    """What was sent by the form of a step."""
+    """Return the draft that the form of a step submitted."""
     now = edited(study)
     return Submitted(now, base_sent(request), draft_sent(request, step, now.draft))
 
 
 def base_sent(request: HttpRequest) -> int:
-    """The revision that a form was made from, -1 for what is no number of one."""
+    """Return the number of the revision that a form showed, -1 if invalid."""
     base = request.POST.get("base", "")
     return int(base) if base.isdecimal() and len(base) <= MOST_DIGITS else -1
 
 
 def without_nul(texts: Iterable[object]) -> list[str]:
-    """Texts as sent, without NUL: no database keeps it in a text, and nobody types it."""
+    """Remove NUL characters, which PostgreSQL does not store in texts."""
     return [str(text).replace("\0", "") for text in texts]

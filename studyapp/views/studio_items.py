@@ -1,4 +1,4 @@
-"""The page of the studio on which items are chosen by hand."""
+"""The studio page to choose items by hand."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -23,7 +23,7 @@ SHOWN = 50  # questions of a search
 @require_safe
 @staff_only
 def pick(request: HttpRequest, slug: str) -> HttpResponse:
-    """The items as they are, and questions of the dataset to add to them."""
+    """Show the items and a search for questions to add."""
     study = study_or_404(slug)
     now = edited(study)
     dataset = str(now.draft.get("dataset", ""))
@@ -36,7 +36,7 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
         except StudyRefused as error:
             problem = translated_error(error)
     [wanted] = without_nul([request.GET.get("q", "")])
-    found, count = candidates(dataset, systems, wanted, SHOWN)
+    questions, count = candidates(dataset, systems, wanted, SHOWN)
     chosen = {item.external_id for item in items}
     context = {
         "study": study,
@@ -47,7 +47,7 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
         "counts": correct_counts(items),
         "problem": problem,
         "wanted": wanted,
-        "found": [(one, one.external_id in chosen) for one in found],
+        "questions": [(question, question.external_id in chosen) for question in questions],
         "count": count,
         "shown": SHOWN,
     }
@@ -57,7 +57,7 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @staff_only
 def change(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make the items those that were there and are kept, and those that were added."""
+    """Store the chosen items: those kept and those added."""
     study = study_or_404(slug)
     now = edited(study)
     ids = list(dict.fromkeys(without_nul(request.POST.getlist("keep") + request.POST.getlist("add"))))
@@ -73,7 +73,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
     except TouchstoneError as error:
         messages.error(request, translated_error(error))
     else:
-        messages.success(request, _("The items are chosen by hand: %(n)d.") % {"n": len(ids)})
+        messages.success(request, _("Items chosen by hand: %(n)d.") % {"n": len(ids)})
     address = reverse("studyapp:studio_items", args=[slug])
     return redirect(f"{address}?{urlencode({'q': request.POST.get('q', '')})}")
 

@@ -1,7 +1,7 @@
-"""The pages of participants as a draft would make them, for the frame beside the forms of the studio.
+"""Preview of a draft's pages, in the frame beside the studio forms.
 
-They are rendered by the templates of participants. Nothing is stored, nothing can be sent from them, and no
-script runs in them.
+The templates are those of participants. A preview stores nothing, cannot be
+submitted, and runs no script.
 """
 
 from typing import Any, cast
@@ -11,24 +11,28 @@ from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
-from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
-from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
-from studyapp.models import Stage, StageResponse
+from studyapp.models import Stage
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft
 from studyapp.studio.steps import BY_NAME
-from studyapp.views import told
+from studyapp.views import participant_messages
 from studyapp.views.access import staff_only, study_or_404
-from studyapp.views.participants import offered_languages, stage_context
+from studyapp.views.participant_pages import (
+    consent_context,
+    form_context,
+    item_context,
+    stage_context,
+    survey_context,
+)
 from studyapp.views.studio_forms import draft_sent
-from studyapp.web.participant_forms import CLOCK_FIELDS, PageName, questions_html, questions_on, rows
+from studyapp.web.participant_forms import PageName, questions_html, questions_on, rows
 from studyapp.web.stimulus_html import rendered_instructions, rendered_stimulus
 
 EXAMPLE_CODE = "EXAMPLE"
@@ -42,7 +46,7 @@ _CSP = {"frame-ancestors": [SELF], "form-action": [NONE], "script-src": [NONE]}
 @staff_only
 @xframe_options_sameorigin
 def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
-    """One page of the draft; what the form of a step sends is shown without being saved."""
+    """Show a page of the draft with the unsaved fields of a step."""
     study = study_or_404(slug)
     draft = edited(study).draft
     if request.method == "POST":
@@ -51,25 +55,27 @@ def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
 
 
 def shown(request: HttpRequest, slug: str, draft: Draft, wanted: Any) -> HttpResponse:
-    """The page that is wanted, by name, condition, item and language; the first of each where none is."""
+    """Render a page by name, condition, item and language."""
     content = look(draft).content
     chosen = choices(content, wanted)
     with translation.override(chosen["language"]):
         words = content.in_language(chosen["language"])
         if chosen["page"] == "consent":
-            return render(request, "studyapp/participant/consent.html", _consent(words, chosen["language"]))
+            return render(
+                request, "studyapp/participant/consent.html", consent_context(words, chosen["language"])
+            )
         if (message := _message(words, slug, chosen["page"])) is not None:
             return render(request, "studyapp/participant/message.html", message)
         if chosen["page"] in OUTCOMES:
             return render(request, "studyapp/participant/done.html", _ended(words, chosen["page"]))
-        return render(request, "studyapp/participant/page.html", _timed(words, chosen))
+        return render(request, "studyapp/participant/page.html", _form_page(words, chosen))
 
 
 def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:
-    """What is chosen of pages, conditions, items and languages."""
+    """Return the chosen page, condition, item and language, with defaults."""
     offered = {
         "page": [name for name, _title in sample.pages(content)],
-        "condition": [arm.name for arm in content.conditions],
+        "condition": [condition.name for condition in content.conditions],
         "item": [item.id for item in (*content.items, *content.practice)],
         "language": content.languages,
     }
@@ -80,37 +86,26 @@ def choices(content: FrozenStudy, wanted: Any) -> dict[str, str]:
     return chosen
 
 
-def _consent(content: FrozenStudy, language: str) -> dict[str, Any]:
-    offered = offered_languages(content)
-    return {
-        "title": content.title,
-        "consent": content.consent,
-        "instructions": "" if content.instructions_page else content.instructions,
-        "page_key": "",
-        "language": language,
-        "languages": offered if len(offered) > 1 else {},
-    }
-
-
 def _message(content: FrozenStudy, slug: str, page: str) -> dict[str, Any] | None:
-    """A page without questions, for people who do not take part; None for every other page."""
+    """Return a page for people who do not take part; None for other pages."""
     if page == "no_consent":
-        return told.declined(slug, _back(content, "no_consent"))
+        return participant_messages.declined(slug, _back(content, "no_consent"))
     if page in REFUSALS:
         is_full = page in ("closed", "link_full")
         back = _back(content, "full") if is_full else WayBack()
-        return told.not_admitted(content.title, str(REFUSALS[page]), back)
+        return participant_messages.not_admitted(content.title, str(REFUSALS[page]), back)
     if page == "no_link":
-        return told.without_link()
+        return participant_messages.without_link()
     if page == "withdrawn":
-        return told.withdrawn(content.privacy.withdrawal)
+        return participant_messages.withdrawn(content.privacy.withdrawal)
     if page == "not_arrived" and content.recruitment is not None:
-        return told.not_arrived(content.title, "missing", content.recruitment.person_parameter)
+        parameter = content.recruitment.person_parameter
+        return participant_messages.not_arrived(content.title, "missing", parameter)
     return None
 
 
 def _back(content: FrozenStudy, outcome: Outcome, own_code: str = "") -> WayBack:
-    """What takes somebody back to the platform, with ids that are examples."""
+    """Return the way back to the platform, with example IDs."""
     recruitment = content.recruitment
     if recruitment is None:
         return WayBack()
@@ -119,7 +114,7 @@ def _back(content: FrozenStudy, outcome: Outcome, own_code: str = "") -> WayBack
 
 
 def _ended(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
-    """The end of somebody's way, with codes and ids that are examples."""
+    """Return the context of the last page, with example codes and IDs."""
     own_code = EXAMPLE_CODE if outcome == "done" else ""
     back = _back(content, outcome, own_code)
     if not back.url and outcome == "done":
@@ -129,37 +124,18 @@ def _ended(content: FrozenStudy, outcome: Outcome) -> dict[str, Any]:
             "withdrawal_code": EXAMPLE_CODE}  # fmt: skip
 
 
-def _timed(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
-    """A page with questions: of a stage, an item, an attention item, or the survey."""
-    name = chosen["page"]
-    kind = cast("PageName", "item" if name == "attention" else name)
-    context = {
-        "title": content.title,
-        "instructions": rendered_instructions(content),
-        "steps": content.pages,
-        "page_key": "",
-        "clocks": CLOCK_FIELDS,
-        "honeypot": HONEYPOT_FIELD,
-        "questions": questions_html(rows(questions_on(content, kind), {}, {})),
-        "errors": [],
-        "resume_url": "…",
-        "kind": kind,
-    }
-    if kind == "survey":
-        return context | {"place": _("Last page"), "submit_text": _("Finish"), "step": content.pages}
-    if kind != "item":
-        return context | stage_context(content, StageResponse(stage=Stage(kind), attempt=1))
-    return context | _item(content, chosen)
-
-
-def _item(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
-    ids = [item.id for item in content.items]
-    shown = content.attention[0].id if chosen["page"] == "attention" else chosen["item"]
-    number = ids.index(shown) + 1 if shown in ids else 1
-    return {
-        "place": _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages},
-        "step": number - 1,
-        "is_practice": shown in [item.id for item in content.practice],
-        "submit_text": _("Save and go on"),
-        "stimulus": rendered_stimulus(content, chosen["condition"], shown),
-    }
+def _form_page(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
+    """Return the context of a page with a form: stage, item or survey."""
+    name = cast("PageName", "item" if chosen["page"] == "attention" else chosen["page"])
+    context = form_context(content, name, questions_html(rows(questions_on(content, name), {}, {})))
+    context |= {"page_key": "", "resume_url": "…"}
+    if name == "survey":
+        return context | survey_context(content)
+    context["instructions"] = rendered_instructions(content)
+    if name != "item":
+        return context | stage_context(content, Stage(name))
+    item_id = content.attention[0].id if chosen["page"] == "attention" else chosen["item"]
+    ids = [item.id for item in (*content.practice, *content.items)]
+    position = ids.index(item_id) if item_id in ids else len(content.practice)
+    stimulus = rendered_stimulus(content, chosen["condition"], item_id)
+    return context | item_context(content, position + 1) | {"stimulus": stimulus}

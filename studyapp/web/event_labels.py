@@ -1,4 +1,4 @@
-"""The words for the log of a study. ``actions.events`` records no kind that is not here."""
+"""Labels for the log of a study; every kind of event has one here."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -6,7 +6,7 @@ from foundation.event_labels import EventLabels
 from studyapp.models import JudgedAnswer, Mode
 from studyapp.studio.steps import STEPS
 
-# What a revision of a draft says of itself: a step of the studio, or one of these.
+# The origin of a revision of a draft: a step of the studio, or one of these.
 CHANGES = {step.name: _(step.title) for step in STEPS} | {
     "start": _("start"),
     "definition": _("the study's definition"),
@@ -19,10 +19,10 @@ _PAGES = {
     "screening": _("screening"),
     "instructions": _("instructions"),
     "comprehension": _("comprehension check"),
-    "pre_survey": _("survey before"),
+    "pre_survey": _("pre-survey"),
     "items": _("items"),
     "item": _("item"),
-    "survey": _("survey after"),
+    "survey": _("final survey"),
 }
 
 EVENT_LABELS = EventLabels(
@@ -31,7 +31,7 @@ EVENT_LABELS = EventLabels(
         "answer_settled": _("Answer settled"),
         "answers_queued": _("Answers queued for judging"),
         "assigned": _("Assigned to a condition"),
-        "came_back": _("Came back"),
+        "came_back": _("Returned to the study"),
         "completed": _("Completed"),
         "condition_set": _("Condition changed"),
         "consented": _("Consented"),
@@ -40,26 +40,26 @@ EVENT_LABELS = EventLabels(
         "honeypot_filled": _("Hidden field filled"),
         "item_shown": _("Item shown"),
         "item_submitted": _("Item submitted"),
-        "link_created": _("Link made"),
+        "link_created": _("Link created"),
         "note": _("Note"),
         "participant_anonymised": _("Participant anonymised"),
         "participant_deleted": _("Participant deleted"),
-        "place_returned": _("Place given back"),
+        "place_returned": _("Submission returned"),
         "results_imported": _("Released results imported"),
         "size_planned": _("Sample size planned"),
         "stage_shown": _("Part shown"),
         "stage_submitted": _("Part submitted"),
         "study_archived": _("Study archived"),
         "study_closed": _("Study closed"),
-        "study_created": _("Study made"),
+        "study_created": _("Study created"),
         "study_duplicated": _("Study duplicated"),
         "study_edited": _("Draft changed"),
         "study_launched": _("Version launched"),
         "study_paused": _("Study paused"),
-        "study_reopened": _("Study opened again"),
-        "study_restored": _("Study taken out of the archive"),
+        "study_reopened": _("Study reopened"),
+        "study_restored": _("Study restored from the archive"),
         "study_resumed": _("Study resumed"),
-        "survey_shown": _("Questions at the end shown"),
+        "survey_shown": _("Final survey shown"),
         "withdrawn": _("Withdrew"),
     },
     details={
@@ -67,7 +67,7 @@ EVENT_LABELS = EventLabels(
         "after": _("after"),
         "answer": _("answer"),
         "answers": _("answers"),
-        "attempt": _("try"),
+        "attempt": _("attempt"),
         "before": _("before"),
         "changed": _("changed"),
         "condition": _("condition"),
@@ -84,7 +84,7 @@ EVENT_LABELS = EventLabels(
         "method": _("method"),
         "mode": _("mode"),
         "new": _("new"),
-        "order_row": _("row of orders"),
+        "order_row": _("order (row)"),
         "outcome": _("outcome"),
         "page": _("page"),
         "participants": _("participants"),
@@ -93,7 +93,7 @@ EVENT_LABELS = EventLabels(
         "position": _("position"),
         "quota": _("quota"),
         "reason": _("reason"),
-        "retried": _("tried again"),
+        "retried": _("retried"),
         "revision": _("revision"),
         "rotation": _("rotation"),
         "run": _("run"),
@@ -114,7 +114,7 @@ EVENT_LABELS = EventLabels(
             "no_consent": _("Without consent"),
             "screened_out": _("Screened out"),
             "failed_comprehension": _("Failed the comprehension check"),
-            "full": _("No place left"),
+            "full": _("Study full"),
         },
         "page": _PAGES,
         "reason": {

@@ -1,21 +1,25 @@
-"""What log lines may not hold: tokens in addresses, and query strings, where platforms put people's ids."""
+"""Redaction of log lines: tokens in addresses, and query strings.
+
+Recruitment platforms put the IDs of people into query strings.
+"""
 
 import logging
 import re
 
 # The token of an entry or resume link, in an address or alone as a path.
 _TOKEN = re.compile(r"/(join|resume)/[^/\s\"'?<>]+")
-# What follows the question mark of an address. A question mark at the end of a sentence has a space after it.
+# The query string of an address. The question mark of a sentence has a space after it.
 _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"'<>]*=[^\s\"'<>]*")
 
 
 def redacted(text: str) -> str:
-    """The text with ``…`` for each token and query string."""
+    """Replace each token and query string with ``…``."""
     return _QUERY.sub("?…", _TOKEN.sub(r"/\1/…", text))
 
 
 class RedactingFormatter(logging.Formatter):
-    """Redacts the whole line, with its traceback."""
+    """Redact the whole line, with its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the redacted line."""
         return redacted(super().format(record))

@@ -1,4 +1,4 @@
-"""What every request to the site passes: the id of its work, limits per address, headers of every page."""
+"""Middleware: request IDs, rate limits, and the headers of all pages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,15 +11,17 @@ from studyapp.web import rate_limit
 
 
 class RequestId:
-    """Give each request an id, the caller's own ``X-Request-ID`` where it is well formed, and answer with it.
+    """Give each request an ID, and return it as ``X-Request-ID``.
 
-    Log lines, tasks and the model server's log carry it: see ``jobs.request_ids``.
+    A well-formed ID of the caller is kept. Log lines, tasks and the model
+    server's log carry it: see ``jobs.request_ids``.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer with the ID of the request."""
         request_id = request_ids.begin(request.headers.get("X-Request-ID", ""))
         try:
             response = self.get_response(request)
@@ -30,12 +32,16 @@ class RequestId:
 
 
 class NoStore:
-    """Forbid every cache to keep a page. Static files are served before this and keep their own rule."""
+    """Forbid caches to store pages.
+
+    WhiteNoise serves static files before this, with its own cache header.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Add the headers unless the view has set them."""
         response = self.get_response(request)
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
@@ -43,12 +49,13 @@ class NoStore:
 
 
 class RateLimit:
-    """Answer an address that asks too often with 429: see ``studyapp.web.rate_limit``."""
+    """Answer 429 above the rate limit: see ``studyapp.web.rate_limit``."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Count the response."""
         response = self.get_response(request)
         match = request.resolver_match
         if match is not None and not getattr(request, "is_uncounted", False):
@@ -56,7 +63,7 @@ class RateLimit:
         return response
 
     def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
-        """Refuse before the view runs. Only here it is known which view it is."""
+        """Answer before the view runs; only here its name is known."""
         assert request.resolver_match is not None
         wait = rate_limit.seconds_to_wait(request, request.resolver_match.view_name)
         if not wait:

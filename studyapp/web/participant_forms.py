@@ -1,4 +1,4 @@
-"""Forms: the questions of a timed page, the key of a rendered page, and the staff's link form."""
+"""Forms of participants: questions and page keys; the form of links."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _PAGE = Signer(sep=".", salt="studyapp.page")
 
 @dataclass(frozen=True)
 class Row:
-    """One question as the form shows it, with what was chosen and what is wrong with it."""
+    """A question of a form, with the chosen answer and its error."""
 
     key: str
     text: str
@@ -41,24 +41,24 @@ class Row:
 
     @property
     def first_id(self) -> str:
-        """The id of the first field: where the summary of errors leads to."""
+        """The ID of the first field, the target of the error summary."""
         return f"{self.key}-1" if self.choices else self.key
 
     @property
     def written(self) -> str:
-        """What a person had written into the field."""
+        """The text that was entered."""
         return self.chosen[-1] if self.chosen else ""
 
     @property
     def css(self) -> str:
-        """The layout of the choices."""
+        """The CSS classes of the choices."""
         if self.kind == "likert":
             return "likert" if len(self.choices) <= 7 else "likert many"
         return "yes-no" if self.kind == "yes_no" else "list"
 
 
 def rows(questions: Sequence[Question], sent: Sent, errors: Mapping[str, str]) -> list[Row]:
-    """The questions with what a person had sent and the errors in it."""
+    """Return the questions with the submitted answers and their errors."""
     return [
         Row(
             key=question.key,
@@ -75,7 +75,7 @@ def rows(questions: Sequence[Question], sent: Sent, errors: Mapping[str, str]) -
 
 
 def _labelled(question: Question) -> tuple[tuple[str, str], ...]:
-    """The choices; yes and no are the site's own words, in the language of the page."""
+    """Return the choices; the site translates yes and no."""
     return (("yes", _("Yes")), ("no", _("No"))) if question.kind == "yes_no" else question.choices
 
 
@@ -84,13 +84,13 @@ def _texts(sent: str | list[str]) -> tuple[str, ...]:
 
 
 def questions_of(version: StudyVersion, page: PageName, language: str = "") -> Sequence[Question]:
-    """The frozen questions of a page, in one of the languages of the study."""
+    """Return the questions of a version's page in a language of the study."""
     return questions_on(localised(version, language), page)
 
 
 def questions_on(content: FrozenStudy, page: PageName) -> Sequence[Question]:
-    """The questions of a page."""
-    asked: dict[PageName, Sequence[Question]] = {
+    """Return the questions of a page."""
+    questions: dict[PageName, Sequence[Question]] = {
         "item": content.item_questionnaire,
         "survey": content.post_survey,
         "screening": content.screening,
@@ -98,16 +98,19 @@ def questions_on(content: FrozenStudy, page: PageName) -> Sequence[Question]:
         "comprehension": content.comprehension_questions,
         "pre_survey": content.pre_survey,
     }
-    return asked[page]
+    return questions[page]
 
 
 def questions_html(filled: Sequence[Row]) -> SafeString:
-    """One fieldset per question."""
+    """Render one fieldset per question."""
     return render_to_string("studyapp/participant/questions.html", {"rows": filled})
 
 
 def empty_questions_html(version: StudyVersion, page: PageName, language: str = "") -> SafeString:
-    """The fieldsets with nothing chosen, rendered once per process and language, which is the active one."""
+    """Render the empty form, once per process and language.
+
+    ``language`` has to be the active one.
+    """
     return _empty_questions_html(version.hash, version.pk, page, language)
 
 
@@ -118,17 +121,20 @@ def _empty_questions_html(version_hash: str, version_pk: int, page: PageName, la
 
 
 def page_key(page: PageName, pk: int) -> str:
-    """Name the rendered page, so that what is sent cannot be taken for another page."""
+    """Sign the name of a page, so that its form fits no other page."""
     return _PAGE.sign(f"{page}-{pk}")
 
 
 def new_consent_key() -> str:
-    """Name one rendered consent page: sent twice, it makes one participant."""
+    """Sign a new name for a consent page: sent twice, it is one participant."""
     return _PAGE.sign(f"consent-{secrets.token_hex(10)}")
 
 
 def consent_public_id(key: str) -> str | None:
-    """The public id of the participant whom a consent page makes; None where the key is not ours."""
+    """Return the public ID of the participant that a consent page creates.
+
+    Returns None for a key that this site did not sign.
+    """
     try:
         kind, _dash, public_id = _PAGE.unsign(key).partition("-")
     except BadSignature:
@@ -140,8 +146,8 @@ class LinkForm(forms.Form):
     """A new entry link."""
 
     label = forms.CharField(
-        max_length=100, required=False, help_text="Where you will share it. It is exported with the data."
+        max_length=100, required=False, help_text="Where you will share the link. Exports contain the label."
     )
     mode = forms.ChoiceField(choices=Mode.choices)
-    single_use = forms.BooleanField(required=False, label="For one person only")
-    quota = forms.IntegerField(min_value=1, max_value=100_000, required=False, label="How many at most")
+    single_use = forms.BooleanField(required=False, label="Single use")
+    quota = forms.IntegerField(min_value=1, max_value=100_000, required=False, label="Quota (participants)")

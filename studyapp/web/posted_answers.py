@@ -1,4 +1,4 @@
-"""Reads what the form of a page sent: one answer per question, how often each was changed, what is wrong."""
+"""Parse the form of a page: answers, counts of changes, errors."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,15 +6,16 @@ from django.utils.translation import gettext as _
 
 from studyapp.definition.questionnaires import Answer, MultipleChoice, NumberScale, Question, TextField
 
-# What was sent by name: a text, or the list of all texts sent under that name.
+# The fields of a form by name: a text, or the list of all texts of that name.
 Sent = Mapping[str, str | list[str]]
 
 
 def parse_answers(questions: Iterable[Question], data: Sent) -> tuple[dict[str, Answer], dict[str, str]]:
-    """Read one answer per question from what a form sent, the values of a name as text or list.
+    """Parse one answer per question from the fields of a form.
 
-    Returns the answers by key and, by key, a sentence for a person about each answer that cannot be taken.
-    A question left open has no answer: it is missing, never False or 0, nor an empty list or text.
+    Returns:
+        The valid answers by key, and the error messages by key. A question left
+        open has no answer: it is missing, never False, 0, or an empty text.
     """
     answers: dict[str, Answer] = {}
     errors: dict[str, str] = {}
@@ -34,7 +35,7 @@ def parse_answers(questions: Iterable[Question], data: Sent) -> tuple[dict[str, 
 
 
 def _read(question: Question, texts: list[str]) -> Answer | None:
-    """The answer that was sent, None where the question cannot have it."""
+    """Return the answer, or None if the question does not allow it."""
     match question.scale:
         case MultipleChoice():
             return sorted(set(texts)) if question.takes(texts) else None
@@ -50,19 +51,19 @@ def _read(question: Question, texts: list[str]) -> Answer | None:
 def _complaint(question: Question) -> str:
     match question.scale:
         case NumberScale(min=low, max=high, step=step):
-            words = _("Please write a number from %(low)s to %(high)s, in steps of %(step)s.")
+            words = _("Please enter a number from %(low)s to %(high)s, in steps of %(step)s.")
             return words % {"low": f"{low:g}", "high": f"{high:g}", "step": f"{step:g}"}
         case TextField(max_length=most):
-            return _("Please write at most %(most)s characters.") % {"most": most}
-    return _("Please choose one of the answers offered.")
+            return _("Please enter at most %(most)s characters.") % {"most": most}
+    return _("Please choose one of the given answers.")
 
 
 def parse_changes(questions: Iterable[Question], data: Sent) -> dict[str, int]:
-    """Read how often each choice was changed. What is not a count is missing; it is never 0."""
+    """Parse how often each answer was changed; an invalid count is missing."""
     changes = {}
     for question in questions:
-        found = data.get(f"changes_{question.key}", "")
-        sent = found if isinstance(found, str) else found[-1]
-        if sent.isascii() and sent.isdigit() and len(sent) <= 6:
-            changes[question.key] = int(sent)
+        values = data.get(f"changes_{question.key}", "")
+        text = values if isinstance(values, str) else values[-1]
+        if text.isascii() and text.isdigit() and len(text) <= 6:
+            changes[question.key] = int(text)
     return changes

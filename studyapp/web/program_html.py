@@ -1,4 +1,7 @@
-"""The steps of a program as the participants' template takes them: boxes over images, words of a passage."""
+"""The steps of a program for the template of participants.
+
+A step shows boxes over images, or highlighted words of a passage.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,13 +13,14 @@ from predictions.program_steps import ItemImage, Step, StepBox
 from studyapp.web.program_labels import step_words
 
 WIDTH = 1000  # units of an image's drawing
-LETTERS, GAP = 50, 12  # height of a number written in it, and what lies between that and its box
+LETTERS, GAP = 50, 12  # height of a number, and its distance from its box
 
 
 class Rectangle(NamedTuple):
-    """A box in units of its image's drawing, with its number, and where that is written: above or beside.
+    """A box with its number, in units of the drawing.
 
-    ``words`` are the number and, of a system, how sure it is.
+    ``at`` and ``base`` are the position of the number, above or beside the box.
+    ``words`` are the number and, for a system, its confidence.
     """
 
     x: int
@@ -30,7 +34,7 @@ class Rectangle(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """An image with what is drawn over it. ``words`` say the same for those who do not see it."""
+    """An image with its boxes; ``words`` describe it for screen readers."""
 
     url: str
     height: int
@@ -39,36 +43,37 @@ class Picture(NamedTuple):
 
 
 class StepShown(NamedTuple):
-    """One step. ``found`` is the number of its boxes or words, None where it gives a value only.
+    """A step of a program.
 
-    ``sure`` says of each box how sure the system was.
+    ``size`` is the number of its boxes or words, None for a step that only has a
+    value. ``sure`` is the confidence of the system in each box.
     """
 
     number: int
     words: str
     inputs: str
     value: Any
-    found: int | None
+    size: int | None
     sure: str
     pictures: list[Picture]
     tokens: list[tuple[int, int, int]]
 
 
 def pictures(images: Sequence[ItemImage], urls: Sequence[str]) -> list[Picture]:
-    """The images alone."""
-    return [_picture(place, images, urls, []) for place in range(len(images))]
+    """Return the images without boxes."""
+    return [_picture(position, images, urls, []) for position in range(len(images))]
 
 
 def shown_steps(steps: Sequence[Step], images: Sequence[ItemImage], urls: Sequence[str]) -> list[StepShown]:
-    """The steps in the order of work, in the active language."""
+    """Return the steps in order of execution, in the active language."""
     return [_shown(number, step, images, urls) for number, step in enumerate(steps, start=1)]
 
 
 def _shown(number: int, step: Step, images: Sequence[ItemImage], urls: Sequence[str]) -> StepShown:
     numbered = list(enumerate(step.boxes or [], start=1))
     drawn = [
-        _picture(place, images, urls, [(n, box) for n, box in numbered if box[0] == place])
-        for place in range(len(images))
+        _picture(position, images, urls, [(n, box) for n, box in numbered if box[0] == position])
+        for position in range(len(images))
     ]
     objects = step.boxes if step.boxes is not None else step.tokens
     return StepShown(
@@ -76,7 +81,7 @@ def _shown(number: int, step: Step, images: Sequence[ItemImage], urls: Sequence[
         words=step_words(step),
         inputs=", ".join(str(one) for one in step.inputs),
         value=_rounded(step.value),
-        found=None if objects is None else len(objects),
+        size=None if objects is None else len(objects),
         sure="; ".join(_words(n, box[5]) for n, box in numbered if box[5] is not None),
         pictures=drawn if step.boxes else [],
         tokens=step.tokens or [],
@@ -84,22 +89,22 @@ def _shown(number: int, step: Step, images: Sequence[ItemImage], urls: Sequence[
 
 
 def _picture(
-    place: int, images: Sequence[ItemImage], urls: Sequence[str], boxes: Sequence[tuple[int, StepBox]]
+    position: int, images: Sequence[ItemImage], urls: Sequence[str], boxes: Sequence[tuple[int, StepBox]]
 ) -> Picture:
-    image = images[place]
+    image = images[position]
     height = round(WIDTH * image.height / image.width)
     drawn = [_rectangle(number, box, height) for number, box in boxes]
-    words = _name(place, len(images))
+    words = _name(position, len(images))
     if drawn:
-        told = ngettext("%(n)d box", "%(n)d boxes", len(drawn)) % {"n": len(drawn)}
-        words = f"{words}: {told}: {'; '.join(one.words for one in drawn)}"
-    return Picture(urls[place], height, words, drawn)
+        count = ngettext("%(n)d box", "%(n)d boxes", len(drawn)) % {"n": len(drawn)}
+        words = f"{words}: {count}: {'; '.join(one.words for one in drawn)}"
+    return Picture(urls[position], height, words, drawn)
 
 
-def _name(place: int, images: int) -> str:
+def _name(position: int, images: int) -> str:
     if images == 2:
-        return _("Right image") if place else _("Left image")
-    return _("Image %(n)d") % {"n": place + 1}
+        return _("Right image") if position else _("Left image")
+    return _("Image %(n)d") % {"n": position + 1}
 
 
 def _rectangle(number: int, box: StepBox, height: int) -> Rectangle:
@@ -124,7 +129,7 @@ def _words(number: int, sure: float | None) -> str:
 
 
 def _rounded(value: bool | int | float | str | None) -> bool | int | float | str | None:
-    """An expected value to one decimal, and without one where that is 0."""
+    """Round an expected value to one decimal, less a trailing zero."""
     if not isinstance(value, float):
         return value
     near = round(value, 1)

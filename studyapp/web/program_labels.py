@@ -1,4 +1,4 @@
-"""The steps of a program in words that a participant understands."""
+"""Labels for the steps of a program that participants understand."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as translated
@@ -6,14 +6,14 @@ from django.utils.translation import gettext_lazy as _
 
 from predictions.program_steps import Step
 
-# What each module does; its argument, if it has one, follows in quotes.
+# A label for each module; its argument, if any, follows in quotes.
 WORDS: dict[str, str | Promise] = {
     "find": _("Find"),
-    "filter": _("Keep those that fit"),
-    "with-relation": _("Keep those that stand in this relation"),
+    "filter": _("Keep those that match"),
+    "with-relation": _("Keep those in this relation"),
     "project": _("Find what belongs to them"),
     "intersect": _("Keep those that are in both"),
-    "discard": _("Leave out"),
+    "discard": _("Remove"),
     "in-left-image": _("Keep those in the left image"),
     "in-right-image": _("Keep those in the right image"),
     "in-one-image": _("Keep those in the one image"),
@@ -47,7 +47,7 @@ WORDS: dict[str, str | Promise] = {
 
 
 def step_words(step: Step) -> str:
-    """A step as a sentence, in the active language. A module that has no words here shows its name."""
+    """Return the label of a step, or its module's name if it has none."""
     if step.module.isdecimal():
         return translated("The number %(number)s") % {"number": step.module}
     words = str(WORDS.get(step.module, step.module.replace("-", " ")))

@@ -1,10 +1,10 @@
-"""Addresses that Prolific signs: a JSON web token (RS256) in the parameter ``prolific_token``.
+"""Signed addresses of Prolific: a JSON web token in ``prolific_token``.
 
-Source: Prolific API reference, "Well-known endpoints: retrieve JSON Web Key Set". The token's ``exp`` must
-lie ahead, ``aud`` be an address of this site, ``iss`` be Prolific, and ``prolific`` hold the ids that also
-stand in the address.
+Source: Prolific API reference, "Well-known endpoints: retrieve JSON Web Key Set".
+The signature is RS256. ``exp`` must lie in the future, ``aud`` be an address of
+this site, ``iss`` be Prolific, and ``prolific`` contain the IDs of the address.
 
-Exceptions: `KeysUnavailable`; `recruitment.BadArrival` for a token that does not hold.
+Exceptions: `KeysUnavailable`; `recruitment.BadArrival` for an invalid token.
 """
 
 from collections.abc import Mapping
@@ -28,11 +28,16 @@ class KeysUnavailable(StudyappError):
 
 
 def verified(sent: Mapping[str, str], *, jwks_url: str, site_url: str) -> dict[str, str]:
-    """The three ids as Prolific signed them. ``site_url`` is the address of this site.
+    """Return the three IDs that Prolific signed.
+
+    Args:
+        sent: The parameters of the address.
+        jwks_url: The address of the public keys.
+        site_url: The address of this site.
 
     Raises:
-        BadArrival: there is no token, it does not hold, or the address says something else.
-        KeysUnavailable: the keys were not to be had within 5 s; the same address may work later.
+        BadArrival: The token is missing or invalid, or the address differs from it.
+        KeysUnavailable: The keys did not arrive within 5 s; try again later.
     """
     token = sent.get(PARAMETER, "")
     if not token:
@@ -55,7 +60,10 @@ def verified(sent: Mapping[str, str], *, jwks_url: str, site_url: str) -> dict[s
 
 
 def _ids(claims: dict[str, Any], sent: Mapping[str, str], site_url: str) -> dict[str, str]:
-    """The audience is the whole study address, so its host is compared, which names this site."""
+    """Check the audience and return the IDs.
+
+    The audience is the whole study address, so only its origin is compared.
+    """
     audiences = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
     signed = claims.get("prolific")
     if _origin(site_url) not in [_origin(str(one)) for one in audiences] or not isinstance(signed, dict):
@@ -67,7 +75,7 @@ def _ids(claims: dict[str, Any], sent: Mapping[str, str], site_url: str) -> dict
 
 
 def _origin(address: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port; an audience may be written without a scheme."""
+    """Return scheme, host and port; an audience may have no scheme."""
     parts = urlsplit(address if "://" in address else f"https://{address}")
     try:
         port = parts.port
@@ -78,5 +86,8 @@ def _origin(address: str) -> tuple[str, str | None, int | None]:
 
 @lru_cache(maxsize=4)
 def _keys(jwks_url: str) -> jwt.PyJWKClient:
-    """Fetched at most once a day, as Prolific asks, but for a key that is not among them."""
+    """Return a client that fetches the keys once a day, as Prolific asks.
+
+    An unknown key makes it fetch them again.
+    """
     return jwt.PyJWKClient(jwks_url, lifespan=_DAY, timeout=5)

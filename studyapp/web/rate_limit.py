@@ -1,10 +1,11 @@
-"""How often one address may ask for what can be guessed or flooded.
+"""Rate limits per network address for views that invite guessing.
 
-Counted in fixed windows in the cache, under a keyed hash of the network address that is gone when its
-window is over: no address is stored. ``LIMITS`` is the one table. What is counted is chosen so that 200
-people behind one address, as in a computer room, never meet a limit: wrong tokens, codes and signatures,
-not right ones. Bots come by links that staff made for them, and may come by thousands: they are not counted.
-Without a cache nothing is limited, for a study must go on when the broker does not.
+The cache counts in fixed windows, under a keyed hash of the address that expires
+with its window: no address is stored. ``LIMITS`` is the table. Only wrong tokens,
+codes and signatures count, so 200 people behind one address, as in a computer
+room, never reach a limit. Bots use links that staff created for them and are not
+counted. Without a cache there are no limits, because a study must go on when the
+broker does not.
 """
 
 import hashlib
@@ -23,7 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 class Limit(NamedTuple):
-    """At most ``times`` answers with a status in ``statuses`` per address and ``seconds``, to this method."""
+    """At most ``times`` responses with these statuses per window.
+
+    ``seconds`` is the length of the window, ``method`` the HTTP method.
+    """
 
     method: str
     times: int
@@ -34,22 +38,22 @@ class Limit(NamedTuple):
 _MISSES = (400, 403, 404, 422)
 
 LIMITS: dict[str, Limit] = {
-    # 192 random bits cannot be guessed; this keeps somebody who tries from loading the database.
+    # 192 random bits cannot be guessed; the limit keeps attempts from loading the database.
     "studyapp:join": Limit("GET", 60, 60, _MISSES),
     "studyapp:resume": Limit("GET", 60, 60, _MISSES),
-    # Everybody of a room of 200 may consent within a minute, three times over: it is five minutes' worth.
+    # Three times a room of 200 people who all consent within five minutes.
     "studyapp:consent": Limit("POST", 600, 300, (302,)),
     "studyapp:withdraw": Limit("POST", 20, 300, _MISSES),
     "studyapp:prolific_webhook": Limit("POST", 60, 60, _MISSES),
-    # Beside the lock of one name after failed tries (django-axes): many names from one address. A wrong
-    # password is answered with 200 and the form again; a right one redirects and is not counted.
+    # django-axes locks one name after failed attempts; this limits many names from one address. A wrong
+    # password returns the form with 200; a right one redirects and does not count.
     "accounts:login": Limit("POST", 60, 300, (200, 403, 429)),
     "admin:login": Limit("POST", 60, 300, (200, 403, 429)),
 }
 
 
 def seconds_to_wait(request: HttpRequest, name: str) -> int:
-    """How long this address has to wait before it may ask for the view of this name; 0 where it may now."""
+    """Return the seconds until this address may request the view; 0 for now."""
     limit = _limit(request, name)
     if limit is None:
         return 0
@@ -62,7 +66,7 @@ def seconds_to_wait(request: HttpRequest, name: str) -> int:
 
 
 def count(request: HttpRequest, name: str, status: int) -> None:
-    """Count an answer, if it is one that counts."""
+    """Count a response, if its status counts."""
     limit = _limit(request, name)
     if limit is None or status not in limit.statuses:
         return
@@ -75,13 +79,15 @@ def count(request: HttpRequest, name: str, status: int) -> None:
 
 
 def leave_uncounted(request: HttpRequest) -> None:
-    """Do not count this request, whatever its answer will be."""
+    """Exclude this request from the rate limits."""
     request.is_uncounted = True  # type: ignore[attr-defined]
 
 
 def client_address(request: HttpRequest) -> str:
-    """The network address that asks. Behind a proxy it is the last one of X-Forwarded-For, which the proxy
-    itself wrote; what stands before it, anybody can write.
+    """Return the network address of the client.
+
+    Behind a proxy this is the last address of X-Forwarded-For, which the proxy
+    wrote; the client may have forged the others.
     """
     if settings.BEHIND_PROXY:
         forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
@@ -97,6 +103,6 @@ def _limit(request: HttpRequest, name: str) -> Limit | None:
 
 def _key(request: HttpRequest, name: str, limit: Limit) -> str:
     window = int(time.time()) // limit.seconds
-    said = f"{name} {client_address(request)} {window}"
-    digest = hmac.new(settings.SECRET_KEY.encode(), said.encode(), hashlib.sha256).hexdigest()
+    message = f"{name} {client_address(request)} {window}"
+    digest = hmac.new(settings.SECRET_KEY.encode(), message.encode(), hashlib.sha256).hexdigest()
     return f"limit:{digest[:32]}"

@@ -14,7 +14,7 @@ VERDICTS = [("yes", _("Correct")), ("no", _("Not correct"))]
 
 
 class VerdictForm(forms.Form):
-    """What a judge says of one answer."""
+    """The judgement of an answer."""
 
     answer = forms.IntegerField(widget=forms.HiddenInput)
     verdict = forms.ChoiceField(choices=VERDICTS, widget=forms.RadioSelect)
@@ -22,17 +22,18 @@ class VerdictForm(forms.Form):
 
     @property
     def is_correct(self) -> bool:
+        """True if the answer is judged correct."""
         return bool(self.cleaned_data["verdict"] == "yes")
 
 
 class SettleForm(forms.Form):
-    """How a disagreement is settled."""
+    """The decision on a disagreement."""
 
     verdict = forms.ChoiceField(choices=VERDICTS, widget=forms.RadioSelect)
     how = forms.ChoiceField(
         choices=[
             (JudgedAnswer.How.THIRD_JUDGE, _("I am the third judge")),
-            (JudgedAnswer.How.DISCUSSION, _("The two judges have talked")),
+            (JudgedAnswer.How.DISCUSSION, _("The two judges discussed it")),
         ],
         widget=forms.RadioSelect,
     )
@@ -40,11 +41,12 @@ class SettleForm(forms.Form):
 
     @property
     def is_correct(self) -> bool:
+        """True if the answer is judged correct."""
         return bool(self.cleaned_data["verdict"] == "yes")
 
 
 class ConditionForm(forms.Form):
-    """Whether a condition admits people, and how many."""
+    """The quota of a condition, and its switch."""
 
     is_open = forms.BooleanField(required=False)
     quota = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
@@ -57,7 +59,7 @@ class NoteForm(forms.Form):
 
 
 class LogForm(forms.Form):
-    """What of the log is wanted."""
+    """The filters of the log."""
 
     kind = forms.CharField(max_length=40, required=False)
     who = forms.CharField(max_length=150, required=False)
@@ -71,13 +73,13 @@ class DuplicateForm(forms.Form):
     slug = forms.RegexField(
         r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$",
         max_length=100,
-        error_messages={"invalid": _("Lower case letters, digits, - and _ only.")},
+        error_messages={"invalid": _("Use only lower case letters, digits, - and _.")},
     )
     title = forms.CharField(max_length=200)
 
 
 class SizeForm(forms.Form):
-    """What a planned study is assumed to be like; ``settings`` is set once it is valid."""
+    """The assumptions of a power analysis; a valid form sets ``settings``."""
 
     effects = forms.CharField(max_length=200, initial="0, 0.1")
     items = forms.IntegerField(min_value=1, max_value=1000, initial=25)
@@ -91,20 +93,22 @@ class SizeForm(forms.Form):
     settings: SizeSettings | None = None
 
     def clean_effects(self) -> list[float]:
+        """Parse the effects, one number per condition."""
         try:
             effects = [float(part) for part in self.cleaned_data["effects"].replace(";", ",").split(",")]
         except ValueError:
             effects = [math.nan]
         if not all(map(math.isfinite, effects)):
-            raise forms.ValidationError(_("Numbers with commas between them, one per condition."))
+            raise forms.ValidationError(_("Enter numbers separated by commas, one per condition."))
         return effects
 
     def clean(self) -> dict[str, Any]:
+        """Validate the assumptions together."""
         data: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
                 self.settings = SizeSettings.model_validate(data)
             except ValidationError as error:
-                for one in error.errors(include_url=False):
-                    self.add_error(None, one["msg"].removeprefix("Value error, "))
+                for problem in error.errors(include_url=False):
+                    self.add_error(None, problem["msg"].removeprefix("Value error, "))
         return data

@@ -1,6 +1,7 @@
-"""What a condition shows for an item, as HTML: question, answer, explanation and articles.
+"""The HTML of an item: question, answer, explanation and articles.
 
-Frozen content never changes and holds nothing of a participant, so each piece is rendered once per process.
+Frozen content never changes and holds no data of participants, so each piece is
+rendered once per process.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,32 +22,33 @@ from studyapp.web.program_html import pictures, shown_steps
 
 
 class Piece(NamedTuple):
-    """A piece of a sentence: highlighted from 1 (weak) to 3 (strong), or not at all (0)."""
+    """A piece of a sentence, highlighted from 0 (not) to 3 (strong)."""
 
     text: str
     level: int = 0
 
 
 class Sentence(NamedTuple):
-    """One sentence as shown; ``is_fact`` where the system names it as explanation."""
+    """A sentence; ``is_fact`` if the system gives it as explanation."""
 
     pieces: tuple[Piece, ...]
     is_fact: bool
 
     @property
     def text(self) -> str:
+        """The text without highlights."""
         return "".join(piece.text for piece in self.pieces)
 
 
 class Article(NamedTuple):
-    """One article as shown."""
+    """An article with its title and sentences."""
 
     title: str
     sentences: list[Sentence]
 
     @property
     def is_explained(self) -> bool:
-        """Whether it holds a fact or a highlighted token of the explanation."""
+        """True if the article contains a fact or a highlighted token."""
         return any(
             sentence.is_fact or any(piece.level for piece in sentence.pieces) for sentence in self.sentences
         )
@@ -57,9 +59,16 @@ def articles(
     facts: Iterable[tuple[str, int]],
     tokens: Iterable[tuple[str, int, int, int, int]] = (),
 ) -> tuple[list[Article], list[Article]]:
-    """Mark facts ``(title, 0-based index)`` and tokens in the articles; return those marked and the others.
+    """Highlight facts and tokens in the articles.
 
-    Empty sentences are left out. A fact or token that names no sentence has nothing to mark.
+    Args:
+        context: Titles and sentences.
+        facts: Titles and 0-based indices of sentences.
+        tokens: Title, sentence index, start, end and level of each token.
+
+    Returns:
+        The articles with highlights, and the others. Empty sentences are left
+        out; a fact or token without a sentence is ignored.
     """
     chosen = set(facts)
     places: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
@@ -83,11 +92,11 @@ def articles(
 
 
 def _pieces(text: str, places: Sequence[tuple[int, int, int]]) -> tuple[Piece, ...]:
-    """Cut a sentence, without the blanks around it, at its tokens. Neighbours of one level are one piece."""
+    """Cut a stripped sentence at its tokens; merge neighbours of one level."""
     levels = [0] * len(text)
     for start, end, level in places:
         levels[start:end] = [level] * (min(end, len(text)) - start)
-    # A blank between two tokens of one level belongs to both.
+    # Highlight a blank between two tokens of one level, so that they become one piece.
     for at in range(1, len(text) - 1):
         if text[at].isspace() and levels[at - 1] == levels[at + 1]:
             levels[at] = levels[at - 1]
@@ -97,7 +106,7 @@ def _pieces(text: str, places: Sequence[tuple[int, int, int]]) -> tuple[Piece, .
 
 
 def instructions_html(version: StudyVersion, language: str = "") -> SafeString:
-    """The instructions as paragraphs."""
+    """Return the instructions as paragraphs."""
     return _instructions_html(version.hash, version.pk, language)
 
 
@@ -107,15 +116,15 @@ def _instructions_html(version_hash: str, version_pk: int, language: str) -> Saf
 
 
 def rendered_instructions(content: FrozenStudy) -> SafeString:
-    """The instructions of content that need not be launched."""
+    """Return the instructions of content that may be a draft."""
     return mark_safe(linebreaks(content.instructions or "", autoescape=True))  # noqa: S308 (escaped there)
 
 
 def stimulus_html(version: StudyVersion, *, condition: str, item_id: str, language: str = "") -> SafeString:
-    """What participants of ``condition`` see of the item, beside the questions, in the active language.
+    """Return the part of an item page that a condition shows.
 
-    ``language`` is that one: what is rendered is kept by it. An attention item is the same in every
-    condition.
+    ``language`` has to be the active one, since the cache key contains it. An
+    attention item is the same in every condition.
     """
     return _stimulus_html(version.hash, version.pk, condition, item_id, language)
 
@@ -133,9 +142,9 @@ def _stimulus_html(
 def rendered_stimulus(
     content: FrozenStudy, condition: str, item_id: str, *, slug: str = "draft"
 ) -> SafeString:
-    """As `stimulus_html`, of content that need not be launched; rendered anew each time.
+    """Render an item of content that may be a draft.
 
-    ``slug`` is the study's, from which images come; staff get them under any name.
+    ``slug`` is the study in the addresses of images; staff may use any.
     """
     check = content.attention_item(item_id)
     images: Sequence[ItemImage] = ()
@@ -144,8 +153,8 @@ def rendered_stimulus(
         style: Explanation | Literal["only text"] = "facts" if check.context else "only text"
         context, question = check.context, check.text
     else:
-        item, arm = content.item(item_id), content.condition(condition)
-        shown, style = arm.shown[item_id], arm.explanation
+        item, frozen_condition = content.item(item_id), content.condition(condition)
+        shown, style = frozen_condition.shown[item_id], frozen_condition.explanation
         context, question, images = item.context, item.question or "", item.images
     explained, others = articles(context or [], shown.facts or [], shown.tokens or [])
     return render_to_string(
@@ -164,7 +173,7 @@ def rendered_stimulus(
 def _program(
     shown: Shown, images: Sequence[ItemImage], context: Sequence[tuple[str, list[str]]], slug: str
 ) -> dict[str, object]:
-    """The images of an item and the steps of its program, for the template."""
+    """Return the images of an item and the steps of its program."""
     urls = [reverse("studyapp:item_image", args=[slug, one.path.partition("/")[2]]) for one in images]
     passage = "".join(context[0][1]) if context else ""
     return {

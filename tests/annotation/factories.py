@@ -9,7 +9,7 @@ from annotation.actions import assignments
 from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations, submit
 from annotation.actions.projects import create_project, set_member
-from annotation.models import Item, Membership, Project, Role, Work
+from annotation.models import Annotation, Item, Membership, Project, Role
 from annotation.operations import OperationIn, Subject
 from annotation.schemas import Image, ItemRecord
 
@@ -83,18 +83,20 @@ def make_items(project: Project, number: int = 1, **fields: Any) -> list[Item]:
     return list(project.items.order_by("position")[start - 1 :])
 
 
-def make_work(member: Membership | None = None, **fields: Any) -> Work:
+def make_annotation(member: Membership | None = None, **fields: Any) -> Annotation:
     """A work that was just handed out, on an item made for it."""
     member = member or make_member(make_project(**fields))
     make_items(member.project)
-    return assignments.next_work(member=member)
+    return assignments.next_annotation(member=member)
 
 
-def finished(work: Work) -> Work:
+def finished(annotation: Annotation) -> Annotation:
     """Draw two dogs, both black, and submit."""
     edits = [
-        operation(work.revision, 3, put=[box("a"), box("b", at=0.5)], state="done"),
-        operation(work.revision, 2, put=[{"id": "c", "ref": "a"}, {"id": "d", "ref": "b"}], state="done"),
+        operation(annotation.revision, 3, put=[box("a"), box("b", at=0.5)], state="done"),
+        operation(
+            annotation.revision, 2, put=[{"id": "c", "ref": "a"}, {"id": "d", "ref": "b"}], state="done"
+        ),
     ]
-    saved = save_operations(work=work.pk, operations=edits, by=work.annotator)
-    return submit(work=work.pk, revision=saved.work.revision, by=work.annotator)
+    saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
+    return submit(annotation=annotation.pk, revision=saved.annotation.revision, by=annotation.annotator)

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotation.actions.projects import add_webhook
 from annotation.models import Webhook
-from tests.annotation.factories import finished, make_work
+from tests.annotation.factories import finished, make_annotation
 
 pytestmark = pytest.mark.django_db
 
@@ -17,8 +17,8 @@ OURS = sorted(
 
 
 def test_it_works(admin_client, admin_user):
-    work = finished(make_work())
-    hook = add_webhook(project=work.project, url="https://example.org/hook", kinds=[], by=admin_user)
+    annotation = finished(make_annotation())
+    hook = add_webhook(project=annotation.project, url="https://example.org/hook", kinds=[], by=admin_user)
     assert len(OURS) >= 10
     for model in OURS:
         name = f"admin:annotation_{model._meta.model_name}"

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from predictions.models import Dataset, Question
-from studyapp.models import Event
+from predictions.models import Dataset, Event, Question
 from tests.analysis.data import real_data
 from tests.studyapp.questions import entries, entry, write_json
 

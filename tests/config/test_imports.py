@@ -17,7 +17,7 @@ from config.celery import app
 app.loader.import_default_modules()
 assert get_resolver().url_patterns
 assert {"predictions.tasks.predict_slice", "predictions.tasks.reduce_slice"} <= app.tasks.keys()
-for name in ("config", "accounts", "studyapp", "annotation"):
+for name in ("config", "accounts", "predictions", "studyapp", "annotation"):
     package = import_module(name)
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
         import_module(module.name)

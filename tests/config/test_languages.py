@@ -64,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def corpus() -> str:
     """All that people have written and programs have named: the texts and data of every row."""
     found = ["Touchstone"]
-    for app in ("accounts", "annotation", "studyapp"):
+    for app in ("accounts", "annotation", "predictions", "studyapp"):
         for model in apps.get_app_config(app).get_models():
             fields = [
                 field.name
@@ -129,7 +129,7 @@ def manager() -> User:
     project = annotation.make_project(annotators_per_item=2)
     annotation.make_items(project, 2)
     for _number in range(2):
-        annotation.finished(assignments.next_work(member=annotation.make_member(project)))
+        annotation.finished(assignments.next_annotation(member=annotation.make_member(project)))
     for each in (with_gold, project):
         set_member(project=each, user=user, role=Role.MANAGER, by=None)
     return user

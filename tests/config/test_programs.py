@@ -187,7 +187,7 @@ class TestStudy:
         brought_in()
         study = made_study()
         page = shown(study, "net (program)")
-        assert "Step 2. Keep those that fit: “black”" in page
+        assert "Step 2. Keep those that match: “black”" in page
         assert 'aria-label="Left image: 1 box: 1: 90%"' in page
         assert "Step 5. Are both numbers the same?" in page
         assert "from step 3, 4" in page

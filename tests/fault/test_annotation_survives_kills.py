@@ -36,24 +36,27 @@ print(json.dumps(open_sessions(names=[name for name, _password in enlist_bots(pr
 STORED = """
 import json
 from annotation.operations import Edit, apply
-from annotation.models import Item, Work
+from annotation.models import Item, Annotation
 from annotation.schemas import Document
 from annotation.parsed_items import document_of, program_of, subject_of
 operations, wrong = [], []
-for work in Work.objects.select_related("item", "project"):
-    program, subject = program_of(work.item, work.project.kind), subject_of(work.item, work.project.kind)
-    document, rows = Document(), list(work.operations.order_by("revision"))
+for annotation in Annotation.objects.select_related("item", "project"):
+    item, kind = annotation.item, annotation.project.kind
+    program, subject = program_of(item, kind), subject_of(item, kind)
+    document, rows = Document(), list(annotation.operations.order_by("revision"))
     for row in rows:
         document, _inverse = apply(document, Edit.model_validate(row.edit), program, subject)
-        operations.append([work.pk, str(row.uid)])
+        operations.append([annotation.pk, str(row.uid)])
     revisions = [row.revision for row in rows]
-    if document != document_of(work.document) or revisions != list(range(1, work.revision + 1)):
-        wrong.append(work.pk)
+    if document != document_of(annotation.document) or revisions != list(range(1, annotation.revision + 1)):
+        wrong.append(annotation.pk)
 print(json.dumps({
     "operations": operations,
     "wrong": wrong,
-    "submitted": list(Work.objects.filter(status="submitted").values_list("pk", flat=True)),
-    "places": list(Item.objects.values_list("places", "taken", "submitted").order_by().distinct()),
+    "submitted": list(Annotation.objects.filter(status="submitted").values_list("pk", flat=True)),
+    "assignments": list(
+        Item.objects.values_list("annotators_wanted", "assigned", "submitted").order_by().distinct()
+    ),
 }))
 """
 
@@ -108,4 +111,4 @@ def test_nothing_acknowledged_is_lost(annotation_site: Site):
     assert sorted(stored["operations"]) == sorted(acknowledged)  # none lost, none doubled, none besides
     assert stored["wrong"] == []
     assert sorted(stored["submitted"]) == sorted(work for bot in bots for work in bot.submitted)
-    assert stored["places"] == [[1, 1, 1]]
+    assert stored["assignments"] == [[1, 1, 1]]

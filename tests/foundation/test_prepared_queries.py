@@ -14,21 +14,21 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.sessions import SessionStore
-from annotation.models import AuditEvent, Operation, Project, Work
+from annotation.models import Annotation, AuditEvent, Operation, Project
 from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
-from tests.annotation.factories import make_items, make_member, make_project, make_user, make_work
+from tests.annotation.factories import make_annotation, make_items, make_member, make_project, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 BY_NAME = Prepared(lambda: User.objects.filter(username=slot("name", User, "username")))
 WITH_ITEM = Prepared(
     lambda: (
-        Work.objects.select_related("item", "project")
+        Annotation.objects.select_related("item", "project")
         .only("document", "reserved_until", "item__tokens", "project__slug")
         .annotate(name=F("annotator__username"))
         .filter(
             item__project__slug=slot("slug", Project, "slug"),
-            reserved_until__gt=slot("now", Work, "reserved_until"),
+            reserved_until__gt=slot("now", Annotation, "reserved_until"),
         )
         .order_by("pk")
     )
@@ -41,10 +41,10 @@ RENAME = PreparedUpdate(
 )
 STORE = PreparedUpdate(
     lambda: (
-        Work.objects.filter(pk=slot("work", Work)),
+        Annotation.objects.filter(pk=slot("annotation", Annotation)),
         {
-            "document": slot("document", Work, "document"),
-            "saved_at": slot("at", Work, "saved_at"),
+            "document": slot("document", Annotation, "document"),
+            "saved_at": slot("at", Annotation, "saved_at"),
             "revision": F("revision") + 1,
         },
     )
@@ -73,16 +73,16 @@ def test_a_query_is_built_once_and_then_only_run(django_assert_num_queries: Any)
 
 def test_objects_are_those_of_the_queryset_with_what_belongs_to_them(django_assert_num_queries: Any) -> None:
     project = make_project(kind="spans")
-    works = [make_work(make_member(project)) for _time in range(2)]
-    names = [one.annotator.username for one in works]
+    annotations = [make_annotation(make_member(project)) for _time in range(2)]
+    names = [one.annotator.username for one in annotations]
     now = timezone.now()
     with django_assert_num_queries(1):
         found: list[Any] = WITH_ITEM.all(slug=project.slug, now=now)
-        assert found == works
+        assert found == annotations
         assert [one.name for one in found] == names
-        assert [one.item.tokens for one in found] == [one.item.tokens for one in works]
+        assert [one.item.tokens for one in found] == [one.item.tokens for one in annotations]
         assert {one.project.slug for one in found} == {project.slug}
-        assert [one.reserved_until for one in found] == [one.reserved_until for one in works]
+        assert [one.reserved_until for one in found] == [one.reserved_until for one in annotations]
         assert found[0].document == {}
         assert {"revision", "status"} <= found[0].get_deferred_fields()
     with django_assert_num_queries(1):  # what was left out is fetched when it is asked for
@@ -99,14 +99,14 @@ def test_an_update_says_how_many_rows_it_changed() -> None:
 
 
 def test_values_of_every_kind_are_stored_as_save_would() -> None:
-    work, now = make_work(), timezone.now()
+    annotation, now = make_annotation(), timezone.now()
     document = {"layers": {"3": {"note": "é \U0001f600 'quoted' %s"}}}
-    assert STORE(work=work.pk, document=document, at=now) == 1
-    work.refresh_from_db()
-    assert (work.document, work.saved_at, work.revision) == (document, now, 1)
-    STORE(work=work.pk, document={}, at=None)
-    work.refresh_from_db()
-    assert (work.document, work.saved_at) == ({}, None)
+    assert STORE(annotation=annotation.pk, document=document, at=now) == 1
+    annotation.refresh_from_db()
+    assert (annotation.document, annotation.saved_at, annotation.revision) == (document, now, 1)
+    STORE(annotation=annotation.pk, document={}, at=None)
+    annotation.refresh_from_db()
+    assert (annotation.document, annotation.saved_at) == ({}, None)
 
 
 def test_a_value_that_is_not_given_is_an_error() -> None:
@@ -126,17 +126,17 @@ def test_an_inserted_row_is_the_one_that_save_would_have_made() -> None:
 
 
 def test_rows_are_inserted_all_or_none_and_constraints_hold() -> None:
-    work, by = make_work(), make_user()
+    annotation, by = make_annotation(), make_user()
     uids = [UUID("7f1f4c1e-0000-4000-8000-00000000000" + end) for end in "12"]
     rows = [
-        Operation(work=work, uid=uid, revision=revision, by=by, edit={"node": 3}, inverse={})
+        Operation(annotation=annotation, uid=uid, revision=revision, by=by, edit={"node": 3}, inverse={})
         for revision, uid in enumerate(uids, start=1)
     ]
     insert(*rows)
-    assert [(one.pk, one.uid) for one in work.operations.all()] == [(one.pk, one.uid) for one in rows]
+    assert [(one.pk, one.uid) for one in annotation.operations.all()] == [(one.pk, one.uid) for one in rows]
     with pytest.raises(IntegrityError), transaction.atomic():
-        insert(Operation(work=work, uid=uids[0], revision=3, by=by, edit={}, inverse={}))
-    assert work.operations.count() == 2
+        insert(Operation(annotation=annotation, uid=uids[0], revision=3, by=by, edit={}, inverse={}))
+    assert annotation.operations.count() == 2
 
 
 def test_more_rows_than_one_statement_takes_are_inserted_in_order() -> None:

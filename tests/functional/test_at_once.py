@@ -143,4 +143,4 @@ def test_an_unknown_link_says_so(study_site: Site):
     link = new_link(study_site)
     unknown = httpx.get(re.sub(r"/join/.*", "/join/nothing/", link))
     assert unknown.status_code == 404
-    assert "There is no such study link" in unknown.text
+    assert "This study link does not exist" in unknown.text

@@ -91,7 +91,7 @@ def test_the_links_of_the_error_summary_lead_to_the_questions(study_site: Site, 
     page.goto(new_link(study_site, mode="bot"))
     follow(page.get_by_role("button", name="I agree to take part"))
     for _time in range(2):  # again from an address that ends in the fragment of the first time
-        follow(page.get_by_role("button", name="Save and go on"))
+        follow(page.get_by_role("button", name="Save and continue"))
         expect(page.get_by_role("alert")).to_be_focused()
         page.get_by_role("link", name="I am confident that my choice is correct.").click()
         expect(page.locator("#certainty-1")).to_be_focused()
@@ -110,12 +110,12 @@ def test_the_clocks_add_up_and_go_on_after_a_reload_and_an_error(study_site: Sit
     page.evaluate(HIDE, True)
     page.wait_for_timeout(300)
     page.evaluate(HIDE, False)
-    follow(page.get_by_role("button", name="Save and go on"))
+    follow(page.get_by_role("button", name="Save and continue"))
     expect(page.get_by_role("alert")).to_be_focused()
     choose_all(page)
     for number in (1, 2, 2):  # the last click changes nothing
         page.locator("label[for^=certainty]").nth(number).click()
-    follow(page.get_by_role("button", name="Save and go on"))
+    follow(page.get_by_role("button", name="Save and continue"))
     expect(page).to_have_url(re.compile(r"/item/2/$"))
     stored = first_trial(study_site, "live")
     assert stored["client_total_ms"] == stored["client_visible_ms"] + stored["client_hidden_ms"]
@@ -132,7 +132,7 @@ def test_a_double_click_sends_a_form_once(study_site: Site, page: Page):
     page.goto(new_link(study_site, mode="bot"))
     follow(page.get_by_role("button", name="I agree to take part"))
     choose_all(page)
-    page.get_by_role("button", name="Save and go on").dblclick()
+    page.get_by_role("button", name="Save and continue").dblclick()
     expect(page).to_have_url(re.compile(r"/item/2/$"))
     assert sum(url.endswith("/item/1/") for url in posts) == 1
 
@@ -165,8 +165,8 @@ def test_staff_pages_have_no_accessibility_problems(
     look()
     follow(page.get_by_role("link", name="Do the explanations help?"))
     page.get_by_label("Label").fill("a lab")
-    follow(page.get_by_role("button", name="Make a link"))
-    expect(page.get_by_role("heading", name="The new link")).to_be_visible()
+    follow(page.get_by_role("button", name="Create link"))
+    expect(page.get_by_role("heading", name="New entry link")).to_be_visible()
     look()
     assert found == []
     context.close()

@@ -215,7 +215,7 @@ def test_the_personal_link_goes_on_on_another_device(
     enter(page, new_link(study_site, "short"))
     choose(page)
     send(page)
-    page.get_by_text("Go on later, or on another device").click()
+    page.get_by_text("Continue later or on another device").click()
     resume = page.get_by_text("/resume/").inner_text()
     elsewhere = browser.new_context()
     device = elsewhere.new_page()

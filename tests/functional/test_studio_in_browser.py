@@ -50,7 +50,7 @@ def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str,
     page.get_by_label("Title").fill("Do the explanations help?")
     page.get_by_label("Short name").fill(f"look-{width}")
     page.get_by_label("Dataset").select_option(index=1)
-    follow(page.get_by_role("button", name="Make the draft"))
+    follow(page.get_by_role("button", name="Create draft"))
     at = f"{site.url}/staff/studio/look-{width}/"
     expect(page.get_by_role("heading", name="Texts")).to_be_visible()
     for step, button in (
@@ -64,7 +64,7 @@ def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str,
     ):
         page.goto(f"{at}step/{step}/")
         page.get_by_role("button", name=button, exact=True).click()
-        expect(page.get_by_role("button", name="Save and go on")).to_be_visible()
+        expect(page.get_by_role("button", name="Save and continue")).to_be_visible()
     for name in (*(f"step/{step.name}" for step in STEPS), "review", "items"):
         page.goto(f"{at}{name}/")
         page.wait_for_load_state("load")
@@ -127,31 +127,31 @@ def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page
     go_to(page, "The 2020 study")
     page.keyboard.press("ArrowUp")  # round to the last: an empty study
     expect(page.get_by_role("radio", name="An empty study")).to_be_checked()
-    press(page, "Make the draft")
+    press(page, "Create draft")
     type_into(page, "Consent", "I take part of my own will.")
-    press(page, "Save and go on")  # to the conditions
-    press(page, "Save and go on")  # to the items
+    press(page, "Save and continue")  # to the conditions
+    press(page, "Save and continue")  # to the items
     type_into(page, "Number of items", "4")
-    press(page, "Save and go on")
+    press(page, "Save and continue")
     go_to(page, "New question")
     page.keyboard.type("Rating")
     press(page, "Add a question: Before")
     type_into(page, "Wording", "How well do you know films?")
     type_into(page, "Lowest label only", "Not at all")
     type_into(page, "Highest label only", "Very well")
-    press(page, "Save and go on")
+    press(page, "Save and continue")
     expect(page.get_by_role("heading", name="Checks")).to_be_visible()
     press(page, "Add: Instructed answer")
     type_into(page, "Text shown", "Please choose yes.")
     go_to(page, "Do you think the system's answer is correct?")
     page.keyboard.type("Yes")
-    press(page, "Save and go on")
+    press(page, "Save and continue")
     press(page, "Add: Flagged participant")
     for _step in ("rules", "recruitment", "translations"):
-        press(page, "Save and go on")
-    expect(page.get_by_text("Nothing is missing.")).to_be_visible()
+        press(page, "Save and continue")
+    expect(page.get_by_text("The draft is complete.")).to_be_visible()
     press(page, "Launch")
-    expect(page.get_by_text("Version 1 is open.")).to_be_visible()
+    expect(page.get_by_text("Launched version 1.")).to_be_visible()
     page.goto(f"{site.url}/staff/studio/by-keyboard/preview/texts/?preview_page=pre_survey")
     expect(page.get_by_text("5 – Very well")).to_be_visible()
 

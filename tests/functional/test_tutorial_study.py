@@ -101,7 +101,7 @@ def test_it_works(site: Site, browser: Browser, tmp_path: Path):
             fill(page, step.what, step.value)
         elif step.kind == "press":
             press(page, step.what)
-            if step.what == "Save and go on":
+            if step.what == "Save and continue":
                 expect(page.locator(".error-text")).to_have_count(0)
         elif step.what.endswith("/accounts/login/"):
             log_in(page, site)
@@ -109,7 +109,7 @@ def test_it_works(site: Site, browser: Browser, tmp_path: Path):
             response = page.goto(step.what.replace("http://127.0.0.1:8000", site.url))
             assert response is not None
             assert response.status == 200, step.what
-        if step == Step("press", "Make a link"):
+        if step == Step("press", "Create link"):
             link = page.locator(".note .hash").inner_text()
             visitor = browser.new_context().new_page()
             visitor.goto(link)

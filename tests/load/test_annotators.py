@@ -37,15 +37,17 @@ print(json.dumps(open_sessions(names=names)))
 STORED = """
 import json
 from collections import Counter
-from annotation.models import Operation, Project, Work
+from annotation.models import Operation, Project, Annotation
 project = Project.objects.get(slug={slug!r})
-works = Work.objects.filter(project=project)
+annotations = Annotation.objects.filter(project=project)
 print(json.dumps({{
-    "items": list(project.items.values_list("places", "taken", "submitted").order_by().distinct()),
-    "works": sorted(works.filter(status="submitted").values_list("pk", flat=True)),
+    "items": list(
+        project.items.values_list("annotators_wanted", "assigned", "submitted").order_by().distinct()
+    ),
+    "works": sorted(annotations.filter(status="submitted").values_list("pk", flat=True)),
     "operations": sorted([w, str(u)] for w, u in Operation.objects.filter(
-        work__project=project).values_list("work_id", "uid")),
-    "most_of_an_item": max(Counter(works.values_list("item_id", "annotator_id")).values()),
+        annotation__project=project).values_list("annotation_id", "uid")),
+    "most_of_an_item": max(Counter(annotations.values_list("item_id", "annotator_id")).values()),
 }}))
 """
 

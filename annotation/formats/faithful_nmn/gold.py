@@ -1,7 +1,7 @@
-"""Gold from the released cells, mended where they need it.
+"""Read gold from the released cells, with repairs.
 
-Every step that is annotated has a cell for each image: a list of boxes, blank where there are none, or for
-counts a number. Equal steps of a program are drawn once here and several times there; what differs is told.
+Every annotated step has a cell for each image: a list of boxes, blank if there are none, or a number for
+counts. The files draw equal steps of a program several times, this site once; differences are reported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from annotation.formats.report import Report
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem
 
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
-SLACK = 0.005  # fractions have three decimals, so a right edge may be past 1; in the release by up to 0.003
+SLACK = 0.005  # three decimals let a right edge pass 1; by up to 0.003 in the release
 
 AGAIN = "cell given again alike, the last is kept"
 AGAIN_OTHERWISE = "cell given again with something else, the last is kept"
@@ -33,7 +33,7 @@ Cells = Mapping[Cell, BoxRow]
 
 
 def cells_of(rows: list[BoxRow], report: Report) -> dict[Cell, BoxRow]:
-    """The row of each cell. Of several the last counts, as in the paper's own reader."""
+    """Return the row of each cell; the last counts, as in the paper's reader."""
     cells: dict[Cell, BoxRow] = {}
     for row in rows:
         before = cells.get(row.cell)
@@ -43,11 +43,17 @@ def cells_of(rows: list[BoxRow], report: Report) -> dict[Cell, BoxRow]:
     return cells
 
 
-Content = int | tuple[tuple[int, Edges], ...] | None  # a number; boxes with their places in the list; blank
+Content = (
+    int | tuple[tuple[int, Edges], ...] | None
+)  # a number; boxes with their positions in the list; blank
 
 
 def content(row: BoxRow, report: Report) -> Content:
-    """What a cell holds, mended. Raises ValueError, which names the line, where it cannot be read."""
+    """Parse and repair the content of a cell.
+
+    Raises:
+        ValueError: Names the line that cannot be read.
+    """
     if not row.text.strip():
         return None
     try:
@@ -80,12 +86,12 @@ def _boxes(row: BoxRow, values: list[Any], report: Report) -> tuple[tuple[int, E
 
 
 def _edges(row: BoxRow, number: int, value: Any, report: Report) -> Edges | None:
-    """A box ``{"left", "top", "width", "height"}`` of fractions as text or numbers."""
+    """Parse a box ``{"left", "top", "width", "height"}`` of fractions."""
     place = f"line {row.line}"
     try:
         left, top, width, height = (float(value[name]) for name in ("left", "top", "width", "height"))
         edges = (left, top, left + width, top + height)
-        return fitted(edges, slack=SLACK, report=report, place=place)
+        return fitted(edges, slack=SLACK, report=report, path=place)
     except (KeyError, TypeError) as error:
         message = "expected left, top, width and height"
         raise ValueError(f"{place}: annotation: box {number}: {message}") from error
@@ -94,13 +100,13 @@ def _edges(row: BoxRow, number: int, value: Any, report: Report) -> Edges | None
 
 
 def gold_of(program: Program, rows: list[BoxRow], report: Report) -> Document:
-    """The gold that an example's rows hold, all of which `content` has read before.
+    """Return the gold of an example's rows, which `content` has checked.
 
-    Only what concerns several cells is reported here.
+    It reports only repairs across cells.
     """
     cells = cells_of(rows, report)
     layers: dict[int, Layer] = {}
-    drawn: dict[int, list[Box]] = {}  # of each layer, with references followed
+    drawn: dict[int, list[Box]] = {}  # by layer, with references followed
     for index in program.walk:
         source = _source(program, cells, index, report)
         if source is None:
@@ -123,7 +129,7 @@ def _problem(flag: str, rows: list[BoxRow], report: Report) -> Problem | None:
 
 
 def _source(program: Program, cells: Cells, index: int, report: Report) -> int | None:
-    """Which of the equal steps has the cells that are kept: the first that has any."""
+    """Return the first of the equal steps that has any cells."""
     equal = [node for node, first in enumerate(program.representative) if first == index]
     given = [node for node in equal if Cell(node, 0) in cells or Cell(node, 1) in cells]
     for other in given[1:]:
@@ -139,7 +145,7 @@ def _text(cells: Cells, node: int, image: int) -> str:
 
 
 def _drawn(cells: Cells, node: int) -> list[Box]:
-    """The boxes of a step in both images, in their order."""
+    """Return the boxes of a step in both images, in their order."""
     return [
         Box(id=f"m{node}-{image}-{number}", image=image, box=edges)
         for image in (0, 1)
@@ -162,7 +168,7 @@ def _objects(
     source: int,
     report: Report,
 ) -> tuple[Object, ...]:
-    """What was drawn as objects; where a step chooses, references to the equal ones of the step below."""
+    """Return boxes as objects, or as references at choosing steps."""
     if program.nodes[index].role != "choose":
         return tuple(drawn[index])
     offered = {
@@ -174,26 +180,32 @@ def _objects(
     }
     objects: list[Object] = []
     for box in drawn[index]:
-        found = offered.get((box.image, box.box))
-        if found is None:
+        equal = offered.get((box.image, box.box))
+        if equal is None:
             report.add(NOT_BELOW, f"line {cells[Cell(source, box.image)].line}")
             objects.append(box.model_copy(update={"reason": "as released: equals no box of the step below"}))
         else:
-            objects.append(Chosen(id=box.id, ref=found))
+            objects.append(Chosen(id=box.id, ref=equal))
     return tuple(objects)
 
 
 def _offering(program: Program, child: int) -> list[int]:
-    """The steps whose objects a step chooses from: a computed child hands on those of its own."""
+    """Return the steps whose objects a step chooses from.
+
+    A computed child hands on those of its own.
+    """
     if program.nodes[child].role != "compute":
         return [program.representative[child]]
-    return [found for inner in program.nodes[child].children for found in _offering(program, inner)]
+    return [index for inner in program.nodes[child].children for index in _offering(program, inner)]
 
 
 def _count(
     program: Program, cells: Cells, node: int, drawn: Mapping[int, list[Box]], report: Report
 ) -> Layer:
-    """A count's layer. Its value is the sum over the pair, unless it counts in each image alone."""
+    """Return a count's layer.
+
+    Its value is the sum over the pair, unless it counts in each image alone.
+    """
     numbers = [_held(cells, node, image) for image in (0, 1)]
     for image in (0, 1):
         row = cells.get(Cell(node, image))
@@ -208,7 +220,7 @@ def _count(
 
 
 def _in_one_image(program: Program, node: int) -> bool:
-    """Whether a step is run on each image alone."""
+    """Return True if a step runs on each image alone."""
     above = program.nodes[node].parent
     while above is not None:
         if program.nodes[above].module in ("in-each-image", "in-at-least-one-image", "in-one-other-image"):

@@ -1,8 +1,8 @@
-"""Reads the released boxes with the programs and sentences that they belong to.
+"""Read the released boxes with their programs and sentences.
 
-The paper's 536 examples are those of the test CSV that no row flags as exactly ``1`` and whose program fits
-together; the dev CSV gives 151. Those left out come along in the `extra` of a neighbour, so that
-`write_faithful_nmn` gives the file back whole.
+The paper's 536 examples are those of the test CSV that no row flags as exactly ``1`` and whose program is
+well typed; the dev CSV gives 151. The others travel in the `extra` of a neighbour, so that
+`write_faithful_nmn` restores the file.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from annotation.formats.checks import check_record
 from annotation.formats.faithful_nmn.gold import content, gold_of
 from annotation.formats.faithful_nmn.tables import BoxRow, ProgramRow, read_box_rows, read_program_rows
 from annotation.formats.images import ImageFolder
-from annotation.formats.nlvr2 import Example, read_examples
+from annotation.formats.nlvr.nlvr2 import Example, read_examples
 from annotation.formats.report import Report
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 
-NAME = "faithful_nmn"  # of the part of `extra` that holds what the files need to go out again
+NAME = "faithful_nmn"  # the part of `extra` for a lossless round trip
 WRONG = "1"
 
 LEFT_OUT_FLAGGED = "program flagged as incorrect, example left out"
@@ -38,28 +38,35 @@ def read_faithful_nmn(
     images: ImageFolder | None = None,
     report: Report | None = None,
 ) -> Iterator[ItemRecord]:
-    """Yield the usable examples of a box CSV, in its order, with their boxes as gold.
+    """Yield the usable examples of a box CSV in order, with gold.
 
-    programs: the TSV. examples: NLVR2 files with the sentences. images: the folder of the pictures.
-    The CSV is held in memory, for an example's rows may lie apart; of the others what belongs to it is.
-    Raises BadFile, which names file, line and column, at the first row that cannot be read, whose example
-    or program is missing, or that names another module than the program has there.
+    The CSV is held in memory, because an example's rows may be apart.
+
+    Args:
+        boxes: The CSV.
+        programs: The TSV.
+        examples: NLVR2 files with the sentences.
+        images: The folder of the images.
+        report: Collects repairs.
+
+    Raises:
+        BadFile: Names file, line and column of a bad row, or a row without its example or program.
     """
     report = report if report is not None else Report()
     grouped = _grouped(boxes, report)
-    known = _examples([examples] if isinstance(examples, Path) else examples, grouped)
-    table = _programs(programs, known.values())
+    by_id = _examples([examples] if isinstance(examples, Path) else examples, grouped)
+    table = _programs(programs, by_id.values())
     usable: dict[str, tuple[Program, list[BoxRow]]] = {}
     for identifier, rows in grouped.items():
         if identifier:
-            _check(boxes, rows, known, programs, table)
-            program = _usable(rows, table[_key(known[identifier])], report)
+            _check(boxes, rows, by_id, programs, table)
+            program = _usable(rows, table[_key(by_id[identifier])], report)
             if program is not None:
                 usable[identifier] = (program, rows)
     others = _others(grouped, usable)
     for identifier, (program, rows) in usable.items():
-        example = known[identifier]
-        extra = _extra(rows, others.get(identifier, []), known, table)
+        example = by_id[identifier]
+        extra = _extra(rows, others.get(identifier, []), by_id, table)
         try:
             record = ItemRecord(
                 external_id=identifier,
@@ -77,7 +84,7 @@ def read_faithful_nmn(
 
 
 def _grouped(path: Path, report: Report) -> dict[str, list[BoxRow]]:
-    """Rows by identifier, blank ones under the empty text."""
+    """Return rows by identifier, blank ones under the empty text."""
     grouped: dict[str, list[BoxRow]] = {}
     for row in read_box_rows(path):
         if len(row.cells) > 6:
@@ -95,12 +102,12 @@ def _grouped(path: Path, report: Report) -> dict[str, list[BoxRow]]:
 
 
 def _examples(paths: Sequence[Path], wanted: dict[str, Any]) -> dict[str, Example]:
-    found: dict[str, Example] = {}
+    by_id: dict[str, Example] = {}
     for path in paths:
         for _line, example in read_examples(path):
             if example.identifier in wanted:
-                found.setdefault(example.identifier, example)
-    return found
+                by_id.setdefault(example.identifier, example)
+    return by_id
 
 
 def _programs(path: Path, examples: Iterable[Example]) -> dict[str, ProgramRow]:
@@ -113,11 +120,11 @@ def _key(example: Example) -> str:
 
 
 def _check(
-    path: Path, rows: list[BoxRow], known: dict[str, Example], programs: Path, table: dict[str, ProgramRow]
+    path: Path, rows: list[BoxRow], by_id: dict[str, Example], programs: Path, table: dict[str, ProgramRow]
 ) -> None:
-    """Whether the sentence and program of an example are there, and its rows name the program's modules."""
+    """Check an example's sentence and program, and the modules of its rows."""
     first = rows[0]
-    example = known.get(first.identifier)
+    example = by_id.get(first.identifier)
     if example is None:
         message = f"identifier: {first.identifier!r} is in none of the files of examples"
         raise BadFile(path, message, line=first.line)
@@ -148,7 +155,7 @@ def _usable(rows: list[BoxRow], program: ProgramRow, report: Report) -> Program 
 
 
 def _others(grouped: dict[str, list[BoxRow]], usable: dict[str, Any]) -> dict[str, list[BoxRow]]:
-    """The rows of no usable example, each with the usable one that comes next in the file, or the last."""
+    """Return rows of unusable examples by the next usable one, or the last."""
     starts = sorted(
         (rows[0].number, identifier) for identifier, rows in grouped.items() if identifier in usable
     )
@@ -166,15 +173,15 @@ def _others(grouped: dict[str, list[BoxRow]], usable: dict[str, Any]) -> dict[st
 
 
 def _extra(
-    rows: list[BoxRow], others: list[BoxRow], known: dict[str, Example], table: dict[str, ProgramRow]
+    rows: list[BoxRow], others: list[BoxRow], by_id: dict[str, Example], table: dict[str, ProgramRow]
 ) -> dict[str, Any]:
-    """What the two files need to go out again: rows as they were, with their places."""
+    """Return what a lossless round trip needs: rows with their positions."""
     beside = dict.fromkeys(row.identifier for row in others if row.identifier)
     return {
         "rows": [[row.number, list(row.cells)] for row in rows],
-        "program": _kept(table[_key(known[rows[0].identifier])]),
+        "program": _kept(table[_key(by_id[rows[0].identifier])]),
         "other_rows": [[row.number, list(row.cells)] for row in others],
-        "other_programs": [_kept(table[_key(known[identifier])]) for identifier in beside],
+        "other_programs": [_kept(table[_key(by_id[identifier])]) for identifier in beside],
     }
 
 

@@ -1,4 +1,4 @@
-"""The two tables as they lie in their files: rows of boxes (CSV) and rows of programs (TSV).
+"""Parse the two tables: rows of boxes (CSV) and rows of programs (TSV).
 
 Box rows name one cell each: example, program line (0-based, in pre-order) and image (0 is left). A
 program's arguments are positions in its list of tokens.
@@ -20,7 +20,7 @@ from foundation.errors import BadFile
 
 BOX_COLUMNS = ["Incorrect program", "Example No.", "identifier", "module_identifier", "module", "annotation"]
 PROGRAM_COLUMNS = ["sentence", "annotation", "tokens", "all", "simple_count"]
-# Python's csv module stops at 131,072 characters; a cell with some thousand boxes is longer.
+# Python's csv module stops at 131,072 characters, but a cell may have thousands of boxes.
 LONGEST_CELL = 50_000_000
 
 _PLACE = re.compile(r"q(\d+)-m(\d+)-([01])")
@@ -28,7 +28,7 @@ _PLAIN_TOKEN = re.compile(r"(?:^|, )(?=\d+: )")
 
 
 class Cell(NamedTuple):
-    """Which cell a box row fills."""
+    """The cell that a box row fills."""
 
     node: int
     image: int
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class BoxRow:
-    """A row of the CSV: its place among the rows (from 1), all its texts, and its line in the file."""
+    """A row of the CSV: its number (from 1), all its texts, and its line."""
 
     number: int
     cells: tuple[str, ...]
@@ -44,41 +44,49 @@ class BoxRow:
 
     @property
     def flag(self) -> str:
+        """Return the flag, "1" for unusable examples."""
         return self.cells[0]
 
     @property
     def identifier(self) -> str:
+        """Return the example's identifier."""
         return self.cells[2]
 
     @property
     def module(self) -> str:
+        """Return the module with its argument."""
         return self.cells[4]
 
     @property
     def text(self) -> str:
-        """What was drawn, as JSON; empty where nothing was."""
+        """Return the boxes as JSON, or the empty text."""
         return self.cells[5]
 
     @property
     def cell(self) -> Cell:
-        found = _PLACE.fullmatch(self.cells[3])
-        assert found is not None  # checked when the row was read
-        return Cell(int(found[2]), int(found[3]))
+        """Return the cell."""
+        match = _PLACE.fullmatch(self.cells[3])
+        assert match is not None  # `read_box_rows` checked it
+        return Cell(int(match[2]), int(match[3]))
 
 
 def read_box_rows(path: Path) -> Iterator[BoxRow]:
-    """Yield every row; those without an identifier name no cell. Raises BadFile with line and column."""
+    """Yield every row; those without an identifier name no cell.
+
+    Raises:
+        BadFile: Names line and column.
+    """
     for number, line, cells in _rows(path, BOX_COLUMNS, delimiter=","):
         row = BoxRow(number, tuple(cells), line)
         if not row.identifier:
             if any(cells[2:]):
                 raise BadFile(path, "identifier: is missing", line=row.line)
         else:
-            found = _PLACE.fullmatch(cells[3])
-            if found is None:
+            match = _PLACE.fullmatch(cells[3])
+            if match is None:
                 message = f"module_identifier: expected the form q50-m16-0, found {cells[3]!r}"
                 raise BadFile(path, message, line=row.line)
-            if found[1] != cells[1]:
+            if match[1] != cells[1]:
                 message = f"module_identifier: {cells[3]!r} is not of example {cells[1]!r}"
                 raise BadFile(path, message, line=row.line)
         yield row
@@ -86,7 +94,7 @@ def read_box_rows(path: Path) -> Iterator[BoxRow]:
 
 @dataclass(frozen=True)
 class ProgramRow:
-    """A row of the TSV: its place among the rows (from 1), its texts, and the line where it begins."""
+    """A row of the TSV: its number (from 1), its texts, and its line."""
 
     number: int
     cells: tuple[str, ...]
@@ -94,33 +102,48 @@ class ProgramRow:
 
     @property
     def key(self) -> str:
-        """The sentence as examples are joined to it: the table's is in lower case."""
+        """Return the sentence in lower case, which examples are joined by."""
         return self.cells[0].strip().lower()
 
     @cached_property
     def tokens(self) -> list[str]:
-        """The words that arguments point to."""
+        """Return the words that arguments point to."""
         return parse_tokens(self.cells[2])
 
     def program(self) -> Program:
-        """The program of words. Raises ProgramError where it does not fit together or is no statement."""
+        """Return the program of words.
+
+        Raises:
+            ProgramError: It is ill-typed or not a statement.
+        """
         return parse_lines(self.cells[1], kind="boxes", tokens=self.tokens, root="truth")
 
     def labels(self) -> list[str]:
-        """Each line as box rows name it: ``find[golden,retriever]``. Raises ValueError for bad positions."""
+        """Return each line as box rows name it: ``find[golden,retriever]``.
+
+        Raises:
+            ValueError: A position is out of range.
+        """
         return [_label(line, self.tokens) for line in self.cells[1].split("\n")]
 
 
 def read_program_rows(path: Path) -> Iterator[ProgramRow]:
-    """Yield every row; tokens are read when they are asked for. Raises BadFile with line and column."""
+    """Yield every row; tokens are parsed on access.
+
+    Raises:
+        BadFile: Names line and column.
+    """
     for number, line, cells in _rows(path, PROGRAM_COLUMNS, delimiter="\t"):
         yield ProgramRow(number, tuple(cells), line)
 
 
 def parse_tokens(text: str) -> list[str]:
-    """The words of a cell such as ``{0: 'two', 1: 'dogs'}``; 231 of the release lack the quotes.
+    """Parse the words of a cell such as ``{0: 'two', 1: 'dogs'}``.
 
-    Raises ValueError where it has another form.
+    In the release, 231 cells lack the quotes.
+
+    Raises:
+        ValueError: The cell has another form.
     """
     try:
         words = ast.literal_eval(text)
@@ -145,7 +168,10 @@ def _label(line: str, tokens: list[str]) -> str:
 
 
 def _rows(path: Path, columns: list[str], *, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Rows after the header: number (from 1), line, cells. More cells than columns are taken if empty."""
+    """Yield number (from 1), line and cells of the rows after the header.
+
+    Extra cells are accepted if they are empty.
+    """
     csv.field_size_limit(LONGEST_CELL)
     try:
         with path.open(encoding="utf-8", newline="") as file:

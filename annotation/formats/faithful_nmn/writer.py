@@ -1,10 +1,8 @@
-"""Writes gold as the two released tables: boxes (CSV) and programs (TSV).
+"""Write gold as the two released tables: boxes (CSV), programs (TSV).
 
-Without loss means: a row that was read and whose boxes nobody changed since is written byte for byte, at its
-place, with its blanks, repeated cells, boxes past the edge and extra columns; so is the row of its program.
-Examples that were left out are written as they were. A file read and written untouched is equal to itself;
-of the programs those of the examples in the boxes file are written, byte for byte and in their order.
-Cells of boxes that somebody changed are written anew, in every equal step.
+An untouched file is written byte for byte, with its blanks, repeated cells, boxes past the edge, extra
+columns, and unusable examples; so are the programs of its examples, in their order. Cells of changed boxes
+are rewritten, in every equal step.
 """
 
 from __future__ import annotations
@@ -26,18 +24,26 @@ from annotation.formats.writing import encoded, written
 from annotation.operations import resolved
 from annotation.schemas import Box, Document, ItemRecord
 
-DIGITS = 6  # of a fraction somebody drew: a fiftieth of a pixel in an image of 20,000
+DIGITS = 6  # of drawn fractions: 1/50 pixel in an image of 20,000
 
 
 def write_faithful_nmn(
     records: Iterable[ItemRecord], boxes: Path, programs: Path, examples: Path | None = None
 ) -> int:
-    """Write the gold of the items and return how many had some; the others are not written.
+    """Write the gold of the items, and return the number of items with gold.
 
-    examples: also write the sentences and labels, as NLVR2 lines. All is held in memory to be put in order.
-    Raises ValueError where an item is no image pair or its program is no statement.
+    All is held in memory, to be sorted.
+
+    Args:
+        records: The items.
+        boxes: The CSV to write.
+        programs: The TSV to write.
+        examples: If given, the file for sentences and labels, as NLVR2 lines.
+
+    Raises:
+        ValueError: An item is not an image pair, or its program is not a statement.
     """
-    box_rows: list[tuple[int, int, list[str]]] = []  # place in the file, place among new rows, cells
+    box_rows: list[tuple[int, int, list[str]]] = []  # position in the file, position among new rows, cells
     program_rows: dict[int | str, list[str]] = {}
     programs_of: dict[str, list[str]] = {}
     lines: list[str] = []
@@ -72,7 +78,7 @@ def write_faithful_nmn(
     return count
 
 
-_END = 1 << 60  # after every row that was read
+_END = 1 << 60  # sorts after every row that was read
 _UNNUMBERED = ""
 
 
@@ -91,13 +97,13 @@ Placed = tuple[int | None, list[str]]  # None: a new row, after those of its exa
 
 
 def _rows_again(record: ItemRecord, program: Program, kept: dict[str, Any]) -> Iterator[Placed]:
-    """The rows that were read, with new cells where the gold is another than they gave."""
+    """Yield the rows that were read, with new cells where the gold differs."""
     assert record.gold is not None
     rows = [BoxRow(number, tuple(cells)) for number, cells in kept["rows"]]
     before = gold_of(program, rows, Report())
     was, now = (_Pictured(program, document) for document in (before, record.gold))
     flags = before.problem != record.gold.problem
-    known = {row.cell for row in rows}
+    cells_read = {row.cell for row in rows}
     for place, row in enumerate(rows):
         cells = list(row.cells)
         if was.content(row.cell) != now.content(row.cell):
@@ -106,7 +112,7 @@ def _rows_again(record: ItemRecord, program: Program, kept: dict[str, Any]) -> I
             cells[0] = _flag(record.gold) if place == 0 else ""
         yield row.number, cells
     for cell in _cells(program):
-        if cell not in known and was.content(cell) != now.content(cell):
+        if cell not in cells_read and was.content(cell) != now.content(cell):
             yield None, _row(rows[0].cells[1], record, program, cell, now.text(cell))
 
 
@@ -120,7 +126,10 @@ def _new_rows(record: ItemRecord, program: Program, gold: Document) -> Iterator[
 
 
 def _cells(program: Program) -> Iterator[Cell]:
-    """The cells of an example in the order of the release: from the last line up, left before right."""
+    """Yield the cells of an example in the order of the release.
+
+    It goes from the last line up, left before right.
+    """
     for node in reversed(program.nodes):
         if node.module in ANNOTATED:
             yield Cell(node.index, 0)
@@ -135,7 +144,7 @@ def _row(number: str, record: ItemRecord, program: Program, cell: Cell, text: st
 
 
 def _number_examples(rows: list[tuple[int, int, list[str]]]) -> None:
-    """Give examples that have none the numbers after the largest."""
+    """Number examples without a number, after the largest."""
     numbers = [int(cells[1]) for _place, _new, cells in rows if cells[1].isdecimal()]
     following = max(numbers, default=-1) + 1
     given: dict[str, str] = {}
@@ -146,7 +155,7 @@ def _number_examples(rows: list[tuple[int, int, list[str]]]) -> None:
 
 
 def _flag(gold: Document) -> str:
-    """``1`` makes readers leave the example out; with a reason behind it they keep it, as in the release."""
+    """Return ``1`` to leave the example out, followed by a reason to keep it."""
     problem = gold.problem
     if problem is None:
         return ""
@@ -164,12 +173,15 @@ class _Pictured:
         self._program = program
         self._layers = document.layers
         self._boxes = {
-            node: [one for one in objects if isinstance(one, Box)]
+            node: [box for box in objects if isinstance(box, Box)]
             for node, objects in resolved(document, program).items()
         }
 
     def content(self, cell: Cell) -> Any:
-        """What a cell says, to be compared: boxes in order; of a count what it counts, and its value."""
+        """Return the comparable content of a cell.
+
+        Boxes are in order; a count has what it counts, and its value.
+        """
         node = self._program.nodes[cell.node]
         if node.module == "count":
             layer = self._layers.get(self._program.representative[cell.node])
@@ -177,7 +189,7 @@ class _Pictured:
         return self._drawn(cell.node, cell.image)
 
     def text(self, cell: Cell) -> str:
-        """The cell as JSON; blank where nothing was drawn."""
+        """Return the cell as JSON; blank without objects."""
         node = self._program.nodes[cell.node]
         if node.module == "count":
             counted = self._counted(node.children[0], cell.image)
@@ -186,10 +198,10 @@ class _Pictured:
 
     def _drawn(self, node: int, image: int) -> list[tuple[float, ...]] | None:
         boxes = self._boxes.get(self._program.representative[node])
-        return None if boxes is None else [one.box for one in boxes if one.image == image]
+        return None if boxes is None else [box.box for box in boxes if box.image == image]
 
     def _counted(self, child: int, image: int) -> list[tuple[float, ...]] | None:
-        """The boxes that a count has below it; None where that is not known of one image alone."""
+        """Return the boxes below a count, or None if one image alone has none."""
         node = self._program.nodes[child]
         if node.role != "compute":
             return self._drawn(child, image)
@@ -208,7 +220,7 @@ def _written(boxes: Iterable[tuple[float, ...]]) -> str:
 
 
 def _digits(fraction: float) -> str:
-    """At least three decimals, as in the release, and no more than are needed."""
+    """Format at least three decimals, as in the release, and more if needed."""
     text = f"{fraction:.{DIGITS}f}"
     return text[: -(DIGITS - 3)] + text[-(DIGITS - 3) :].rstrip("0")
 
@@ -216,7 +228,7 @@ def _digits(fraction: float) -> str:
 def _program_rows(
     record: ItemRecord, program: Program, kept: dict[str, Any] | None
 ) -> dict[int | str, list[str]]:
-    """The row of the item's program, as it was read or, where there is none, made; and those left out."""
+    """Return the row of the item's program, read or new, and unused rows."""
     if kept is None:
         return {record.text.strip().lower(): _program_row(record, program)}
     number, cells = kept["program"]
@@ -225,7 +237,10 @@ def _program_rows(
 
 
 def _program_row(record: ItemRecord, program: Program) -> list[str]:
-    """The program with positions for words. Words that are not in the sentence follow behind it."""
+    """Return the program with positions for words.
+
+    Words that are not in the sentence are appended to it.
+    """
     tokens = [record.text[start:end] for start, end in tokenize(record.text)]
     lines = []
     for node in program.nodes:
@@ -240,7 +255,7 @@ def _program_row(record: ItemRecord, program: Program) -> list[str]:
 
 
 def _in_order(rows: dict[int | str, list[str]]) -> Iterator[list[str]]:
-    """Those that were read in the order of their file, then the new ones."""
+    """Yield rows that were read in the order of their file, then new ones."""
     yield from (rows[key] for key in sorted(key for key in rows if isinstance(key, int)))
     yield from (row for key, row in rows.items() if isinstance(key, str))
 

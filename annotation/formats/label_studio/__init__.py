@@ -1,7 +1,7 @@
-"""Label Studio's JSON: tasks with annotations, whose results are boxes in percent or stretches of text.
+"""Label Studio's JSON: tasks with annotations of boxes or spans.
 
-The results of step ``index`` come from the control called ``m{index}``. Images are ``image0``, ``image1``, …
-of a task's data, the passage is ``passage``.
+The results of step ``index`` come from the control called ``m{index}``. Images are ``image0``, ``image1``,
+… of a task's data, the passage is ``passage``.
 """
 
 from annotation.formats.label_studio.reader import TaskFields, read_label_studio

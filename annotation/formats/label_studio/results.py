@@ -1,4 +1,7 @@
-"""Single results of Label Studio as objects: percent to fractions, offsets to code points."""
+"""Turn single results of Label Studio into objects.
+
+Percent become fractions, and offsets code points.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from annotation.formats.report import Report
 from annotation.formats.texts import Tokens, code_point, span_of, trimmed
 from annotation.schemas import Box, Image, Span
 
-SLACK = 0.005  # of an image's size: what rounding in a browser puts past the edge
+SLACK = 0.005  # of an image's size: how far rounding in a browser passes the edge
 BOXES, SPANS = ("rectanglelabels", "rectangle"), ("labels",)
 
 ROTATED = "rotated box, replaced by the upright one around it"
@@ -41,34 +44,43 @@ class _Stretch(BaseModel):
 
 
 def box_of(
-    result: dict[str, Any], name: str, images: Sequence[Image], report: Report, place: str
+    result: dict[str, Any], name: str, images: Sequence[Image], report: Report, path: str
 ) -> Box | None:
-    """The box of a result, None where it has no area. Raises ValueError where it cannot be read."""
+    """Return the box of a result, or None if it has no area.
+
+    Raises:
+        ValueError: It cannot be read.
+    """
     shape = _Shape.model_validate(result.get("value", {}))
     if result.get("image_rotation"):
-        raise ValueError("image_rotation: boxes on a turned image have no place in the image as it is shown")
+        raise ValueError(
+            "image_rotation: boxes on a rotated image cannot be placed in the image as it is shown"
+        )
     number = _image(result.get("to_name"), images)
     edges = (shape.x / 100, shape.y / 100, (shape.x + shape.width) / 100, (shape.y + shape.height) / 100)
     slack = SLACK
     if shape.rotation % 360:
         edges, slack = _upright(shape, result, images[number]), 1.0
-        report.add(ROTATED, place)
-    fits = fitted(edges, slack=slack, report=report, place=place)
+        report.add(ROTATED, path)
+    fits = fitted(edges, slack=slack, report=report, path=path)
     return None if fits is None else Box(id=name, image=number, box=fits)
 
 
 def _image(name: Any, images: Sequence[Image]) -> int:
-    """Which image a result belongs to: that of its number, or the only one."""
-    found = re.fullmatch(r"image[-_]?(\d+)", str(name))
-    if found and int(found[1]) < len(images):
-        return int(found[1])
+    """Return the number of a result's image: by name, or the only one."""
+    match = re.fullmatch(r"image[-_]?(\d+)", str(name))
+    if match and int(match[1]) < len(images):
+        return int(match[1])
     if len(images) == 1:
         return 0
-    raise ValueError(f"to_name: {name!r} names none of the task's {len(images)} images (image0, image1, …)")
+    raise ValueError(f"to_name: {name!r} is not one of the task's {len(images)} images (image0, image1, …)")
 
 
 def _upright(shape: _Shape, result: dict[str, Any], image: Image) -> Edges:
-    """The upright box around one turned clockwise about its left top corner, by degrees, in pixels."""
+    """Return the upright box around a rotated one, in pixels.
+
+    Label Studio rotates clockwise by degrees about the top left corner.
+    """
     width = result.get("original_width") or image.width
     height = result.get("original_height") or image.height
     if not width or not height:
@@ -83,20 +95,24 @@ def _upright(shape: _Shape, result: dict[str, Any], image: Image) -> Edges:
 
 
 def span_of_result(
-    result: dict[str, Any], name: str, passage: str, tokens: Tokens, report: Report, place: str
+    result: dict[str, Any], name: str, passage: str, tokens: Tokens, report: Report, path: str
 ) -> Span:
-    """The span of a result. Raises ValueError where its offsets and its text name different places."""
+    """Return the span of a result.
+
+    Raises:
+        ValueError: Its offsets and its text name different stretches.
+    """
     stretch = _Stretch.model_validate(result.get("value", {}))
     start, end = stretch.start, stretch.end
     if stretch.text is not None and not _same(passage[start:end], stretch.text):
-        # Versions before 1.5 counted as JavaScript does.
+        # Versions before 1.5 counted UTF-16 units as JavaScript does.
         start, end = _in_code_points(passage, stretch)
-        report.add(UTF_16, place)
+        report.add(UTF_16, path)
     if not 0 <= start < end <= len(passage):
-        raise ValueError(f"value: {start} to {end} is no stretch of a passage of {len(passage)} characters")
+        raise ValueError(f"value: {start} to {end} is outside the passage of {len(passage)} characters")
     first, last = trimmed(start, end, passage)
     if (first, last) != (start, end):
-        report.add(TRIMMED, place)
+        report.add(TRIMMED, path)
     return span_of(name, first, last, passage, tokens)
 
 
@@ -107,10 +123,14 @@ def _in_code_points(passage: str, stretch: _Stretch) -> tuple[int, int]:
         start = end = 0
     if not _same(passage[start:end], stretch.text or ""):
         here = passage[stretch.start : stretch.end]
-        raise ValueError(f"value.text: is {stretch.text!r}, but {here!r} stands at its place")
+        raise ValueError(f"value.text: is {stretch.text!r}, but {here!r} is at these offsets")
     return start, end
 
 
-def _same(one: str, other: str) -> bool:
-    """Whether two texts are equal but for how white space is written (line breaks come as ``\\n`` too)."""
-    return re.sub(r"(\s|\\n)+", " ", one).strip() == re.sub(r"(\s|\\n)+", " ", other).strip()
+def _same(text: str, other: str) -> bool:
+    r"""Return True if two texts differ only in white space.
+
+    Line breaks may come as ``\\\
+    ``.
+    """
+    return re.sub(r"(\s|\\n)+", " ", text).strip() == re.sub(r"(\s|\\n)+", " ", other).strip()

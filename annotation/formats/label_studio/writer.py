@@ -1,4 +1,4 @@
-"""Writes items as Label Studio tasks, with all that people and the gold say of them."""
+"""Write items as Label Studio tasks, with gold and annotations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from annotation.formats.checks import record_program
 from annotation.formats.label_studio.reader import NAME, OURS
 from annotation.formats.writing import encoded, written
 from annotation.operations import resolved
-from annotation.schemas import Annotation, Box, Chosen, Document, ItemRecord, Layer, Object, Span
+from annotation.schemas import AnnotationRecord, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
 
 def write_label_studio(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write a list of tasks. The gold is the annotation that is ground truth; unknown fields come back."""
+    """Write a list of tasks.
+
+    The gold becomes the ground truth; unknown fields are restored.
+    """
     with written(path) as file:
         before = b"["
         for record in records:
@@ -44,9 +47,12 @@ def _task(record: ItemRecord) -> dict[str, Any]:
         "tokens": [list(token) for token in record.tokens],
         "extra": {key: value for key, value in record.extra.items() if key != NAME},
     }
-    works = kept.get("works", {})
-    people = [_work(record, one, works.get(str(number), {})) for number, one in enumerate(record.annotations)]
-    gold = [_gold(record, record.gold, works.get("gold", {}))] if record.gold is not None else []
+    stored = kept.get("works", {})
+    people = [
+        _annotation(record, each, stored.get(str(number), {}))
+        for number, each in enumerate(record.annotations)
+    ]
+    gold = [_gold(record, record.gold, stored.get("gold", {}))] if record.gold is not None else []
     meta = {**task.get("meta", {}), OURS: {key: value for key, value in ours.items() if value}}
     return {**task, "data": data, "meta": meta, "annotations": gold + people}
 
@@ -60,21 +66,21 @@ def _gold(record: ItemRecord, gold: Document, kept: dict[str, Any]) -> dict[str,
     }
 
 
-def _work(record: ItemRecord, work: Annotation, kept: dict[str, Any]) -> dict[str, Any]:
+def _annotation(record: ItemRecord, annotation: AnnotationRecord, kept: dict[str, Any]) -> dict[str, Any]:
     ours = {
-        "status": work.status,
-        "revision": work.revision,
-        "predictions_shown": list(work.predictions_shown),
+        "status": annotation.status,
+        "revision": annotation.revision,
+        "predictions_shown": list(annotation.predictions_shown),
     }
     return {
-        "completed_by": work.annotator,
+        "completed_by": annotation.annotator,
         **kept.get("fields", {}),
         "ground_truth": False,
-        "was_cancelled": work.status == "skipped",
-        "created_at": _moment(work.started),
-        "updated_at": _moment(work.submitted),
+        "was_cancelled": annotation.status == "skipped",
+        "created_at": _moment(annotation.started),
+        "updated_at": _moment(annotation.submitted),
         OURS: ours,
-        "result": list(_results(record, work.document, kept)),
+        "result": list(_results(record, annotation.document, kept)),
     }
 
 
@@ -88,17 +94,17 @@ def _results(record: ItemRecord, document: Document, kept: dict[str, Any]) -> It
     if program is not None:
         shapes = resolved(document, program)
         for node, layer in document.layers.items():
-            for one, shape in zip(layer.objects, shapes.get(node, ()), strict=True):
-                yield _object(record, program, node, one, shape, kept.get("results", {}).get(one.id, {}))
-            yield from _told(node, layer, target)
+            for each, shape in zip(layer.objects, shapes.get(node, ()), strict=True):
+                yield _object(record, program, node, each, shape, kept.get("results", {}).get(each.id, {}))
+            yield from _layer_results(node, layer, target)
     if document.problem is not None:
         text = document.problem.model_dump_json(exclude_defaults=True)
         yield {"from_name": "problem", "to_name": target, "type": "textarea", "value": {"text": [text]}}
     yield from kept.get("aside", [])
 
 
-def _told(node: int, layer: Layer, target: str) -> Iterator[dict[str, Any]]:
-    """A layer's state, note and value as results of their own."""
+def _layer_results(node: int, layer: Layer, target: str) -> Iterator[dict[str, Any]]:
+    """Yield a layer's state, note and value as separate results."""
     state = {"choices": [layer.state]}
     yield {"from_name": f"m{node}-state", "to_name": target, "type": "choices", "value": state}
     if layer.note:
@@ -110,11 +116,11 @@ def _told(node: int, layer: Layer, target: str) -> Iterator[dict[str, Any]]:
 
 
 def _object(
-    record: ItemRecord, program: Program, node: int, one: Object, shape: Box | Span, rest: dict[str, Any]
+    record: ItemRecord, program: Program, node: int, each: Object, shape: Box | Span, rest: dict[str, Any]
 ) -> dict[str, Any]:
-    """One box or span; a chosen object has the place of the one it refers to."""
+    """Return one box or span; a chosen object has the shape it refers to."""
     label = describe(program.nodes[node])
-    result: dict[str, Any] = {"id": one.id, "from_name": f"m{node}"}
+    result: dict[str, Any] = {"id": each.id, "from_name": f"m{node}"}
     if isinstance(shape, Box):
         image = record.images[shape.image]
         left, top, right, bottom = (100 * edge for edge in shape.box)
@@ -132,10 +138,10 @@ def _object(
         result |= {"to_name": "passage", "type": "labels"}
         value = {"start": shape.span[0], "end": shape.span[1], "text": shape.quote}
         labels = {"labels": [label]}
-    ours: dict[str, Any] = {"ref": one.ref} if isinstance(one, Chosen) else {}
-    if not isinstance(one, Chosen):
-        ours |= {"links": list(one.links)} if one.links else {}
-        ours |= {"reason": one.reason} if one.reason else {}
+    ours: dict[str, Any] = {"ref": each.ref} if isinstance(each, Chosen) else {}
+    if not isinstance(each, Chosen):
+        ours |= {"links": list(each.links)} if each.links else {}
+        ours |= {"reason": each.reason} if each.reason else {}
     meta = {**rest.get("meta", {}), **({OURS: ours} if ours else {})}
     value = {**(rest.get("value") or labels), **value}
     return {**result, **rest, "value": value, **({"meta": meta} if meta else {})}

@@ -1,4 +1,4 @@
-"""Put people into a project, change what they may do there, or list who is in it."""
+"""Add people to a project, change their roles, or list its members."""
 
 import argparse
 from typing import Any
@@ -13,11 +13,14 @@ from jobs.base_command import JobCommand, slug
 
 
 class Command(JobCommand):
+    """Add, change or list members of a project."""
+
     help = (
         "Add a person to an annotation project, change a role, or end a membership; without one, list them."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments."""
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("user", nargs="?", help="the login name of a person")
         parser.add_argument(
@@ -26,13 +29,14 @@ class Command(JobCommand):
         parser.add_argument("--end", action="store_true", help="end the membership; what they drew stays")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        """Change the membership and list all members."""
         project = project_named(options["project"])
         if options["user"] is None:
             self._list(project)
             return
         user = user_called(options["user"])
         if user is None:
-            raise CommandError(f"nobody is called {options['user']!r}; make the login in the admin first")
+            raise CommandError(f"there is no user {options['user']!r}; create the account in the admin first")
         role = Role(options["role"])
         set_member(project=project, user=user, role=role, active=not options["end"], by=None)
         what = "is no longer a member" if options["end"] else f"is {role.value}"

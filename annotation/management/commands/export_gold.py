@@ -1,4 +1,4 @@
-"""Write a project's items to a file: gold, everybody's annotations, times, ids and revisions."""
+"""Export a project's items with gold, annotations, times and revisions."""
 
 import argparse
 import gc
@@ -15,19 +15,23 @@ from jobs.progress_bar import Bar
 
 
 class Command(JobCommand):
+    """Export a project to a file."""
+
     help = (
         "Write the items of an annotation project with their gold and everybody's annotations. An existing "
         f"file is replaced once the new one is complete. Folders: {', '.join(sorted(registry.FOLDERS))}."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments."""
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file or folder to write")
         parser.add_argument("--format", required=True, choices=list(registry.WRITERS), help="its form")
         parser.add_argument("--gold-only", action="store_true", help="leave out items without gold")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        gc.freeze()  # what Django has loaded stays: looking through it again takes a fourth of the time
+        """Write the file."""
+        gc.freeze()  # collecting what Django has loaded would take a quarter of the time
         project, gold_only = project_named(options["project"]), options["gold_only"]
         written = _Counted(item_records(project, gold_only=gold_only))
         with Bar(options["out"].name, export_size(project, gold_only=gold_only)) as bar:
@@ -37,7 +41,7 @@ class Command(JobCommand):
 
 
 class _Counted:
-    """The records on their way to a file, counted."""
+    """Counts the records on their way to a file."""
 
     def __init__(self, records: Iterator[ItemRecord]) -> None:
         self.items = self.gold = 0

@@ -15,7 +15,7 @@ from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.bots import BEHAVIOURS, Bot, Plan
 from annotation.formats.jsonl import read_jsonl
 from annotation.models import Project
-from annotation.queries.bots import current_gold, project_named, stored_operations, submitted_works
+from annotation.queries.bots import current_gold, project_named, stored_operations, submitted_annotations
 from annotation.queries.progress import totals
 from jobs.base_command import count, slug
 from jobs.progress_bar import Bar
@@ -100,7 +100,9 @@ class Command(SimulationCommand):
         lost = acknowledged - stored.keys()
         doubled = sum(times > 1 for times in stored.values())
         unheard = stored.keys() - acknowledged - before
-        submitted = {work for bot in crowd for work in bot.submitted} - submitted_works(project, names)
+        submitted = {annotation for bot in crowd for annotation in bot.submitted} - submitted_annotations(
+            project, names
+        )
         failed = sum(bool(bot.error) for bot in crowd)
         if lost or doubled or submitted or (unheard and not failed):
             raise CommandError(

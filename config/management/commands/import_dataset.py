@@ -1,4 +1,4 @@
-"""Bring a file in: questions as a dataset, or items to annotate as a project."""
+"""Import questions as a dataset, or items to annotate as a project."""
 
 import argparse
 import gc
@@ -27,23 +27,23 @@ ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose")
 
 class Command(JobCommand):
     help = (
-        "Bring a file in: all of it or, if anything is wrong, nothing. Questions "
-        f"({', '.join(QUESTIONS)}) become a dataset for studies, all other formats items of an annotation "
-        "project."
+        "Import a file: all of it or, after an error, nothing. Questions "
+        f"({', '.join(QUESTIONS)}) become a dataset for studies; other formats become items of an "
+        "annotation project."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         formats = sorted([*QUESTIONS, *registry.READERS])
-        parser.add_argument("format", choices=formats, help="the form of the file")
+        parser.add_argument("format", choices=formats, help="the format of the file")
         parser.add_argument("path", type=Path, help="the file, in UTF-8")
         parser.add_argument(
-            "--name", required=True, type=slug, help="dataset or project, made where it is new"
+            "--name", required=True, type=slug, help="dataset or project, created if it is new"
         )
-        parser.add_argument("--limit", type=count, metavar="N", help="take the first N only")
-        parser.add_argument("--dry-run", action="store_true", help="check everything and store nothing")
+        parser.add_argument("--limit", type=count, metavar="N", help="import the first N only")
+        parser.add_argument("--dry-run", action="store_true", help="check the file and store nothing")
         items = parser.add_argument_group("items to annotate")
         items.add_argument(
-            "--images", type=Path, metavar="FOLDER", help="where the images lie; they are copied"
+            "--images", type=Path, metavar="FOLDER", help="the folder of the images, which are copied"
         )
         items.add_argument(
             "--programs", type=Path, metavar="TSV",
@@ -58,8 +58,10 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["format"] in QUESTIONS:
-            if given := [name for name in ANNOTATION_OPTIONS if options[name] is not None]:
-                raise CommandError(f"--{given[0]} is for items to annotate, not for questions", returncode=2)
+            if options_of_items := [name for name in ANNOTATION_OPTIONS if options[name] is not None]:
+                raise CommandError(
+                    f"--{options_of_items[0]} is for items to annotate, not for questions", returncode=2
+                )
             self._import_questions(options)
         else:
             self._import_items(options)
@@ -87,7 +89,7 @@ class Command(JobCommand):
             )
 
     def _import_items(self, options: dict[str, Any]) -> None:
-        gc.freeze()  # what Django has loaded stays: looking through it again takes a fourth of the time
+        gc.freeze()  # Django's modules stay: collecting them again takes a fourth of the time
         with _bar(options["path"]) as bar:
             source = _source(options, bar.at)
             done = import_project(
@@ -115,12 +117,12 @@ def _bar(path: Path) -> Bar:
     return Bar(path.name, path.stat().st_size if path.is_file() else None, counted=False)
 
 
-def _source(options: dict[str, Any], told: Callable[[int], None]) -> Source:
+def _source(options: dict[str, Any], report_position: Callable[[int], None]) -> Source:
     folder = options["images"]
     return Source(
         path=options["path"],
         images=None if folder is None else ImageFolder(folder),
         programs=options["programs"],
         examples=options["nlvr2"] or (),
-        told=told,
+        on_progress=report_position,
     )

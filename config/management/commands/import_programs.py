@@ -1,4 +1,4 @@
-"""Bring the items of an annotation project, with gold and systems' outputs, into a dataset for studies."""
+"""Import items, gold and model outputs of a project into a dataset."""
 
 import argparse
 from typing import Any
@@ -18,19 +18,19 @@ from predictions.models import Dataset
 
 class Command(JobCommand):
     help = (
-        "Make questions of an annotation project's items, and predictions of what systems put out for them, "
-        "so that a study can show the steps of their programs. The same again changes nothing."
+        "Import the items of an annotation project as questions, and its model outputs as predictions, "
+        "so that a study can show the steps of programs. A second run changes nothing."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("project", type=slug, help="the annotation project")
-        parser.add_argument("--name", required=True, type=slug, help="the dataset, made where it is new")
+        parser.add_argument("--name", required=True, type=slug, help="the dataset, created if it is new")
         parser.add_argument(
             "--system",
             action="append",
             type=system_name,
             metavar="NAME",
-            help="whose outputs, the newest revision of each (default: all systems; may be given again)",
+            help="the system, in its newest revision (default: all systems; may be repeated)",
         )
 
     @transaction.atomic
@@ -47,14 +47,18 @@ class Command(JobCommand):
                 self.stderr.write(f"warning: left out {len(ids)} items that lack an {what}; first {ids[0]}")
         dataset, ids = Dataset.objects.get(name=name), [one.external_id for one in records]
         for system, revision in chosen.items():
-            found = executions(project, system, revision, ids)
-            added = import_executions(records=found, dataset=dataset, system=system, revision=revision)
-            told = f"{len(found)} answers with their steps, {added} of them new"
-            self.stdout.write(f"{system}@{revision}: {told}")
+            outputs = executions(project, system, revision, ids)
+            added = import_executions(records=outputs, dataset=dataset, system=system, revision=revision)
+            counts = f"{len(outputs)} answers with their steps, {added} of them new"
+            self.stdout.write(f"{system}@{revision}: {counts}")
 
 
 def _chosen(project: Project, names: list[str] | None) -> dict[str, str]:
-    """The newest revision by system. Raises NotFound for a name without outputs."""
+    """Return the newest revision by system.
+
+    Raises:
+        NotFound: A name has no outputs.
+    """
     rows = SystemOutput.objects.filter(item__project=project).values_list("system", "revision")
     newest = dict(rows.annotate(newest=Max("pk")).order_by("newest").values_list("system", "revision"))
     for name in names or ():

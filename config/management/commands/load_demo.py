@@ -1,4 +1,4 @@
-"""Bring in the demo's content."""
+"""Load the content of the demo."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from jobs.base_command import JobCommand
 
 
 class Command(JobCommand):
-    help = "Bring in the demo's login, predictions and study; what is there already stays as it is."
+    help = "Load the logins, predictions and studies of the demo; existing content stays as it is."
 
     def handle(self, *args: Any, **options: Any) -> None:
         demo.load(self.stdout.write)

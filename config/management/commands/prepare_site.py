@@ -1,4 +1,4 @@
-"""Bring the database and the static files up to date, in one process."""
+"""Update the database and the static files in one process."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    help = "Apply migrations and collect static files; what a new version needs before it starts."
+    help = "Apply migrations and collect static files, before a new version starts."
 
     def handle(self, *args: Any, **options: Any) -> None:
         call_command("migrate", verbosity=0, interactive=False, skip_checks=False)

@@ -1,5 +1,5 @@
 /**
- * What a person can do at the current node, by its role: one place that knows the rules, for mouse, touch,
+ * The actions at the current node by its role: one place with the rules, for mouse, touch,
  * keyboard and the list beside the task alike.
  *
  * @typedef {import("./store.js").Store} Store
@@ -44,7 +44,7 @@ export function createActs(store, announce, askReason) {
       if (store.edit({ node, put: [thing], ...reopened() })) {
         store.select(thing.id);
         announce(
-          sources.length > 1 ? gettext("Added. Pick the source it was found from.") : gettext("Added."),
+          sources.length > 1 ? gettext("Added. Select its source.") : gettext("Added."),
         );
       }
     },
@@ -76,8 +76,8 @@ export function createActs(store, announce, askReason) {
         : { node, put: [{ id: objectId(), ref: each.id }], ...reopened() };
       const number = store.objects.indexOf(each) + 1;
       const said = each.chosen
-        ? gettext("Number %(number)s not chosen any more.", { number })
-        : gettext("Number %(number)s chosen.", { number });
+        ? gettext("Deselected number %(number)s.", { number })
+        : gettext("Selected number %(number)s.", { number });
       if (store.edit(change)) announce(said);
     },
 
@@ -89,7 +89,7 @@ export function createActs(store, announce, askReason) {
       const links = chosen.thing.links ?? [];
       const now = links.includes(source) ? links.filter((id) => id !== source) : [...links, source];
       if (store.edit({ node: store.node, put: [{ ...chosen.thing, links: now }] }))
-        announce(links.includes(source) ? gettext("Source taken away.") : gettext("Source set."));
+        announce(links.includes(source) ? gettext("Source removed.") : gettext("Source set."));
     },
 
     /** Delete the selected object; a choice is taken back. */
@@ -100,7 +100,7 @@ export function createActs(store, announce, askReason) {
       const place = store.objects.indexOf(chosen);
       if (!store.edit({ node: store.node, remove: [chosen.id] })) return;
       store.select(store.objects[Math.min(place, store.objects.length - 1)]?.id ?? null);
-      announce(gettext("Deleted. Undo brings it back."));
+      announce(gettext("Deleted. Use undo to restore it."));
     },
 
     /** @param {string} id @param {string} reason */
@@ -125,7 +125,7 @@ export function createActs(store, announce, askReason) {
         state === "done"
           ? notYet(store, node)
           : state === "nothing" && objects
-            ? gettext("There are marked objects. Delete them first, or say “done”.")
+            ? gettext("This step has marked objects. Delete them first, or choose “done”.")
             : "";
       if (obstacle) return (announce(obstacle), store.tell("status"), acts.onObstacle(obstacle));
       const next = layer().state === state ? "open" : state;

@@ -1,5 +1,5 @@
 /**
- * What the annotators marked at the current step, for the person who settles the gold: their states, and their
+ * The annotators' objects at the current step, for adjudicators: their states, and their
  * objects in groups that mean the same thing, each of which can be taken over with one key press.
  *
  * @typedef {import("./store.js").Store} Store
@@ -14,7 +14,7 @@ import { STATES, imageName } from "./words.js";
 
 const SAME = 0.5;
 
-/** Whether two places are taken for the same thing. @param {Place} one @param {Place} other */
+/** Return true if two places are the same object. @param {Place} one @param {Place} other */
 export function same(one, other) {
   if (one.box && other.box) return one.image === other.image && overlap(one.box, other.box) > SAME;
   if (one.tokens && other.tokens)
@@ -22,14 +22,14 @@ export function same(one, other) {
   return false;
 }
 
-/** What they marked at the current step. @param {Store} store */
+/** Return the annotators' objects at the current step. @param {Store} store */
 export function othersHere(store) {
-  return store.work.others?.[store.node] ?? null;
+  return store.annotation.others?.[store.node] ?? null;
 }
 
 /** @param {Store} store @param {HTMLElement} before the part of the page that this comes before @param {Acts} acts */
 export function createAdjudication(store, before, acts) {
-  if (!store.work.others) return;
+  if (!store.annotation.others) return;
   const states = element("p", { class: "quiet" });
   const list = element("ul", { class: "objects" });
   const root = element(
@@ -49,9 +49,9 @@ export function createAdjudication(store, before, acts) {
       ` ${gettext("group %(number)s, of %(people)s", { number: index + 1, people: letters.join(", ") })}`,
     );
     const take = taken
-      ? element("span", { class: "choice" }, gettext("✓ taken"), whose)
+      ? element("span", { class: "choice" }, gettext("✓ added"), whose)
       : button(
-          gettext("Take"),
+          gettext("Add"),
           () => takeOver(place),
           { class: "button second small-button", disabled: Boolean(store.locked) },
           whose,

@@ -81,7 +81,7 @@ export function createBoxes(store, stage, acts, announce) {
     Escape() {
       leaving = true;
       store.select(null);
-      announce(gettext("Nothing selected. Tab leaves the images."));
+      announce(gettext("Nothing selected. Press Tab to leave the images."));
     },
   };
 
@@ -215,7 +215,7 @@ export function createBoxes(store, stage, acts, announce) {
     nextImage() {
       if (images.length < 2) return;
       lastImage = (lastImage + 1) % images.length;
-      announce(gettext("New boxes go into the %(image)s.", { image: imageName(store, lastImage) }));
+      announce(gettext("New boxes are drawn in the %(image)s.", { image: imageName(store, lastImage) }));
     },
     focus: () => stage.focus(),
     render,

@@ -67,10 +67,10 @@ export async function askReason(kind) {
         {},
         boxes
           ? gettext(
-              "This step chooses among what the step before has found. If the box was missed there, it is usually better to go back and add it there.",
+              "This step selects from the boxes of the previous step. If a box is missing there, go back and add it there.",
             )
           : gettext(
-              "This step chooses among what the step before has found. If the span was missed there, it is usually better to go back and add it there.",
+              "This step selects from the spans of the previous step. If a span is missing there, go back and add it there.",
             ),
       ),
       element("div", { class: "field" }, element("label", { for: "new-reason" }, gettext("Reason")), input),
@@ -81,7 +81,7 @@ export async function askReason(kind) {
         { class: "button", value: "add" },
         boxes ? gettext("Add the box") : gettext("Add the span"),
       ),
-      button(gettext("Leave it out"), () => dialog.close(""), { class: "button second" }),
+      button(gettext("Discard"), () => dialog.close(""), { class: "button second" }),
     ],
     "reason",
   );
@@ -128,19 +128,19 @@ export async function askProblem(store, announce) {
     value: present?.note ?? "",
   });
   const dialog = openDialog(
-    gettext("The program is wrong"),
+    gettext("Report wrong program"),
     [
       element(
         "p",
         {},
-        gettext("Saying so is an answer: the item can be submitted with it, and what is marked is kept."),
+        gettext("You can submit the item with this report. Your marked objects are kept."),
       ),
-      element("fieldset", { class: "question" }, element("legend", {}, gettext("What is wrong")), ...kinds),
+      element("fieldset", { class: "question" }, element("legend", {}, gettext("Problem")), ...kinds),
       element("div", { class: "field" }, element("label", { for: "problem-node" }, gettext("Where")), step),
       element(
         "div",
         { class: "field" },
-        element("label", { for: "problem-note" }, gettext("What it should be, if you know")),
+        element("label", { for: "problem-note" }, gettext("Suggested correction (optional)")),
         note,
       ),
     ],
@@ -148,14 +148,14 @@ export async function askProblem(store, announce) {
       element(
         "button",
         { class: "button", value: "save" },
-        present ? gettext("Change it") : gettext("Say so"),
+        present ? gettext("Update report") : gettext("Report problem"),
       ),
       ...(present
         ? [
             element(
               "button",
               { class: "button second", value: "take back", formnovalidate: true },
-              gettext("The program is right after all"),
+              gettext("Withdraw report"),
             ),
           ]
         : []),
@@ -166,13 +166,13 @@ export async function askProblem(store, announce) {
   const answer = await closed(dialog);
   if (answer === "take back") {
     store.edit({ node: 0, problem: null });
-    announce(gettext("Taken back: the program is right."));
+    announce(gettext("Report withdrawn."));
   } else if (answer === "save") {
     const kind = /** @type {HTMLInputElement} */ (dialog.querySelector("input[name=kind]:checked")).value;
     store.edit({
       node: 0,
       problem: { kind, node: step.value === "" ? null : Number(step.value), note: note.value.trim() },
     });
-    announce(gettext("Noted: the program is wrong."));
+    announce(gettext("Reported a wrong program."));
   }
 }

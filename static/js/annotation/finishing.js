@@ -40,11 +40,11 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     made: button("", () => acts.setState(state), { class: `button second state-button ${state}` }),
   }));
   const open = element("span", { class: "still-open" });
-  const settles = store.work.task === "adjudication";
-  const submit = button(settles ? gettext("Make it the gold") : gettext("Submit"), handIn, {
+  const settles = store.annotation.task === "adjudication";
+  const submit = button(settles ? gettext("Set as gold") : gettext("Submit"), handIn, {
     class: "button submit",
   });
-  const release = button(gettext("Give it back"), giveBack, { class: "button plain" });
+  const release = button(gettext("Release item"), giveBack, { class: "button plain" });
   const now = element("p", { class: "foot-now" });
   root.append(
     message,
@@ -86,7 +86,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
       if (!(await queue.flush()))
         return say(
           gettext(
-            "Not submitted: some changes are not saved yet. They are kept here; try again when the site can be reached.",
+            "Not submitted: some changes are not saved yet. They are kept in this browser. Try again when you are online.",
           ),
         );
       const answer = await site.submit(store.revision);
@@ -97,8 +97,8 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
 
   async function giveBack() {
     await once(async () => {
-      if (!(await queue.flush())) return say(gettext("Not given back: some changes are not saved yet."));
-      leave(await site.release(), gettext("Given back. What you did is kept."));
+      if (!(await queue.flush())) return say(gettext("Not released: some changes are not saved yet."));
+      leave(await site.release(), gettext("Item released. Your annotation is kept."));
     });
   }
 
@@ -131,7 +131,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
       say(stillOpen(error.body.nodes));
     } else if (error instanceof Refused && error.status === 409) {
       await queue.look();
-      say(gettext("Something was saved elsewhere meanwhile. Look at it, then submit again."));
+      say(gettext("Newer changes were saved elsewhere. Review them, then submit again."));
     } else say(/** @type {Error} */ (error).message);
   }
 
@@ -157,7 +157,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     const count = store.document.problem ? 0 : store.open.length;
     open.textContent = count
       ? ngettext("%(count)s step still open", "%(count)s steps still open", count)
-      : gettext("Everything is done");
+      : gettext("All steps done");
     submit.setAttribute("aria-disabled", String(busy || Boolean(store.locked)));
     submit.disabled = busy || Boolean(store.locked);
     release.disabled = submit.disabled;

@@ -10,25 +10,25 @@ import { button, element } from "./markup.js";
 /** Keys that act where the images or the passage have the focus, and cannot be changed. */
 const FIXED = {
   boxes: [
-    ["Tab", gettext("next box, with Shift the one before")],
-    ["Arrows", gettext("move the selected box by a pixel; with Shift by ten")],
-    ["Alt+Arrows", gettext("resize it; with Shift by ten")],
-    ["Enter", gettext("choose the selected box, or not")],
-    ["Escape", gettext("nothing selected; Tab then leaves the images")],
+    ["Tab", gettext("next box (with Shift: previous box)")],
+    ["Arrows", gettext("move the selected box by 1 pixel (with Shift: 10)")],
+    ["Alt+Arrows", gettext("resize the selected box by 1 pixel (with Shift: 10)")],
+    ["Enter", gettext("select or deselect the box")],
+    ["Escape", gettext("clear the selection; then Tab leaves the images")],
     ["1 … 9", gettext("the box with that number")],
   ],
   spans: [
-    ["Arrows", gettext("walk through the words")],
-    ["Shift+Arrows", gettext("pick words")],
-    ["Enter", gettext("mark the picked words, or choose the selected span")],
-    ["Space", gettext("take the span under the caret")],
-    ["Tab", gettext("next span, with Shift the one before")],
-    ["Escape", gettext("nothing selected; Tab then leaves the passage")],
+    ["Arrows", gettext("move between words")],
+    ["Shift+Arrows", gettext("select words")],
+    ["Enter", gettext("mark the selected words, or select the span")],
+    ["Space", gettext("select the span at the caret")],
+    ["Tab", gettext("next span (with Shift: previous span)")],
+    ["Escape", gettext("clear the selection; then Tab leaves the passage")],
     ["1 … 9", gettext("the span with that number")],
   ],
 };
 
-/** What a key event is called: "Ctrl+Shift+z", "n", "?". @param {KeyboardEvent} event */
+/** Name a key event: "Ctrl+Shift+z", "n", "?". @param {KeyboardEvent} event */
 export function keyName(event) {
   const named = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const modifiers = [
@@ -82,7 +82,7 @@ export function createKeys(actions, kind, own, keep, onDigit) {
     const status = element(
       "p",
       { class: "quiet small", role: "status" },
-      gettext("Choose “change”, then press the key that you want."),
+      gettext("Choose “change”, then press the new key."),
     );
     const groups = [...new Set(offered.map((action) => action.group))];
     const tables = groups.map((group) =>
@@ -102,7 +102,7 @@ export function createKeys(actions, kind, own, keep, onDigit) {
       [status, element("div", { class: "key-tables" }, ...tables)],
       [
         element("button", { class: "button", value: "", autofocus: true }, gettext("Close")),
-        button(gettext("Use the original keys"), () => reset(dialog), { class: "button second" }),
+        button(gettext("Reset shortcuts"), () => reset(dialog), { class: "button second" }),
       ],
       "keyboard",
     );
@@ -141,7 +141,7 @@ export function createKeys(actions, kind, own, keep, onDigit) {
     const change = button(
       gettext("change"),
       () => {
-        status.textContent = gettext("Press the new key for “%(action)s”, or Escape to leave it.", {
+        status.textContent = gettext("Press the new key for “%(action)s”, or Escape to cancel.", {
           action: action.text,
         });
         const listen = async (/** @type {KeyboardEvent} */ event) => {
@@ -150,13 +150,13 @@ export function createKeys(actions, kind, own, keep, onDigit) {
           event.stopImmediatePropagation();
           removeEventListener("keydown", listen, { capture: true });
           status.textContent =
-            event.key === "Escape" ? gettext("Left as it was.") : await rebind(action, keyName(event), row);
+            event.key === "Escape" ? gettext("Not changed.") : await rebind(action, keyName(event), row);
         };
         addEventListener("keydown", listen, { capture: true });
       },
       {
         class: "button plain",
-        "aria-label": gettext("Change the key for: %(action)s", { action: action.text }),
+        "aria-label": gettext("Change key: %(action)s", { action: action.text }),
       },
     );
     const row = line(shownKey(bound.get(action.name) ?? ""), action.text, change);
@@ -171,10 +171,10 @@ export function createKeys(actions, kind, own, keep, onDigit) {
    */
   async function rebind(action, key, row) {
     if (/^[1-9]$|^(Arrow|Tab$|Enter$|Shift\+Tab$)/.test(key))
-      return gettext("%(key)s is needed on the images and the passage.", { key: shownKey(key) });
+      return gettext("%(key)s is reserved for the images and the passage. Choose another key.", { key: shownKey(key) });
     const taken = offered.find((each) => each !== action && bound.get(each.name) === key);
     if (taken)
-      return gettext("%(key)s is taken by “%(action)s”.", { key: shownKey(key), action: taken.text });
+      return gettext("%(key)s is already used for “%(action)s”. Choose another key.", { key: shownKey(key), action: taken.text });
     const before = bound.get(action.name) ?? action.key;
     bound.set(action.name, key);
     try {
@@ -187,12 +187,12 @@ export function createKeys(actions, kind, own, keep, onDigit) {
       );
     } catch (error) {
       bound.set(action.name, before);
-      return gettext("The key could not be kept: %(reason)s", {
+      return gettext("The key could not be saved: %(reason)s", {
         reason: /** @type {Error} */ (error).message,
       });
     }
     /** @type {HTMLElement} */ (row.querySelector("kbd")).textContent = shownKey(key);
-    return gettext("“%(action)s” is on %(key)s now.", { action: action.text, key: shownKey(key) });
+    return gettext("“%(action)s” now uses %(key)s.", { action: action.text, key: shownKey(key) });
   }
 
   return { help, keyOf: (/** @type {string} */ name) => shownKey(bound.get(name) ?? "") };

@@ -1,5 +1,5 @@
 /**
- * What the editor says, in the language of the page. The page brings the site's catalogue of these texts before
+ * The editor's texts in the language of the page. The page brings the site's catalogue of these texts before
  * the editor begins; a text that it lacks is said as it stands in the code, in English.
  */
 

@@ -13,7 +13,7 @@ import { gettext, ngettext } from "./language.js";
 import { createMerge } from "./merge.js";
 import { createPanel } from "./panel.js";
 import { createQueue } from "./queue.js";
-import { createShelf } from "./shelf.js";
+import { createUnsavedStore } from "./unsaved.js";
 import { createSite } from "./site.js";
 import { createSpans } from "./spans.js";
 import { createStatus } from "./status.js";
@@ -26,22 +26,22 @@ import { createProblemNote, createVerdict } from "./verdict.js";
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 function start() {
-  const page = part("work");
-  const work = JSON.parse(part("work-json").textContent ?? "");
+  const page = part("editor");
+  const annotation = JSON.parse(part("annotation-json").textContent ?? "");
   const token = /** @type {HTMLInputElement} */ (page.querySelector("[name=csrfmiddlewaretoken]")).value;
   const url = page.dataset.url ?? "";
-  const boxes = work.item.kind === "boxes";
+  const boxes = annotation.item.kind === "boxes";
 
-  const store = createStore(work);
+  const store = createStore(annotation);
   const site = createSite(url, token);
   const announce = createAnnouncer(part("announcer"));
   const queue = createQueue(
     store,
     site,
-    createShelf(`${new URL(url, location.href).pathname}${work.item.external_id}`),
+    createUnsavedStore(`${new URL(url, location.href).pathname}${annotation.item.external_id}`),
     createMerge(store),
   );
-  const acts = createActs(store, announce, () => askReason(work.item.kind));
+  const acts = createActs(store, announce, () => askReason(annotation.item.kind));
   /** @type {any} */
   const view = boxes
     ? createBoxes(store, part("stage"), acts, announce)
@@ -60,7 +60,7 @@ function start() {
         name: "done",
         key: "d",
         group: gettext("This step"),
-        text: gettext("done, and on to the next open step"),
+        text: gettext("mark as done and go to the next open step"),
         act: () => acts.setState("done"),
       },
       {
@@ -102,7 +102,7 @@ function start() {
         name: "draw",
         key: "n",
         group: gettext("Objects"),
-        text: gettext("new box in the middle"),
+        text: gettext("add a box in the middle"),
         kind: "boxes",
         act: () => view.drawInMiddle(),
       },
@@ -110,7 +110,7 @@ function start() {
         name: "image",
         key: "m",
         group: gettext("Objects"),
-        text: gettext("other image, for new boxes"),
+        text: gettext("switch image for new boxes"),
         kind: "boxes",
         act: () => view.nextImage(),
       },
@@ -118,21 +118,21 @@ function start() {
         name: "delete",
         key: "Delete",
         group: gettext("Objects"),
-        text: gettext("delete the selected one"),
+        text: gettext("delete the selected object"),
         act: acts.remove,
       },
       {
         name: "sources",
         key: "l",
         group: gettext("Objects"),
-        text: gettext("pick the source of the selected one"),
+        text: gettext("select the source of the object"),
         act: () => panel.focusSources(),
       },
       {
         name: "grow-left",
         key: "[",
         group: gettext("Objects"),
-        text: gettext("one word more on the left"),
+        text: gettext("add a word on the left"),
         kind: "spans",
         act: () => view.stretch(1, 0),
       },
@@ -140,7 +140,7 @@ function start() {
         name: "grow-right",
         key: "]",
         group: gettext("Objects"),
-        text: gettext("one word more on the right"),
+        text: gettext("add a word on the right"),
         kind: "spans",
         act: () => view.stretch(0, 1),
       },
@@ -148,7 +148,7 @@ function start() {
         name: "shrink-left",
         key: "{",
         group: gettext("Objects"),
-        text: gettext("one word less on the left"),
+        text: gettext("remove a word on the left"),
         kind: "spans",
         act: () => view.stretch(-1, 0),
       },
@@ -156,7 +156,7 @@ function start() {
         name: "shrink-right",
         key: "}",
         group: gettext("Objects"),
-        text: gettext("one word less on the right"),
+        text: gettext("remove a word on the right"),
         kind: "spans",
         act: () => view.stretch(0, -1),
       },
@@ -185,49 +185,49 @@ function start() {
         name: "problem",
         key: "w",
         group: gettext("Changes"),
-        text: gettext("the program is wrong"),
+        text: gettext("report a wrong program"),
         act: () => view.onProblem(),
       },
       {
         name: "to-program",
         key: "t",
-        group: gettext("Look"),
+        group: gettext("View"),
         text: gettext("go to the program"),
         act: () => tree.focus(),
       },
       {
         name: "to-task",
         key: "e",
-        group: gettext("Look"),
+        group: gettext("View"),
         text: boxes ? gettext("go to the images") : gettext("go to the passage"),
         act: () => view.focus(),
       },
       {
         name: "comment",
         key: "c",
-        group: gettext("Look"),
+        group: gettext("View"),
         text: gettext("write a comment"),
         act: comments.focus,
       },
       {
         name: "guideline",
         key: "g",
-        group: gettext("Look"),
-        text: gettext("guideline, open or closed"),
+        group: gettext("View"),
+        text: gettext("show or hide the guideline"),
         act: panel.toggleGuideline,
       },
       {
         name: "zoom-in",
         key: "+",
-        group: gettext("Look"),
-        text: gettext("zoom in (Ctrl and the wheel too)"),
+        group: gettext("View"),
+        text: gettext("zoom in (also Ctrl and mouse wheel)"),
         kind: "boxes",
         act: () => view.zoomIn(),
       },
       {
         name: "zoom-out",
         key: "-",
-        group: gettext("Look"),
+        group: gettext("View"),
         text: gettext("zoom out"),
         kind: "boxes",
         act: () => view.zoomOut(),
@@ -235,7 +235,7 @@ function start() {
       {
         name: "zoom-fit",
         key: "0",
-        group: gettext("Look"),
+        group: gettext("View"),
         text: gettext("show the whole image"),
         kind: "boxes",
         act: () => view.zoomFit(),
@@ -243,22 +243,22 @@ function start() {
       {
         name: "pan",
         key: "h",
-        group: gettext("Look"),
-        text: gettext("move the image instead of drawing, or draw again"),
+        group: gettext("View"),
+        text: gettext("switch between moving the image and drawing"),
         kind: "boxes",
         act: () => view.togglePan(),
       },
       {
         name: "predictions",
         key: "p",
-        group: gettext("Look"),
-        text: gettext("systems' output, shown or hidden"),
+        group: gettext("View"),
+        text: gettext("show or hide model outputs"),
         act: () => toolbar.togglePredictions(),
       },
-      { name: "help", key: "?", group: gettext("Look"), text: gettext("this list"), act: () => keys.help() },
+      { name: "help", key: "?", group: gettext("View"), text: gettext("this list"), act: () => keys.help() },
     ],
-    work.item.kind,
-    work.keys,
+    annotation.item.kind,
+    annotation.keys,
     async (chosen) => {
       await site.bindKeys(chosen);
       store.keys = chosen;
@@ -272,7 +272,7 @@ function start() {
   createProblemNote(store, part("problem"));
   queue.onOthers = (others) =>
     announce(
-      ngettext("A change from elsewhere taken in.", "%(count)s changes from elsewhere taken in.", others),
+      ngettext("Merged a change from elsewhere.", "Merged %(count)s changes from elsewhere.", others),
     );
   queue.start();
   store.tell("document", "node", "object", "values", "history", "status");

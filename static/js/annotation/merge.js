@@ -18,20 +18,20 @@ export function createMerge(store) {
   return async (/** @type {Conflict[]} */ found) => {
     const rows = found.map(row);
     const dialog = openDialog(
-      gettext("Changed in two places"),
+      gettext("Conflicting changes"),
       [
         element(
           "p",
           {},
           ngettext(
-            "%(count)s thing was changed here and elsewhere, in another tab or by another person. Nothing is lost until you choose.",
-            "%(count)s things were changed here and elsewhere, in another tab or by another person. Nothing is lost until you choose.",
+            "%(count)s conflict with another tab or person. Both versions are kept until you choose.",
+            "%(count)s conflicts with another tab or person. Both versions are kept until you choose.",
             found.length,
           ),
         ),
         ...rows,
       ],
-      [element("button", { class: "button", value: "chosen" }, gettext("Go on with these"))],
+      [element("button", { class: "button", value: "chosen" }, gettext("Apply selection"))],
       "merge",
     );
     dialog.addEventListener("cancel", (event) => event.preventDefault());
@@ -78,16 +78,16 @@ export function createMerge(store) {
       element("legend", {}, about(conflict)),
       option("mine", gettext("Mine"), said(conflict, conflict.mine), sketch(conflict.mine)),
       option("theirs", gettext("Theirs"), said(conflict, conflict.theirs), sketch(conflict.theirs)),
-      both ? option("both", gettext("Keep both"), gettext("Two objects, to sort out later."), null) : null,
+      both ? option("both", gettext("Keep both"), gettext("Keeps both objects for later review."), null) : null,
     );
   }
 
   /** @param {Conflict} conflict */
   function about({ name }) {
     const [kind, node] = split(name);
-    if (kind === "problem") return gettext("Whether the program is wrong");
+    if (kind === "problem") return gettext("Program report");
     const { label } = store.program.nodes[node];
-    return `${label}: ${{ object: store.item.kind === "boxes" ? gettext("a box") : gettext("a span"), state: gettext("its state"), note: gettext("its note") }[kind]}`;
+    return `${label}: ${{ object: store.item.kind === "boxes" ? gettext("a box") : gettext("a span"), state: gettext("status"), note: gettext("note") }[kind]}`;
   }
 
   /** @param {Conflict} conflict @param {any} value */
@@ -97,7 +97,7 @@ export function createMerge(store) {
     if (kind === "problem")
       return value
         ? `${PROBLEMS[/** @type {keyof typeof PROBLEMS} */ (value.kind)].short}${value.note ? `: ${value.note}` : ""}`
-        : gettext("The program is right.");
+        : gettext("No problem reported.");
     if (kind === "note") return value || gettext("No note.");
     if (!value) return gettext("Deleted.");
     return value.quote ? `“${value.quote}”` : value.ref ? gettext("Chosen.") : placeText(store, value);

@@ -135,7 +135,7 @@ export function needed(program, change) {
   return [...names, ...(change.also ?? []).flatMap((each) => needed(program, each))];
 }
 
-/** What a document holds under a name of `touched`. @param {Document} document @param {string} name */
+/** Return the part of a document with a name of `touched`. @param {Document} document @param {string} name */
 export function held(document, name) {
   const [kind, node, id] = split(name);
   if (kind === "problem") return document.problem ?? undefined;
@@ -163,7 +163,7 @@ export function split(name) {
 }
 
 /**
- * Whether two JSON values are the same, in whatever order of keys.
+ * Return true if two JSON values are equal, in any order of keys.
  * @param {unknown} one @param {unknown} other @returns {boolean}
  */
 export function same(one, other) {

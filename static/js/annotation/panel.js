@@ -72,7 +72,7 @@ export function createPanel(store, root, acts, places) {
 
   /** @param {string} module */
   function renderGuideline(module) {
-    const found = [store.work.guidelines[module], store.work.guidelines[""]].filter(Boolean);
+    const found = [store.annotation.guidelines[module], store.annotation.guidelines[""]].filter(Boolean);
     guideline.hidden = !found.length;
     const key = found.map((each) => each.text).join("\n");
     if (guide.dataset.key === key) return;
@@ -101,7 +101,7 @@ export function createPanel(store, root, acts, places) {
     list.hidden = !objects.length;
     more.hidden = objects.length <= MOST_ROWS;
     more.textContent = gettext(
-      "%(first)s to %(last)s of %(count)s are listed: those around the selected one.",
+      "Showing %(first)s to %(last)s of %(count)s, around the selected object.",
       { first: first + 1, last: first + rows.length, count: numeral(objects.length) },
     );
     if (focused)
@@ -193,7 +193,7 @@ export function createPanel(store, root, acts, places) {
       "div",
       { class: "actions" },
       button(
-        chosen.chosen ? gettext("Do not choose it") : gettext("Choose it"),
+        chosen.chosen ? gettext("Deselect") : gettext("Select"),
         () => acts.toggle(chosen.id),
         {
           class: "button second small-button",
@@ -261,8 +261,8 @@ export function createPanel(store, root, acts, places) {
         "div",
         { class: "actions edges", role: "group", "aria-label": gettext("Edges of the span") },
         edge("◂ +", gettext("Add the word before"), () => move(from - 1, to)),
-        edge("▸ −", gettext("Take the first word away"), () => move(from + 1, to)),
-        edge("− ◂", gettext("Take the last word away"), () => move(from, to - 1)),
+        edge("▸ −", gettext("Remove the first word"), () => move(from + 1, to)),
+        edge("− ◂", gettext("Remove the last word"), () => move(from, to - 1)),
         edge("+ ▸", gettext("Add the word after"), () => move(from, to + 1)),
       ),
       element("div", { class: "actions" }, deletion()),
@@ -290,7 +290,7 @@ export function createPanel(store, root, acts, places) {
       element(
         "div",
         { class: "field" },
-        element("label", { for: "object-reason" }, gettext("Why it is new here")),
+        element("label", { for: "object-reason" }, gettext("Reason for the new object")),
         input,
       ),
     ];
@@ -305,7 +305,7 @@ export function createPanel(store, root, acts, places) {
         element(
           "p",
           { class: "quiet small" },
-          gettext("The step before has no objects, so there is no source to pick."),
+          gettext("The previous step has no objects to select as a source."),
         ),
       ];
     const links = new Set(chosen.thing.links ?? []);
@@ -322,7 +322,7 @@ export function createPanel(store, root, acts, places) {
       ),
     );
     return [
-      element("fieldset", { class: "sources" }, element("legend", {}, gettext("Found from")), ...chips),
+      element("fieldset", { class: "sources" }, element("legend", {}, gettext("Source")), ...chips),
     ];
   }
 
@@ -337,7 +337,7 @@ export function createPanel(store, root, acts, places) {
   render();
 
   return {
-    /** Where the sources of the selected object are picked. */
+    /** Return the field to select the sources of the selected object. */
     focusSources: () => /** @type {HTMLElement | null} */ (detail.querySelector(".sources button"))?.focus(),
     toggleGuideline() {
       guideline.open = !guideline.open;

@@ -79,7 +79,7 @@ export function createPicture(image, name, events) {
         "p",
         { class: "errors" },
         gettext(
-          "The %(image)s (%(name)s) cannot be loaded. Reload the page, or tell whoever runs the project.",
+          "The %(image)s (%(name)s) cannot be loaded. Reload the page, or contact the project manager.",
           called,
         ),
       ),
@@ -102,7 +102,7 @@ export function createPicture(image, name, events) {
     draw();
   }
 
-  /** What Annotorious does by itself: a box is made, or the selected one moves. @param {any} event */
+  /** Handle edits by Annotorious: it adds a box, or moves the selected one. @param {any} event */
   function onStore({ origin, changes }) {
     if (origin !== "LOCAL") return;
     for (const { id, target } of changes.created ?? []) {

@@ -1,6 +1,6 @@
 /**
- * What systems put out for the current node, where the project shows it and the person has asked for it; and
- * what the annotators marked, for who adjudicates. It lies apart from one's own work: dashed, never selectable.
+ * Model outputs for the current node, if the project and the person show them; and
+ * the annotators' objects, for adjudicators. They are dashed and never selectable.
  *
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").Place} Place
@@ -16,9 +16,9 @@ const LIKELY = 0.5;
  * @returns {Place[]}
  */
 export function overlay(store) {
-  if (store.work.others) return othersHere(store)?.clusters ?? [];
-  if (!store.predictionsShown || !store.work.predictions) return [];
-  return store.work.predictions.flatMap((output) => {
+  if (store.annotation.others) return othersHere(store)?.clusters ?? [];
+  if (!store.predictionsShown || !store.annotation.predictions) return [];
+  return store.annotation.predictions.flatMap((output) => {
     const own = ownOutput(store, output);
     if (!own) return [];
     return output.proposals?.length ? boxes(output.proposals, own.probabilities ?? []) : runs(own);
@@ -63,7 +63,7 @@ function runs({ probabilities = [], attention = [] }) {
  * @param {Store} store @returns {string[]}
  */
 export function systems(store) {
-  return (store.work.predictions ?? []).map((output) => {
+  return (store.annotation.predictions ?? []).map((output) => {
     const { system, revision } = output;
     const value = ownOutput(store, output)?.value;
     const name = revision ? `${system} (${revision})` : system;
@@ -72,7 +72,7 @@ export function systems(store) {
 }
 
 /**
- * What a system put out at the current node, or at one that is equal to it.
+ * Return a model output at the current node, or at an equal one.
  * @param {Store} store @param {import("./types.js").Prediction} output
  */
 function ownOutput(store, output) {

@@ -87,7 +87,7 @@ const KEEPS = {
 };
 
 /**
- * What a node gives, with places: of a computed one, what it hands on from its children. Choices whose object
+ * Return the objects of a node with places; a computed one hands on those of its children. Choices whose object
  * is gone are left out.
  * @param {Program} program @param {Document} document @param {number} index @returns {Placed[]}
  */
@@ -157,7 +157,7 @@ export function unlinked(program, document, node) {
     : 0;
 }
 
-/** Whether somebody still has to say something about a node. @param {Document} document @param {number} node */
+/** Return true if a node is still open. @param {Document} document @param {number} node */
 export function isOpen(document, node) {
   return layerOf(document, node).state === "open";
 }

@@ -15,17 +15,17 @@ import { conflicts, merged, operationsBetween } from "./rebase.js";
 import { Refused, Unreachable } from "./site.js";
 
 const GATHER_MS = 250;
-/** The work is nobody's any more, or somebody else's. */
+/** The annotation is assigned to nobody any more, or to somebody else. */
 const ENDED = new Set([404, 410]);
 const RETRY_MS = [1000, 2000, 4000, 8000, 15_000];
 
 /**
  * @param {Store} store
  * @param {ReturnType<typeof import("./site.js").createSite>} site
- * @param {ReturnType<typeof import("./shelf.js").createShelf>} shelf
+ * @param {ReturnType<typeof import("./unsaved.js").createUnsavedStore>} unsaved
  * @param {(found: Conflict[]) => Promise<Record<string, Choice>>} ask lets the person settle conflicts
  */
-export function createQueue(store, site, shelf, ask) {
+export function createQueue(store, site, unsaved, ask) {
   /** @type {Status} */
   let status = { kind: "saved", count: 0, detail: "", kept: true, refused: "" };
   let timer = 0;
@@ -33,7 +33,7 @@ export function createQueue(store, site, shelf, ask) {
   let running = null;
   let failures = 0;
   let kept = true;
-  const channel = "BroadcastChannel" in window ? new BroadcastChannel(`annotation:${store.work.id}`) : null;
+  const channel = "BroadcastChannel" in window ? new BroadcastChannel(`annotation:${store.annotation.id}`) : null;
 
   /** @param {StatusKind} kind @param {string} [detail] @param {string} [refused] */
   function set(kind, detail = "", refused = "") {
@@ -69,7 +69,7 @@ export function createQueue(store, site, shelf, ask) {
       failures = 0;
       if (leadsOn(store.revision, answer)) {
         store.confirm(answer);
-        for (const { id } of answer.saved) shelf.drop(id);
+        for (const { id } of answer.saved) unsaved.drop(id);
       } else await takeIn(); // these had arrived before, and others have saved since
       channel?.postMessage(answer.revision);
       return true;
@@ -98,7 +98,7 @@ export function createQueue(store, site, shelf, ask) {
     const known = store.pending.some((operation) => operation.id === error.body?.operation);
     const login =
       error.status === 401 || error.status === 403
-        ? ` ${gettext("If you were logged out, log in again in another tab and reload this page: the changes are kept here.")}`
+        ? ` ${gettext("If you were logged out, log in again in another tab and reload this page. Your changes are kept in this browser.")}`
         : "";
     set("refused", error.message + login, known ? error.body.operation : "");
     return false;
@@ -112,7 +112,7 @@ export function createQueue(store, site, shelf, ask) {
   async function joinWith(theirs, since) {
     const entries = since.map(entryOf);
     const saved = new Set(entries.map((entry) => entry.id));
-    for (const id of saved) shelf.drop(id);
+    for (const id of saved) unsaved.drop(id);
     const mine = store.pending.filter((operation) => !saved.has(operation.id));
     const others = entries.filter((entry) => !store.pending.some((operation) => operation.id === entry.id));
     const found = conflicts(
@@ -128,21 +128,21 @@ export function createQueue(store, site, shelf, ask) {
       const choices = await ask(found);
       const wanted = merged(store.program, store.document, theirs.document, mine, found, choices);
       left = operationsBetween(store.program, theirs.document, wanted, theirs.revision);
-      for (const operation of left) shelf.keep(operation);
-      for (const { id } of mine) shelf.drop(id);
+      for (const operation of left) unsaved.keep(operation);
+      for (const { id } of mine) unsaved.drop(id);
     }
     store.rebase(theirs, entries, left);
-    for (const operation of store.pending) shelf.keep(operation);
+    for (const operation of store.pending) unsaved.keep(operation);
     if (others.length) queue.onOthers(others.length, found.length);
   }
 
   /** Get what the site holds now, and go on from there. */
   async function takeIn() {
-    const work = await site.load();
-    store.comments = work.comments;
-    if (work.revision <= store.revision) return store.tell("comments");
-    const since = work.history.filter((/** @type {any} */ entry) => entry.revision > store.revision);
-    await joinWith(work, since);
+    const annotation = await site.load();
+    store.comments = annotation.comments;
+    if (annotation.revision <= store.revision) return store.tell("comments");
+    const since = annotation.history.filter((/** @type {any} */ entry) => entry.revision > store.revision);
+    await joinWith(annotation, since);
   }
 
   /** Look whether somebody else has saved something, and take it in. */
@@ -152,7 +152,7 @@ export function createQueue(store, site, shelf, ask) {
       try {
         await takeIn();
       } catch (error) {
-        // Nothing was to be saved, so only the end of the work matters.
+        // Nothing was to be saved, so only the end of the annotation matters.
         if (error instanceof Refused && ENDED.has(error.status)) await failed(error);
       }
     })().finally(() => {
@@ -177,13 +177,13 @@ export function createQueue(store, site, shelf, ask) {
     /** Take back what the site refused. @param {string[]} ids all unsaved ones where empty */
     giveUp(ids) {
       const gone = new Set(ids.length ? ids : store.pending.map((operation) => operation.id));
-      for (const id of gone) shelf.drop(id);
+      for (const id of gone) unsaved.drop(id);
       store.giveUp(gone);
       run();
     },
     /** Begin: take up what an earlier page has left, and follow the network and the page. */
     start() {
-      for (const { id } of store.takeUp(shelf.takeUp())) shelf.drop(id);
+      for (const { id } of store.takeUp(unsaved.takeUp())) unsaved.drop(id);
       if (store.pending.length) {
         set("saving");
         run();
@@ -191,7 +191,7 @@ export function createQueue(store, site, shelf, ask) {
       addEventListener("online", run);
       addEventListener(
         "offline",
-        () => store.pending.length && set("offline", gettext("There is no network.")),
+        () => store.pending.length && set("offline", gettext("You are offline.")),
       );
       addEventListener("pagehide", leave);
       document.addEventListener("visibilitychange", () => (document.hidden ? leave() : look()));
@@ -207,7 +207,7 @@ export function createQueue(store, site, shelf, ask) {
   }
 
   store.onPending = (operation) => {
-    kept = shelf.keep(operation) && kept;
+    kept = unsaved.keep(operation) && kept;
     const waits = status.kind === "offline" || status.kind === "refused";
     set(waits ? status.kind : "saving", status.detail, status.refused);
     if (status.kind === "saving") later(GATHER_MS);
@@ -217,7 +217,7 @@ export function createQueue(store, site, shelf, ask) {
 }
 
 /**
- * Whether what was saved is all that has happened since a revision. An operation that is sent again is
+ * Return true if only our operations happened since a revision. An operation that is sent again is
  * answered again, whatever came after it.
  * @param {number} revision
  * @param {{revision: number, saved: {revision: number}[]}} answer

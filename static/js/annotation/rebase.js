@@ -1,6 +1,6 @@
 /**
  * Bringing one's unsaved operations together with what somebody else (or another tab) has saved meanwhile.
- * What touches other things goes on by itself; for the rest a person chooses, and until then nothing is lost.
+ * Changes of different objects merge automatically; for the others a person chooses, and both are kept until then.
  *
  * @typedef {import("./types.js").Document} Document
  * @typedef {import("./types.js").Operation} Operation
@@ -43,7 +43,7 @@ export function conflicts(program, mine, theirs, myOperations, theirOperations) 
     .filter((conflict) => !same(conflict.mine, conflict.theirs));
 }
 
-/** Whether both versions of a conflict can live side by side. @param {Conflict} conflict */
+/** Return true if both versions of a conflict can be kept. @param {Conflict} conflict */
 export function canKeepBoth({ name, mine, theirs }) {
   return (
     split(name)[0] === "object" &&

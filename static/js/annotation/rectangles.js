@@ -26,7 +26,7 @@ export function within([left, top, right, bottom]) {
 }
 
 /**
- * Whether a box is at least that wide and high.
+ * Return true if a box is at least that wide and high.
  * @param {Rect} rect
  * @param {number} width
  * @param {number} height

@@ -13,7 +13,7 @@ export class Refused extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {
     super(
-      typeof body?.detail === "string" ? body.detail : gettext("The site refused (%(status)s).", { status }),
+      typeof body?.detail === "string" ? body.detail : gettext("The site rejected the request (%(status)s).", { status }),
     );
     this.status = status;
     this.body = body;
@@ -24,7 +24,7 @@ const TRY_LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
 const PATIENCE_MS = 20_000;
 const KEEPALIVE_LIMIT = 60_000; // browsers let at most 64 KiB outlive a page
 
-/** @param {string} url address of the work, ending in a slash @param {string} token against forged requests */
+/** @param {string} url address of the annotation, ending in a slash @param {string} token against forged requests */
 export function createSite(url, token) {
   /** @param {string} method @param {string} address @param {unknown} [data] */
   async function request(method, address, data) {
@@ -33,10 +33,10 @@ export function createSite(url, token) {
     try {
       response = await fetch(new URL(address, new URL(url, location.href)), options(method, data));
     } catch (error) {
-      throw new Unreachable(gettext("The site cannot be reached."), { cause: error });
+      throw new Unreachable(gettext("The site is not reachable."), { cause: error });
     }
     if (TRY_LATER.has(response.status))
-      throw new Unreachable(gettext("The site cannot answer now (%(status)s).", { status: response.status }));
+      throw new Unreachable(gettext("The site is not available (%(status)s). Try again later.", { status: response.status }));
     const body = await response.json().catch(() => null);
     if (!response.ok) throw new Refused(response.status, body);
     return body;
@@ -56,7 +56,7 @@ export function createSite(url, token) {
     /** @param {number} revision */
     submit: (revision) => request("POST", "submit/", { revision, go_on: true }),
     release: () => request("POST", "release/", {}),
-    /** Open submitted work again. */
+    /** Reopen a submitted annotation. */
     takeBack: () => request("POST", "take-back/", {}),
     /** @param {{node: number | null, object: string | null, text: string}} comment */
     comment: (comment) => request("POST", "comments/", comment),

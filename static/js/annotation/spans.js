@@ -165,7 +165,7 @@ export function createSpans(store, stage, acts, announce) {
       leaving = true;
       set(caret);
       store.select(null);
-      announce(gettext("Nothing selected. Tab leaves the passage."));
+      announce(gettext("Nothing selected. Press Tab to leave the passage."));
     },
   };
 

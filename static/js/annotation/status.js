@@ -1,5 +1,5 @@
 /**
- * What is saved, and what went wrong: one line that is always in sight, and a notice where a person has to act.
+ * The save status: one line that is always visible, and a notice if a person has to act.
  *
  * @typedef {import("./store.js").Store} Store
  */
@@ -20,12 +20,12 @@ export function createStatus(store, queue, site, line, notice, announce) {
 
   function text() {
     const { kind, count, kept } = queue.status;
-    const where = kept ? gettext("kept here") : gettext("not kept: leave this page open");
+    const where = kept ? gettext("kept in this browser") : gettext("only in this tab: keep it open");
     const changes = ngettext("%(count)s change", "%(count)s changes", count);
     if (kind === "saved") return gettext("Saved");
     if (kind === "saving") return gettext("Saving …");
     if (kind === "offline") return gettext("Offline: %(changes)s %(where)s", { changes, where });
-    if (kind === "merging") return gettext("Changed elsewhere too: please choose");
+    if (kind === "merging") return gettext("Conflicting changes: please choose");
     if (kind === "refused") return gettext("Not saved: %(changes)s %(where)s", { changes, where });
     return gettext("Closed");
   }
@@ -42,7 +42,7 @@ export function createStatus(store, queue, site, line, notice, announce) {
     const worth = kind === "saving" ? announced : kind;
     if (worth !== announced) {
       if (announced || kind !== "saved")
-        announce(kind === "saved" ? gettext("Everything is saved again.") : said);
+        announce(kind === "saved" ? gettext("All changes are saved.") : said);
       announced = worth;
     }
     renderNotice();
@@ -62,13 +62,13 @@ export function createStatus(store, queue, site, line, notice, announce) {
         gettext("A change could not be saved: %(detail)s", { detail }),
         button(gettext("Try again"), () => queue.flush(), { class: "button second" }),
         button(
-          refused ? gettext("Take this change back") : gettext("Take back what is not saved"),
+          refused ? gettext("Discard this change") : gettext("Discard unsaved changes"),
           () => queue.giveUp(refused ? [refused] : []),
           { class: "button second" },
         ),
       );
-    } else if (store.locked && store.work.status === "submitted") {
-      show("note", store.locked, button(gettext("Open it again"), reopen, { class: "button second" }));
+    } else if (store.locked && store.annotation.status === "submitted") {
+      show("note", store.locked, button(gettext("Reopen annotation"), reopen, { class: "button second" }));
     } else if (store.locked) show("note", store.locked);
   }
 

@@ -2,7 +2,7 @@
  * The state of the editor: what the site has confirmed, what is still to be saved, and where the person is.
  * Views read it and are told what has changed; every change of the document goes through `edit`.
  *
- * @typedef {import("./types.js").Work} Work
+ * @typedef {import("./types.js").Annotation} Annotation
  * @typedef {import("./types.js").Change} Change
  * @typedef {import("./types.js").Operation} Operation
  * @typedef {import("./types.js").Entry} Entry
@@ -19,13 +19,13 @@ import { createProgram, inPlay, isOpen } from "./program.js";
 const JOIN_MS = 1200;
 const MOST_SENT = 200;
 
-/** @param {Work} work */
-export function createStore(work) {
-  const program = createProgram(work.program);
+/** @param {Annotation} annotation */
+export function createStore(annotation) {
+  const program = createProgram(annotation.program);
   /** @type {Set<(topics: Set<Topic>) => void>} */
   const listeners = new Set();
-  let confirmed = work.document;
-  let document = work.document;
+  let confirmed = annotation.document;
+  let document = annotation.document;
   /** @type {Operation[]} made here and not confirmed yet, oldest first */
   let pending = [];
   /**
@@ -34,25 +34,25 @@ export function createStore(work) {
   const sent = new Set();
   /** @type {Map<string, Change>} */
   const inverses = new Map();
-  let history = work.history;
-  let revision = work.revision;
+  let history = annotation.history;
+  let revision = annotation.revision;
   let lastEdit = 0;
   let playing = {
     document: /** @type {Document | null} */ (null),
     node: -1,
     objects: /** @type {import("./types.js").InPlay[]} */ ([]),
   };
-  let locked = lockedBy(work.status);
+  let locked = lockedBy(annotation.status);
 
   const store = {
-    work,
+    annotation,
     program,
-    item: work.item,
-    values: work.values,
-    mismatch: work.mismatch,
-    comments: work.comments,
-    keys: work.keys,
-    node: program.asked.find((index) => isOpen(work.document, index)) ?? program.walk.at(-1) ?? 0,
+    item: annotation.item,
+    values: annotation.values,
+    mismatch: annotation.mismatch,
+    comments: annotation.comments,
+    keys: annotation.keys,
+    node: program.asked.find((index) => isOpen(annotation.document, index)) ?? program.walk.at(-1) ?? 0,
     /** @type {string | null} */
     object: null,
     predictionsShown: false,
@@ -72,7 +72,7 @@ export function createStore(work) {
     get locked() {
       return locked;
     },
-    /** What can be acted on at the current node. */
+    /** The objects that can be edited at the current node. */
     get objects() {
       if (playing.document !== document || playing.node !== store.node)
         playing = { document, node: store.node, objects: inPlay(program, document, store.node) };
@@ -131,7 +131,7 @@ export function createStore(work) {
     /** @returns {boolean} whether there was anything to take back */
     undo: () => takeBack("undo"),
     redo: () => takeBack("redo"),
-    /** What can be undone and redone now. */
+    /** The changes that can be undone and redone. */
     get steps() {
       return stacks([...history, ...pending.map(entryOf)]);
     },
@@ -266,11 +266,11 @@ export function createStore(work) {
   return store;
 }
 
-/** @param {string} status @returns {string} why work of that status cannot be changed */
+/** @param {string} status @returns {string} why an annotation of that status is read-only */
 function lockedBy(status) {
   return EDITABLE.has(status)
     ? ""
-    : gettext("This work is %(status)s and can only be read.", { status: LOCKED[status] ?? status });
+    : gettext("This annotation is %(status)s and read-only.", { status: LOCKED[status] ?? status });
 }
 
 /** @type {Record<string, string>} */
@@ -280,5 +280,5 @@ const LOCKED = {
   accepted: gettext("accepted"),
 };
 
-/** An expired or released work takes its place again with the first edit, where it is still free. */
+/** The first edit resumes an expired or released annotation, if the item wants annotators. */
 const EDITABLE = new Set(["reserved", "returned", "expired", "released"]);

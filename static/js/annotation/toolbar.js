@@ -40,21 +40,21 @@ export function createToolbar(store, root, acts, view, keys) {
   fit.append(scale);
   const into = tool("+", gettext("Zoom in"), view.zoomIn, "zoom-in");
   const pan = tool("✥", gettext("Pan"), view.togglePan, "pan", true);
-  const shown = tool("┄", gettext("Systems' output"), togglePredictions, "predictions", gettext("Systems"));
+  const shown = tool("┄", gettext("Model outputs"), togglePredictions, "predictions", gettext("Outputs"));
   const wrong = tool("⚑", gettext("Program is wrong"), () => view.onProblem(), "problem", true);
-  const help = tool("?", gettext("Keys"), keys.help, "help", true);
+  const help = tool("?", gettext("Keyboard shortcuts"), keys.help, "help", true);
   const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
     element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
   const legend = element("p", { class: "legend" });
   root.append(
     group(gettext("Changes"), undo, redo),
     ...(boxes ? [group(gettext("Boxes"), draw, pan), group(gettext("Zoom"), out, fit, into)] : []),
-    group(gettext("More"), ...(store.work.predictions?.length ? [shown] : []), wrong, help),
+    group(gettext("More"), ...(store.annotation.predictions?.length ? [shown] : []), wrong, help),
   );
   root.after(legend);
 
   function togglePredictions() {
-    if (!store.work.predictions?.length) return;
+    if (!store.annotation.predictions?.length) return;
     store.predictionsShown = !store.predictionsShown;
     store.tell("view");
     render();
@@ -83,16 +83,16 @@ export function createToolbar(store, root, acts, view, keys) {
     const { role } = store.program.nodes[store.node];
     const entries = [];
     if (role === "choose")
-      entries.push(["candidate", gettext("to choose from")], ["chosen", gettext("chosen")]);
+      entries.push(["candidate", gettext("available")], ["chosen", gettext("chosen")]);
     if (role === "draw" || role === "link") entries.push(["own", gettext("of this step")]);
     if (role === "link")
       entries.push(
         [boxes ? "source" : "context", gettext("possible sources")],
-        ["chosen", gettext("source of the selected one")],
+        ["chosen", gettext("source of the selected object")],
       );
     else if (context(store.program, store.document, store.node).length)
-      entries.push(["context", gettext("of the steps before")]);
-    if (store.work.others) entries.push(["predicted", gettext("by the annotators")]);
+      entries.push(["context", gettext("from previous steps")]);
+    if (store.annotation.others) entries.push(["predicted", gettext("by the annotators")]);
     else if (store.predictionsShown)
       entries.push(["predicted", gettext("by %(systems)s", { systems: systems(store).join(", ") })]);
     const key = JSON.stringify(entries);

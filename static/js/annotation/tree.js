@@ -51,7 +51,7 @@ export function createTree(store, list, waiting) {
         element("span", { class: "step-module" }, node.module),
         " ",
         node.argument ? element("span", { class: "step-argument" }, node.argument) : null,
-        shared ? element("span", { class: "step-shared" }, gettext("same as above, done once")) : null,
+        shared ? element("span", { class: "step-shared" }, gettext("same as above")) : null,
       ),
       element("span", { class: "step-state" }),
       element("span", { class: "step-value" }),

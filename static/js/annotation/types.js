@@ -70,7 +70,7 @@
  * @typedef {Place & {letters: string[]}} Cluster objects of several people that mean the same, and their middle
  * @typedef {{states: Record<string, State>, clusters: Cluster[]}} Others
  *
- * @typedef {Object} Work
+ * @typedef {Object} Annotation
  * @property {string | number} id
  * @property {number} revision
  * @property {string} status

@@ -1,11 +1,11 @@
 /**
- * What the program comes to on what is marked, and what the person says about the program itself.
+ * The result of the program, and the person's report about the program.
  */
 import { gettext } from "./language.js";
 import { PROBLEMS, valueText } from "./words.js";
 
 /**
- * What the program gives, against the label.
+ * Compare the program's result with the label.
  * @param {import("./store.js").Store} store
  * @param {HTMLElement} root
  */
@@ -17,10 +17,10 @@ export function createVerdict(store, root) {
       ? ""
       : store.mismatch
         ? gettext(
-            "The program gives %(value)s, which differs. That may be right: the label or the program can be wrong.",
+            "The program result is %(value)s, which differs from the expected answer. The annotation may still be right: the answer or the program can be wrong.",
             { value },
           )
-        : gettext("The program gives %(value)s.", { value });
+        : gettext("The program result is %(value)s.", { value });
     if (root.textContent !== text) root.textContent = text;
     root.classList.toggle("differs", store.mismatch === true);
     root.classList.toggle("waiting", waiting);
@@ -41,7 +41,7 @@ export function createProblemNote(store, root) {
         ? ""
         : ` (${store.program.nodes[problem.node].label})`;
     root.textContent = problem
-      ? gettext("You say that the program is wrong: %(problem)s", {
+      ? gettext("You reported a wrong program: %(problem)s", {
           problem: `${PROBLEMS[problem.kind].short}${where}${problem.note ? `. ${problem.note}` : "."}`,
         })
       : "";

@@ -18,7 +18,7 @@ export const STATES = {
   compute: { sign: "=", word: gettext("computed") },
 };
 
-/** What can be wrong with a program: said in short, and as an answer to choose. */
+/** Problems of programs: short, and as an answer to choose. */
 export const PROBLEMS = {
   "wrong module": { short: gettext("wrong module"), text: gettext("A step has the wrong module") },
   "wrong argument": { short: gettext("wrong argument"), text: gettext("A step has the wrong words") },
@@ -28,28 +28,28 @@ export const PROBLEMS = {
   },
   "cannot be answered": {
     short: gettext("cannot be answered"),
-    text: gettext("The images or the passage do not tell"),
+    text: gettext("The images or the passage do not contain the answer"),
   },
   other: { short: gettext("other"), text: gettext("Something else") },
 };
 
-/** What a person does at a node, by role and by kind of object. */
+/** Instructions at a node, by role and by kind of object. */
 export const TASKS = {
   draw: {
-    boxes: gettext("Draw a box around each of them."),
-    spans: gettext("Mark each place in the passage that says it."),
+    boxes: gettext("Draw a box around each object."),
+    spans: gettext("Mark each matching span in the passage."),
   },
   choose: {
-    boxes: gettext("Choose among the boxes of the step before: click them, or press their numbers."),
-    spans: gettext("Choose among the spans of the step before: click them, or press their numbers."),
+    boxes: gettext("Select from the boxes of the previous step: click them, or press their numbers."),
+    spans: gettext("Select from the spans of the previous step: click them, or press their numbers."),
   },
   link: {
-    boxes: gettext("Draw each box, then pick the box that it was found from."),
-    spans: gettext("Mark each span, then pick the span that it was found from."),
+    boxes: gettext("Draw each box, then select its source box."),
+    spans: gettext("Mark each span, then select its source span."),
   },
   compute: {
-    boxes: gettext("Nothing to do here: the value follows from the steps before."),
-    spans: gettext("Nothing to do here: the value follows from the steps before."),
+    boxes: gettext("Nothing to do: the value is computed from previous steps."),
+    spans: gettext("Nothing to do: the value is computed from previous steps."),
   },
 };
 
@@ -116,12 +116,12 @@ export function imageName(store, index) {
 /** Why a node cannot be called done yet, empty when it can. @param {Store} store @param {number} node */
 export function notYet(store, node) {
   if (!placed(store.program, store.document, node).length)
-    return gettext("Nothing is marked yet. If there is nothing, say “nothing here”.");
+    return gettext("Nothing is marked yet. If nothing matches, choose “nothing here”.");
   const missing = unlinked(store.program, store.document, node);
   return missing
     ? ngettext(
-        "%(count)s object still needs its source.",
-        "%(count)s objects still need their sources.",
+        "%(count)s object has no source.",
+        "%(count)s objects have no source.",
         missing,
       )
     : "";

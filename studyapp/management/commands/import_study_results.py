@@ -4,9 +4,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
+
+from analysis.io.errors import InputError
+from analysis.io.schuff2020_release import read_release
 from jobs.base_command import JobCommand, slug
 from studyapp.actions.released import import_released_study
-from studyapp.rules.schuff2020_release import read_released
 
 FORMATS = ("f1-is-not-enough",)
 
@@ -24,7 +27,10 @@ class Command(JobCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        released = read_released(options["path"])
+        try:
+            released = read_release(options["path"])
+        except InputError as error:
+            raise CommandError(str(error)) from error
         study, is_new = import_released_study(released=released, slug=options["name"], by=None)
         participants, items = len(released.participants), len(released.item_ids)
         if not is_new:

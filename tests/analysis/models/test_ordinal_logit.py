@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from analysis.models.ordinal_logit import clustered_covariance, ordinal_logit
+from analysis.models.ordinal_logit import ordinal_logit
 from analysis.models.trial_model import read_trials
 from tests.analysis.trials import NAMES, crossed_trials, released_trials
 
@@ -56,14 +56,19 @@ def test_the_naive_p_becomes_what_the_participants_support(tmp_path):
     assert found.p == pytest.approx(0.318, abs=0.001)  # t with 27 degrees of freedom
 
 
-def test_the_sandwich_of_a_mean():
-    """For a normal mean the sandwich is the sum of squared cluster totals over n², times G/(G − 1)."""
-    rng = np.random.default_rng(2)
-    values, clusters = rng.normal(size=12), np.repeat(np.arange(4), 3)
-    scores = (values - values.mean())[:, None]
-    totals = np.bincount(clusters, scores[:, 0])
-    found = clustered_covariance(np.array([[1 / 12]]), scores, clusters)
-    assert found == pytest.approx((totals**2).sum() / 144 * 4 / 3)
+def test_the_covariance_is_the_sandwich_over_participants():
+    """H⁻¹ (Σ s_g s_g′) H⁻¹ · G/(G − 1), put together from Hessian and scores (Liang and Zeger 1986)."""
+    trials = read_trials(crossed_trials(np.random.default_rng(2)), "rating", conditions=("a", "b"))
+    exog = (trials.condition == 1).astype(float)[:, None]
+    model = OrderedModel(np.unique(trials.outcome, return_inverse=True)[1], exog, distr="logit")
+    parameters = model.fit(method="bfgs", maxiter=500, disp=0).params
+    inverse = np.linalg.inv(-model.hessian(parameters))
+    count = trials.participants
+    totals = np.zeros((count, len(parameters)))
+    np.add.at(totals, trials.participant, model.score_obs(parameters))
+    expected = inverse @ (totals.T @ totals) @ inverse * count / (count - 1)
+    found = ordinal_logit(trials).contrast("a", "b")
+    assert found.standard_error == pytest.approx(np.sqrt(expected[0, 0]), rel=1e-6)
 
 
 def test_type_one_error():
@@ -108,5 +113,7 @@ def test_refusals():
     model = fit(apart)
     assert (model.contrasts, model.joint_p) == ((), None)
     assert "infinite" in model.reason
+    confounded = rows.assign(position=np.where(rows["condition"] == "b", 1.0, 0.0))
+    assert fit(confounded, position=True).reason == "the likelihood has no single maximum"
     assert "same outcome" in fit(rows.assign(rating=3.0)).reason
     assert "at least 2" in fit(crossed_trials(np.random.default_rng(6), people=(12, 1))).reason

@@ -10,7 +10,6 @@ from scipy import stats
 from analysis.participants.bundle import load_bundle
 from analysis.participants.exclusion_rules import CLOCK_COLUMNS
 from analysis.participants.item_statistics import ITEM_MEASURES, item_measures, trial_table
-from analysis.stats.proportions import wilson_interval
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study
 from tests.analysis.grids import make_grid
@@ -58,7 +57,9 @@ def test_intervals_against_scipy():
 def test_wilson_covers_as_often_as_it_says():
     """Exact: over all outcomes of 20 participants; Wilson's mean coverage is near 95 %."""
     hits = np.arange(21.0)
-    low, high = wilson_interval(hits, np.full(21, 20.0))
+    rated = (np.arange(20)[:, None] < hits).astype(float)
+    values = [value for value in item_measures([make_grid(correctness_rating=rated)]) if value.interval]
+    low, high = np.array([value.interval for value in values if value.measure == "agreement"]).T
     coverage = [
         stats.binom.pmf(hits, 20, p)[(low <= p) & (p <= high)].sum() for p in np.linspace(0.02, 0.98, 97)
     ]

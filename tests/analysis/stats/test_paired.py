@@ -16,7 +16,6 @@ from analysis.stats.paired import (
     paired_difference,
     ratio_within,
     sign_flip_test,
-    smallest_swap_p,
     superiority_within,
 )
 
@@ -71,7 +70,8 @@ def test_random_swaps_estimate_the_share_of_all():
     exact = np.mean(np.abs(signs @ values) >= abs(values.sum()) - 1e-9)
     assert found.p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 9_999) + 1e-4)
     assert sign_flip_test(np.zeros(20), np.ones(20), rng=rng(), permutations=99).p == pytest.approx(0.01)
-    assert smallest_swap_p(6) == pytest.approx(2 / 64)
+    smallest = sign_flip_test(np.zeros(6), np.arange(1.0, 7.0), rng=rng()).p
+    assert smallest == pytest.approx(2 / 64)  # every pattern of signs has its mirror image
 
 
 def test_what_must_not_change_the_result():

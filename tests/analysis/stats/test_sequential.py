@@ -40,7 +40,7 @@ def test_it_works():
     going_on, stopping = decide(found, [1.2]), decide(found, [1.2, -2.5])
     assert (going_on.stop, stopping.stop) == (False, True)
     assert "goes on" in going_on.sentence
-    assert "look 2 of 2" in stopping.sentence.lower()
+    assert "interim analysis 2 of 2" in stopping.sentence.lower()
 
 
 @pytest.mark.parametrize(("spending", "looks"), PUBLISHED)
@@ -138,7 +138,7 @@ def test_very_early_and_near_looks():
 @pytest.mark.parametrize(
     ("fractions", "more", "words"),
     [
-        ([], {}, "1 to 50 looks"),
+        ([], {}, "1 to 50 interim analyses"),
         ([0.5, 0.5], {}, "increase"),
         ([0.5, 1.2], {}, "end at 1"),
         ([0.0, 1.0], {}, "increase"),
@@ -158,7 +158,7 @@ def test_malformed_decisions_and_costs_are_named():
         ([], "1 to 2"),
         ([1, 1, 1], "1 to 2"),
         ([np.nan], "finite"),
-        ([4, 1], "reached at"),
+        ([4, 1], "reached the boundary"),
     ):
         with pytest.raises(ValueError, match=words):
             decide(found, observed)

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from annotation.actions import assignments, review
 from annotation.actions.editing import save_operations, submit, take_back
-from annotation.actions.projects import set_places, write_guideline
-from annotation.errors import NothingLeft, PlaceLost
-from annotation.models import Item, Membership, Project, Role, Work
+from annotation.actions.projects import set_annotators_per_item, write_guideline
+from annotation.errors import AssignmentLost, NothingLeft
+from annotation.models import Annotation, Item, Membership, Project, Role
 from annotation.parsed_items import document_of
 from annotation.policies import NotAllowed
 from annotation.schemas import Document
@@ -26,10 +26,10 @@ from annotation.states import ForbiddenTransition
 from tests.annotation.factories import (
     box,
     finished,
+    make_annotation,
     make_items,
     make_member,
     make_project,
-    make_work,
     operation,
 )
 from tests.waiting import eventually
@@ -39,8 +39,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 ANNOTATORS = 50
 
 
-def next_for(pk: int) -> Work:
-    return assignments.next_work(member=Membership.objects.select_related("project", "user").get(pk=pk))
+def next_for(pk: int) -> Annotation:
+    return assignments.next_annotation(member=Membership.objects.select_related("project", "user").get(pk=pk))
 
 
 def at_once(project: Project, act) -> list:
@@ -56,14 +56,14 @@ def at_once(project: Project, act) -> list:
         return list(threads.map(run, range(ANNOTATORS)))
 
 
-def check_counts(project: Project, *, finished: Sequence[str] = (Work.Status.SUBMITTED,)) -> None:
+def check_counts(project: Project, *, finished: Sequence[str] = (Annotation.Status.SUBMITTED,)) -> None:
     """The counts of every item are those of its works, and nobody has an item twice."""
     for item in project.items.all():
-        works = list(item.works.filter(task=Work.Task.ANNOTATION))
-        assert item.taken == sum(work.status in Work.HOLDING for work in works)
-        assert item.taken <= item.places
-        assert item.submitted == sum(work.status in finished for work in works)
-        assert max(Counter(work.annotator_id for work in works).values(), default=0) <= 1
+        annotations = list(item.annotations.filter(task=Annotation.Task.ANNOTATION))
+        assert item.assigned == sum(annotation.status in Annotation.HOLDING for annotation in annotations)
+        assert item.assigned <= item.annotators_wanted
+        assert item.submitted == sum(annotation.status in finished for annotation in annotations)
+        assert max(Counter(annotation.annotator_id for annotation in annotations).values(), default=0) <= 1
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -94,13 +94,13 @@ def test_expiry_and_release_in_between_lose_no_place_and_make_none(k: int) -> No
         acts: list[str] = []
         for _ in range(40):
             try:
-                work = next_for(pk)
+                annotation = next_for(pk)
             except NothingLeft:
                 return acts
             acts.append(rng.choices(("finish", "give back", "run out"), (0.6, 0.2, 0.2))[0])
             try:
-                treat(work, acts[-1])
-            except (PlaceLost, NotAllowed):  # it ran out meanwhile
+                treat(annotation, acts[-1])
+            except (AssignmentLost, NotAllowed):  # it ran out meanwhile
                 acts.append("lost")
         return acts
 
@@ -116,7 +116,7 @@ def test_expiry_and_release_in_between_lose_no_place_and_make_none(k: int) -> No
             except NothingLeft:
                 break
     check_counts(project)
-    assert set(project.items.values_list("taken", "submitted")) == {(k, k)}
+    assert set(project.items.values_list("assigned", "submitted")) == {(k, k)}
 
 
 def test_who_was_too_late_for_an_item_holds_it_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,14 +128,14 @@ def test_who_was_too_late_for_an_item_holds_it_no_longer(monkeypatch: pytest.Mon
     first, second = make_items(project, 2)
     late = make_member(project).pk
     with ThreadPoolExecutor(1) as thread, taking(first) as one, taking(second) as other:
-        work = thread.submit(closing, next_for, late)
+        annotation = thread.submit(closing, next_for, late)
         eventually(lambda: keeps_waiting(one))
         one.commit()
         eventually(lambda: keeps_waiting(other))
         with transaction.atomic():
-            assert Item.objects.select_for_update(nowait=True).get(pk=first.pk).taken == 1
+            assert Item.objects.select_for_update(nowait=True).get(pk=first.pk).assigned == 1
         other.rollback()
-        assert work.result().item_id == second.pk
+        assert annotation.result().item_id == second.pk
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def taking(item: Item) -> Iterator[BaseDatabaseWrapper]:
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
-            cursor.execute("UPDATE annotation_item SET taken = taken + 1 WHERE id = %s", [item.pk])
+            cursor.execute("UPDATE annotation_item SET assigned = assigned + 1 WHERE id = %s", [item.pk])
         yield other
     finally:
         other.close()
@@ -174,14 +174,16 @@ def test_more_places_while_all_are_handed_items() -> None:
 
     def act(pk: int, number: int) -> None:
         if number % 10 == 0:
-            set_places(project=Project.objects.get(pk=project.pk), places=1 + number // 10, by=manager)
+            set_annotators_per_item(
+                project=Project.objects.get(pk=project.pk), annotators=1 + number // 10, by=manager
+            )
         else:
             with suppress(NothingLeft):
-                assignments.release(work=(work := next_for(pk)), by=work.annotator)
+                assignments.release(annotation=(annotation := next_for(pk)), by=annotation.annotator)
 
     at_once(project, act)
     check_counts(project)
-    assert not project.items.exclude(taken=0).exists()
+    assert not project.items.exclude(assigned=0).exists()
 
 
 def test_settling_while_annotators_take_their_work_back() -> None:
@@ -190,80 +192,92 @@ def test_settling_while_annotators_take_their_work_back() -> None:
     items = make_items(project, 5)
     adjudicator = make_member(project, Role.ADJUDICATOR).user
 
-    def hand_in(pk: int, number: int) -> Work:
+    def hand_in(pk: int, number: int) -> Annotation:
         member = Membership.objects.select_related("project", "user").get(pk=pk)
-        work = assignments.assign(item=items[number % 5], member=member, by=adjudicator)
-        draw(work)
-        return Work.objects.select_related("item").get(pk=work.pk)
+        annotation = assignments.assign(item=items[number % 5], member=member, by=adjudicator)
+        draw(annotation)
+        return Annotation.objects.select_related("item").get(pk=annotation.pk)
 
-    works = at_once(project, hand_in)
+    annotations = at_once(project, hand_in)
     settled = [
-        review.start_adjudication(item=work.item, document=document_of(work.document), by=adjudicator)
-        for work in works[:5]
+        review.start_adjudication(
+            item=annotation.item, document=document_of(annotation.document), by=adjudicator
+        )
+        for annotation in annotations[:5]
     ]
 
     def act(pk: int, number: int) -> str:
         try:
             if number < 5:
-                review.settle(work=settled[number], revision=0, by=adjudicator)
+                review.settle(annotation=settled[number], revision=0, by=adjudicator)
                 return "settled"
-            take_back(work=works[number].pk, by=works[number].annotator)
+            take_back(annotation=annotations[number].pk, by=annotations[number].annotator)
         except ForbiddenTransition:
             return "too late"
         return "taken back"
 
     acts = Counter(at_once(project, act))
-    check_counts(project, finished=(Work.Status.SUBMITTED, Work.Status.ACCEPTED))
+    check_counts(project, finished=(Annotation.Status.SUBMITTED, Annotation.Status.ACCEPTED))
     assert acts["settled"] == 5
-    assert acts["taken back"] == project.works.filter(status=Work.Status.RESERVED).count()
+    assert acts["taken back"] == project.annotations.filter(status=Annotation.Status.RESERVED).count()
 
 
-def treat(work: Work, act: str) -> None:
+def treat(annotation: Annotation, act: str) -> None:
     if act == "finish":
-        draw(work)
+        draw(annotation)
     elif act == "give back":
-        assignments.release(work=work, by=work.annotator)
+        assignments.release(annotation=annotation, by=annotation.annotator)
     else:
         over = timezone.now() - timedelta(minutes=1)
-        Work.objects.filter(pk=work.pk, status=Work.Status.RESERVED).update(reserved_until=over)
+        Annotation.objects.filter(pk=annotation.pk, status=Annotation.Status.RESERVED).update(
+            reserved_until=over
+        )
 
 
-def draw(work: Work) -> None:
-    edits = [operation(work.revision, 3, state="unsure"), operation(work.revision, 2, state="unsure")]
-    saved = save_operations(work=work.pk, operations=edits, by=work.annotator)
-    submit(work=work.pk, revision=saved.work.revision, by=work.annotator)
+def draw(annotation: Annotation) -> None:
+    edits = [
+        operation(annotation.revision, 3, state="unsure"),
+        operation(annotation.revision, 2, state="unsure"),
+    ]
+    saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
+    submit(annotation=annotation.pk, revision=saved.annotation.revision, by=annotation.annotator)
 
 
 def test_the_same_person_in_many_tabs_gets_one_item() -> None:
     project = make_project(annotators_per_item=3)
     make_items(project, 5)
     one = make_member(project).pk
-    works = at_once(project, lambda pk, number: next_for(one).pk)
-    assert len(set(works)) == 1
+    annotations = at_once(project, lambda pk, number: next_for(one).pk)
+    assert len(set(annotations)) == 1
     check_counts(project)
 
 
 def test_one_edit_sent_by_many_tabs_is_stored_once() -> None:
-    work = make_work()
+    annotation = make_annotation()
     edit = operation(0, 3, put=[box("a")])
-    by = work.annotator
+    by = annotation.annotator
     saved = at_once(
-        work.project, lambda pk, number: save_operations(work=work.pk, operations=[edit], by=by).work.revision
+        annotation.project,
+        lambda pk, number: (
+            save_operations(annotation=annotation.pk, operations=[edit], by=by).annotation.revision
+        ),
     )
     assert set(saved) == {1}
-    assert work.operations.count() == 1
+    assert annotation.operations.count() == 1
 
 
 def test_a_returned_work_that_is_given_back_is_no_longer_counted() -> None:
-    work = finished(make_work())
-    manager = make_member(work.project, Role.MANAGER)
-    review.return_work(work=work, revision=work.revision, text="Please look again.", by=manager.user)
-    assignments.release(work=work, by=work.annotator)
-    check_counts(work.project)
-    finished_again = next_for(work.project.memberships.get(user=work.annotator).pk)
+    annotation = finished(make_annotation())
+    manager = make_member(annotation.project, Role.MANAGER)
+    review.return_annotation(
+        annotation=annotation, revision=annotation.revision, text="Please look again.", by=manager.user
+    )
+    assignments.release(annotation=annotation, by=annotation.annotator)
+    check_counts(annotation.project)
+    finished_again = next_for(annotation.project.memberships.get(user=annotation.annotator).pk)
     draw(finished_again)
-    item = Item.objects.get(pk=work.item_id)
-    assert (item.taken, item.submitted) == (1, 1)
+    item = Item.objects.get(pk=annotation.item_id)
+    assert (item.assigned, item.submitted) == (1, 1)
 
 
 def test_an_adjudication_is_begun_once_by_many() -> None:

@@ -18,12 +18,12 @@ from annotation.queries.annotations import outcome
 from tests.annotation.factories import (
     box,
     finished,
+    make_annotation,
     make_items,
     make_member,
     make_project,
     make_record,
     make_user,
-    make_work,
     operation,
 )
 
@@ -173,7 +173,7 @@ def test_unknown_parameters_are_errors() -> None:
 def test_items_by_status() -> None:
     member = manager()
     first, second = make_items(member.project, 2)
-    finished(make_work(make_member(member.project)))
+    finished(make_annotation(make_member(member.project)))
     Gold.objects.create(item=second, version=1, method="imported", document={})
     script = Script(member)
 
@@ -188,23 +188,23 @@ def test_items_by_status() -> None:
 
 def test_annotations_with_history() -> None:
     member = manager()
-    work = finished(make_work(make_member(member.project)))
+    annotation = finished(make_annotation(make_member(member.project)))
     script = Script(member)
     (row,) = script.get("annotations/")["results"]
-    assert row["annotator"] == work.annotator.username
+    assert row["annotator"] == annotation.annotator.username
     assert row["revision"] == 2
     assert row["document"]["layers"]["3"]["state"] == "done"
-    detail = script.get(f"annotations/{work.pk}/")
+    detail = script.get(f"annotations/{annotation.pk}/")
     assert [one["revision"] for one in detail["history"]] == [1, 2]
-    assert detail["history"][0]["by"] == work.annotator.username
+    assert detail["history"][0]["by"] == annotation.annotator.username
     assert detail["history"][0]["inverse"]["remove"] == ["a", "b"]
     assert script.get("annotations/", annotator="nobody")["results"] == []
 
 
 def test_annotators_work_blind() -> None:
     project = make_project(annotators_per_item=2, show_answer=False)
-    mine, theirs = make_work(make_member(project)), make_work(make_member(project))
-    save_operations(work=theirs.pk, operations=[operation(0, 3, put=[box("x")])], by=theirs.annotator)
+    mine, theirs = make_annotation(make_member(project)), make_annotation(make_member(project))
+    save_operations(annotation=theirs.pk, operations=[operation(0, 3, put=[box("x")])], by=theirs.annotator)
     script = Script(Membership.objects.get(user=mine.annotator))
     assert [one["id"] for one in script.get("annotations/")["results"]] == [mine.pk]
     script.get(f"annotations/{theirs.pk}/", 404)
@@ -271,7 +271,7 @@ def test_predictions_are_kept_apart() -> None:
     assert script.post(path, [output(item.external_id, 0.9, 0.1)]) == {"added": 1}
     assert script.post(path, [output(item.external_id, 0.9, 0.1)]) == {"added": 0}
     answer = script.post(path, [output(item.external_id, 0.8, 0.1)], 409)
-    assert "name another revision" in answer["detail"]
+    assert "use another revision" in answer["detail"]
     script.post("predictions/", [], 422)
     (row,) = script.get("predictions/", system="nmn")["results"]
     assert row["modules"][0]["probabilities"] == [0.9, 0.1]
@@ -341,7 +341,7 @@ def test_the_page_of_the_token_shows_it_once() -> None:
     assert "no-store" in shown["Cache-Control"]
     later = browser.get("/accounts/token/").content.decode()
     assert key not in later
-    assert "You have a token since" in later
+    assert "You created a token on" in later
     assert browser.get("/accounts/token/make/").status_code == 405
     browser.post("/accounts/token/end/")
     assert not Token.objects.exists()
@@ -356,7 +356,7 @@ def test_lists_cost_the_same_number_of_queries_however_long(
     items = make_items(member.project, 12)
     annotator = make_member(member.project)
     for item in items:
-        finished(assignments.next_work(member=annotator))
+        finished(assignments.next_annotation(member=annotator))
         script.post(f"items/{item.pk}/gold/", {"document": GOLD})
     script.post("predictions/?system=nmn&revision=1", [output(item.external_id, 0.9, 0.1) for item in items])
     with django_assert_max_num_queries(4):  # the token, the membership, the rows and what they name
@@ -377,7 +377,7 @@ def test_the_status_of_items_is_not_told_to_annotators() -> None:
     project = manager().project
     make_items(project, 2)
     member = make_member(project)
-    assignments.next_work(member=member)
+    assignments.next_annotation(member=member)
     assert Script(member).get("items/", 403, status="gold")["detail"]
 
 
@@ -414,7 +414,7 @@ def test_a_label_of_hundreds_of_digits_is_compared() -> None:
     member = manager()
     record = make_record("x", program="count(find[dogs])", answer=10**400)
     Script(member).post("items/", lines(record), media="application/x-ndjson")
-    work = assignments.next_work(member=make_member(member.project))
+    annotation = assignments.next_annotation(member=make_member(member.project))
     edit = operation(0, 1, put=[box("a")])
-    saved = save_operations(work=work.pk, operations=[edit], by=work.annotator)
-    assert outcome(saved.work, saved.document)["values"][0] == 1
+    saved = save_operations(annotation=annotation.pk, operations=[edit], by=annotation.annotator)
+    assert outcome(saved.annotation, saved.document)["values"][0] == 1

@@ -16,7 +16,7 @@ from django.urls import URLPattern, reverse
 from annotation.actions import assignments, review
 from annotation.actions.projects import add_webhook
 from annotation.actions.runs import start_run
-from annotation.models import Gold, ImageFile, Project, Role, SystemOutput, Work
+from annotation.models import Annotation, Gold, ImageFile, Project, Role, SystemOutput
 from annotation.schemas import Document
 from annotation.urls import urlpatterns
 from tests.annotation.factories import finished, make_items, make_member, make_project
@@ -36,31 +36,31 @@ UNSCOPED = {
 }
 # What the ids of an address are; `slug` is always a project.
 IDS: dict[str, dict[str, str]] = {
-    "work": {"pk": "work"},
+    "editor": {"pk": "annotation"},
     "image": {"pk": "image"},
     "item": {"pk": "item"},
-    "reclaim": {"pk": "work"},
+    "reclaim": {"pk": "annotation"},
     "faithfulness": {"system": "system", "revision": "revision"},
     "node_outputs": {"system": "system", "revision": "revision", "pk": "item"},
     "stop_outputs": {"pk": "run"},
     "adjudicate": {"pk": "item"},
     "accept": {"pk": "item"},
     "return": {"pk": "item"},
-    "api_work": {"pk": "work"},
-    "api_operations": {"pk": "work"},
-    "api_submit": {"pk": "work"},
-    "api_release": {"pk": "work"},
-    "api_take_back": {"pk": "work"},
-    "api_comments": {"pk": "work"},
-    "api_resolve": {"pk": "work", "comment": "comment"},
+    "api_editor": {"pk": "annotation"},
+    "api_operations": {"pk": "annotation"},
+    "api_submit": {"pk": "annotation"},
+    "api_release": {"pk": "annotation"},
+    "api_take_back": {"pk": "annotation"},
+    "api_comments": {"pk": "annotation"},
+    "api_resolve": {"pk": "annotation", "comment": "comment"},
     "api_webhook": {"pk": "webhook"},
     "api_item": {"pk": "item"},
     "api_item_gold": {"pk": "item"},
-    "api_annotation": {"pk": "work"},
+    "api_annotation": {"pk": "annotation"},
 }
 # What another annotator of the same project may not see either: annotation is blind.
-BLIND = ("work", "api_work", "api_operations", "api_submit", "api_release", "api_take_back", "api_comments",
-         "api_resolve", "api_item", "api_annotation")  # fmt: skip
+BLIND = ("editor", "api_editor", "api_operations", "api_submit", "api_release", "api_take_back",
+         "api_comments", "api_resolve", "api_item", "api_annotation")  # fmt: skip
 # Where the body is read first, one that is well formed.
 BODIES: dict[str, Any] = {"api_operations": {"operations": [{"id": str(uuid4()), "base": 0, "node": 3}]}}
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -99,14 +99,14 @@ def theirs() -> Theirs:
     project = make_project(annotators_per_item=2)
     (item,) = make_items(project)
     manager = make_member(project, Role.MANAGER)
-    work = finished(assignments.next_work(member=make_member(project)))
+    annotation = finished(assignments.next_annotation(member=make_member(project)))
     ids: dict[str, int | str] = {
         "system": "s",
         "revision": "1",
         "run": start_run(project=project, system="s", revision="2").pk,
-        "work": work.pk,
+        "annotation": annotation.pk,
         "item": item.pk,
-        "comment": review.comment(work=work, text="Is this one?", by=manager.user).pk,
+        "comment": review.comment(annotation=annotation, text="Is this one?", by=manager.user).pk,
         "image": ImageFile.objects.filter(project=project).first().pk,
         "webhook": add_webhook(project=project, url="https://example.org/", kinds=[], by=manager.user).pk,
     }
@@ -128,8 +128,8 @@ def statuses(client: Client, name: str, address: str) -> dict[str, int]:
         if method != "get" and name.startswith("api_"):
             sent: dict[str, Any] = {"data": BODIES.get(name, {}), "content_type": "application/json"}
         elif method == "post" and name in ("accept", "return"):
-            work = Work.objects.earliest("pk")
-            sent = {"data": {"work": work.pk, "revision": work.revision, "letter": "A"}}
+            annotation = Annotation.objects.earliest("pk")
+            sent = {"data": {"annotation": annotation.pk, "revision": annotation.revision, "letter": "A"}}
         else:
             sent = {}
         found[method] = getattr(client, method)(address, **sent).status_code

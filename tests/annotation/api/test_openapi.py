@@ -15,7 +15,7 @@ from schemathesis.specs.openapi import checks
 
 from accounts.models import User
 from annotation.models import Membership, Role
-from tests.annotation.factories import finished, make_member, make_project, make_work
+from tests.annotation.factories import finished, make_annotation, make_member, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,8 +56,8 @@ def test_it_is_served_to_who_has_a_login(client: Any) -> None:
 def manager() -> Membership:
     """A manager with a token, of a project with an item, a finished work, and gold."""
     member = make_member(make_project(slug="a-project", show_predictions=True), Role.MANAGER)
-    finished(make_work(make_member(member.project)))
-    make_work(member)
+    finished(make_annotation(make_member(member.project)))
+    make_annotation(member)
     Token.objects.create(user=member.user, key="f" * 40)
     return member
 
@@ -92,7 +92,7 @@ def _call(operation: Any, manager: Membership) -> None:
         if "slug" in (case.path_parameters or {}):
             case.path_parameters["slug"] = manager.project.slug  # a name at random is a 404 nearly always
         if (case.path_parameters or {}).get("id", 1) % 2 == 0:  # and half of the ids are there
-            rows = manager.project.works if "items" not in case.path else manager.project.items
+            rows = manager.project.annotations if "items" not in case.path else manager.project.items
             case.path_parameters["id"] = rows.latest("pk").pk
         response = case.call_and_validate(
             headers={"Authorization": f"Token {'f' * 40}"},

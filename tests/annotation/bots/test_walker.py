@@ -24,10 +24,10 @@ from annotation.bots import (
     walk,
 )
 from annotation.bots.drawing import Sheet, draw, edits
-from annotation.models import Item, Operation, Project, Work
+from annotation.models import Annotation, Item, Operation, Project
 from annotation.operations import Edit, apply, open_nodes
 from annotation.queries.annotations import program_tree
-from annotation.queries.bots import current_gold, stored_operations, submitted_works
+from annotation.queries.bots import current_gold, stored_operations, submitted_annotations
 from annotation.schemas import Document, Kind
 from foundation.behaviour_mix import parse_mix
 from tests.annotation.factories import (
@@ -185,7 +185,7 @@ def check_kept(project: Project, bot: Bot) -> None:
     stored = stored_operations(project, [bot.name])
     assert sorted(stored) == sorted(bot.saved)
     assert set(stored.values()) <= {1}
-    assert submitted_works(project, [bot.name]) == set(bot.submitted)
+    assert submitted_annotations(project, [bot.name]) == set(bot.submitted)
 
 
 @pytest.mark.parametrize("kind", list(BEHAVIOURS))
@@ -202,7 +202,7 @@ def test_a_bot_stops_after_as_many_items_as_it_was_asked_for(project: Project, k
     bot = make_bot(project, kind)
     drive(bot, Plan(project.slug, most=2))
     assert len(bot.submitted) == 2
-    assert not Work.objects.filter(status=Work.Status.RESERVED).exists()
+    assert not Annotation.objects.filter(status=Annotation.Status.RESERVED).exists()
 
 
 def test_the_fast_get_the_next_item_as_they_hand_one_in(project: Project) -> None:
@@ -210,7 +210,7 @@ def test_the_fast_get_the_next_item_as_they_hand_one_in(project: Project) -> Non
     drive(bot, Plan(project.slug, current_gold(project), most=3), before=lambda ask: acts.append(ask.act))
     login = ["login", "login", "project"]
     assert acts == [*login, "next", "open", "save", "submit", "save", "submit", "save", "submit"]
-    assert not Work.objects.filter(status=Work.Status.RESERVED).exists()
+    assert not Annotation.objects.filter(status=Annotation.Status.RESERVED).exists()
 
 
 def test_offline_bots_meet_their_other_tab_and_send_twice(project: Project) -> None:
@@ -234,17 +234,17 @@ def test_what_is_given_back_is_taken_up_again(project: Project, monkeypatch: pyt
 def test_a_begun_work_is_cleared_and_drawn_anew(project: Project) -> None:
     bot = make_bot(project)
     member = make_member(project)
-    work = assignments.next_work(member=member)
+    annotation = assignments.next_annotation(member=member)
     begun = [
         operation(0, 3, put=[box("old"), box("older")]),
         operation(1, 2, put=[{"id": "c", "ref": "old"}]),
     ]
-    editing.save_operations(work=work.pk, operations=begun, by=member.user)
-    Work.objects.filter(pk=work.pk).update(annotator=User.objects.get(username=bot.name))
+    editing.save_operations(annotation=annotation.pk, operations=begun, by=member.user)
+    Annotation.objects.filter(pk=annotation.pk).update(annotator=User.objects.get(username=bot.name))
     drive(bot, Plan(project.slug, current_gold(project), most=1))
-    work.refresh_from_db()
-    assert work.status == Work.Status.SUBMITTED
-    ids = [one["id"] for layer in work.document["layers"].values() for one in layer["objects"]]
+    annotation.refresh_from_db()
+    assert annotation.status == Annotation.Status.SUBMITTED
+    ids = [one["id"] for layer in annotation.document["layers"].values() for one in layer["objects"]]
     assert ids
     assert not {"old", "older", "c"} & set(ids)
 
@@ -253,12 +253,12 @@ def test_a_lost_place_is_no_error(project: Project) -> None:
     """The reservation runs out while the bot draws, and somebody else takes the item."""
     bot = make_bot(project)
     other = make_member(project)
-    taken: list[Work] = []
+    taken: list[Annotation] = []
 
     def steal(ask: Ask) -> None:
         if ask.act == "save" and not taken:
-            Work.objects.update(reserved_until="2000-01-01T00:00Z")
-            taken.append(assignments.next_work(member=other))
+            Annotation.objects.update(reserved_until="2000-01-01T00:00Z")
+            taken.append(assignments.next_annotation(member=other))
 
     drive(bot, Plan(project.slug, current_gold(project)), before=steal)
     assert bot.lost == 1

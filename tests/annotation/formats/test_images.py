@@ -47,9 +47,9 @@ def test_a_decompression_bomb_is_refused(tmp_path: Path, side: int):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"", "is no image of a kind"),
-        (b"<svg/>", "is no image of a kind"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "is no image of a kind"),
+        (b"", "is not an image in a format"),
+        (b"<svg/>", "is not an image in a format"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "is not an image in a format"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00", "is (no|a broken) image"),
         (b"\xff\xd8\xff\xe0\x00\x10JFIF", "is (no|a broken) image"),
     ],
@@ -93,5 +93,5 @@ def test_a_name_that_is_missing_or_there_twice_is_told(tmp_path: Path):
         ImageFolder(tmp_path).find("a.png")
     with pytest.raises(ValueError, match=r"'b\.png' is not in the folder"):
         ImageFolder(tmp_path).find("b.png")
-    with pytest.raises(BadFile, match="is no folder"):
+    with pytest.raises(BadFile, match="is not a folder"):
         ImageFolder(tmp_path / "nowhere")

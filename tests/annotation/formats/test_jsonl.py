@@ -71,7 +71,7 @@ SPAN = "gold.layers.3.objects.0"
         (spoilt("colour", 1), "colour: Extra inputs"),
         (spoilt("kind", "dots"), "kind: "),
         (spoilt("program", "equal(count(find[a], 1)"), "program: column "),
-        (spoilt("program", ""), "gold.layers: there is no program"),
+        (spoilt("program", ""), "gold.layers: the item has no program"),
         (spoilt("gold.layers.9", {}), "gold.layers.9.node: the program has no step 9"),
         (spoilt("gold.layers.5", {}), "gold.layers.5.node: step 5 equals step 2"),
         (spoilt("gold.layers.1", {"objects": [{"id": "z", "ref": "a"}]}), "layers.1.objects.0: count is"),

@@ -88,7 +88,7 @@ def test_a_word_that_does_not_come_is_told():
 
 
 def test_a_span_outside_the_passage_is_refused():
-    with pytest.raises(ValueError, match="no stretch of a passage of 3"):
+    with pytest.raises(ValueError, match="outside the passage of 3"):
         span_of("s", 1, 4, "abc", tokenize("abc"))
 
 

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from annotation.actions.editing import save_operations
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.models import Gold, ImageFile, Item, Membership, Project, SystemOutput
-from annotation.schemas import Annotation, Document, Image, ItemRecord
+from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation import image_files
 from predictions.models import Dataset
 from scripts.processes import ROOT
@@ -21,11 +21,11 @@ from tests.analysis.data import real_data
 from tests.annotation.factories import (
     box,
     finished,
+    make_annotation,
     make_member,
     make_project,
     make_record,
     make_user,
-    make_work,
     operation,
 )
 
@@ -61,7 +61,7 @@ def test_it_works(file: Path, tmp_path: Path) -> None:
     ]
     project = Project.objects.get(slug="dogs")
     assert (project.kind, project.annotators_per_item) == ("boxes", 3)
-    assert [item.places for item in project.items.all()] == [3, 3, 3]
+    assert [item.annotators_wanted for item in project.items.all()] == [3, 3, 3]
     out = tmp_path / "out.jsonl"
     told = run("export_gold", "dogs", "--out", out, "--format", "jsonl")
     assert told == f"{out}: 3 items, 3 with gold\n"
@@ -165,15 +165,15 @@ def test_an_image_of_another_shape_is_refused(tmp_path: Path, pictures: Path) ->
 def test_annotations_of_earlier_people_come_with_their_times(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     drawn = [
-        Annotation(annotator="ada", document=DRAWN, revision=7, started="2026-01-02T03:04:05Z",
+        AnnotationRecord(annotator="ada", document=DRAWN, revision=7, started="2026-01-02T03:04:05Z",
                    submitted="2026-01-02T03:09:05Z", predictions_shown=("nmn@1",)),
-        Annotation(annotator="bo", document=DRAWN, status="expired", started="2026-01-02T03:04:05Z"),
+        AnnotationRecord(annotator="bo", document=DRAWN, status="expired", started="2026-01-02T03:04:05Z"),
     ]  # fmt: skip
     write_jsonl(records(2, annotations=tuple(drawn)), path)
     told = run("import_dataset", "jsonl", path, "--name", "dogs")
     assert "4 annotations" in told
     item = Item.objects.get(external_id="q0")
-    assert (item.places, item.taken, item.submitted) == (1, 1, 1)  # who gave up holds no place
+    assert (item.annotators_wanted, item.assigned, item.submitted) == (1, 1, 1)  # who gave up holds no place
     assert not Membership.objects.filter(active=True).exists()
     out = tmp_path / "out.jsonl"
     run("export_gold", "dogs", "--out", out, "--format", "jsonl")
@@ -182,7 +182,7 @@ def test_annotations_of_earlier_people_come_with_their_times(tmp_path: Path) -> 
 
 def test_somebody_who_annotated_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
-    write_jsonl(records(1, annotations=(Annotation(annotator="ada", document=DRAWN),) * 2), path)
+    write_jsonl(records(1, annotations=(AnnotationRecord(annotator="ada", document=DRAWN),) * 2), path)
     with pytest.raises(CommandError, match="q0: annotations: somebody has annotated the item twice"):
         run("import_dataset", "jsonl", path, "--name", "dogs")
 
@@ -201,17 +201,17 @@ def test_texts_that_no_database_stores_are_refused(tmp_path: Path) -> None:
 
 
 def test_work_under_way_is_in_the_export(tmp_path: Path) -> None:
-    work = finished(make_work())
-    begun = make_work(make_member(work.project))
-    save_operations(work=begun.pk, operations=[operation(0, 3, put=[box("x")])], by=begun.annotator)
+    annotation = finished(make_annotation())
+    begun = make_annotation(make_member(annotation.project))
+    save_operations(annotation=begun.pk, operations=[operation(0, 3, put=[box("x")])], by=begun.annotator)
     out = tmp_path / "out.parquet"
-    run("export_gold", work.project.slug, "--out", out, "--format", "parquet")
+    run("export_gold", annotation.project.slug, "--out", out, "--format", "parquet")
     rows = pq.read_table(out).to_pylist()
     assert {row["annotator"] for row in rows if row["annotator"]} == {
-        work.annotator.username,
+        annotation.annotator.username,
         begun.annotator.username,
     }
-    (first,) = {row["revision"] for row in rows if row["annotator"] == work.annotator.username}
+    (first,) = {row["revision"] for row in rows if row["annotator"] == annotation.annotator.username}
     assert first == 2
 
 
@@ -282,7 +282,7 @@ def test_members() -> None:
     run("annotation_members", project.slug, user.username, "manager")
     assert run("annotation_members", project.slug) == f"{user.username}\tmanager\n"
     assert "no longer" in run("annotation_members", project.slug, user.username, "--end")
-    with pytest.raises(CommandError, match="nobody is called"):
+    with pytest.raises(CommandError, match="there is no user"):
         run("annotation_members", project.slug, "nobody")
 
 

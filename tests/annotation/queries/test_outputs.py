@@ -8,18 +8,18 @@ from annotation.actions.data import bring_gold, import_items
 from annotation.actions.outputs import import_outputs
 from annotation.actions.projects import change_settings
 from annotation.errors import Conflict, NotFound
-from annotation.models import Item, Project, Role, Work
+from annotation.models import Annotation, Item, Project, Role
 from annotation.queries.outputs import compare, faithfulness, systems
 from annotation.schemas import Document, SystemRecord
 from tests.annotation.api.test_annotations import client_of
 from tests.annotation.factories import (
     box,
+    make_annotation,
     make_items,
     make_member,
     make_project,
     make_record,
     make_user,
-    make_work,
     span,
 )
 
@@ -196,24 +196,26 @@ def test_what_an_annotator_saw_is_stored(client: Any) -> None:
     project = make_project(show_predictions=True, annotators_per_item=2)
     (item,) = make_items(project)
     put_out(project, "nmn", boxes_out(item, [0, 0, 0], [0, 0, 0]))
-    work = make_work(make_member(project))
-    client.force_login(work.annotator)
-    address = f"/api/annotation/work/{work.pk}/"
+    annotation = make_annotation(make_member(project))
+    client.force_login(annotation.annotator)
+    address = f"/api/annotation/work/{annotation.pk}/"
     assert client.get(address).json()["predictions"][0]["system"] == "nmn"
-    assert Work.objects.get(pk=work.pk).predictions_shown == ["nmn@1"]
+    assert Annotation.objects.get(pk=annotation.pk).predictions_shown == ["nmn@1"]
     change_settings(project=project, show_predictions=False, by=make_user())
     assert client.get(address).json()["predictions"] is None
-    assert Work.objects.get(pk=work.pk).predictions_shown == ["nmn@1"]  # it was seen, whatever comes later
+    assert Annotation.objects.get(pk=annotation.pk).predictions_shown == [
+        "nmn@1"
+    ]  # it was seen, whatever comes later
 
 
 def test_what_a_reviewer_sees_is_not_what_the_annotator_saw(client: Any) -> None:
     project = make_project(show_predictions=True)
     (item,) = make_items(project)
     put_out(project, "nmn", boxes_out(item, [0, 0, 0], [0, 0, 0]))
-    work = make_work(make_member(project))
+    annotation = make_annotation(make_member(project))
     client.force_login(make_member(project, Role.MANAGER).user)
-    assert client.get(f"/api/annotation/work/{work.pk}/").status_code == 200
-    assert Work.objects.get(pk=work.pk).predictions_shown == []
+    assert client.get(f"/api/annotation/work/{annotation.pk}/").status_code == 200
+    assert Annotation.objects.get(pk=annotation.pk).predictions_shown == []
 
 
 def test_the_pages_show_figures_worst_items_and_a_test_of_two_systems() -> None:
@@ -227,7 +229,7 @@ def test_the_pages_show_figures_worst_items_and_a_test_of_two_systems() -> None:
     base = f"/annotate/{project.slug}/outputs/"
     assert "bad" in client.get(base).content.decode()
     page = client.get(f"{base}good/1/").content.decode()
-    assert "Worst items first" in page
+    assert "Lowest-scoring items" in page
     assert first.external_id in page
     assert client.get(f"{base}good/2/").status_code == 404
     answer = client.get(base, {"first": "good@1", "second": "bad@1"}).content.decode()

@@ -60,7 +60,7 @@ def test_it_works(manager, server, eager) -> None:
     assert "<option>fake-modular</option>" in page
     assert "<option>fake</option>" not in page
     told = manager.post(f"/annotate/{slug}/runs/start/", {"system": "fake-modular"}, follow=True)
-    assert "fake-modular is at work" in told.content.decode()
+    assert "Started fake-modular" in told.content.decode()
     assert SystemOutput.objects.count() == 2
     fragment = manager.get(f"/annotate/{slug}/runs/").content.decode()
     assert "2 of 2 items" in fragment
@@ -94,7 +94,7 @@ def test_a_reader_is_refused(manager, server) -> None:
 
 def test_a_server_that_is_away_is_told(manager, no_model_server) -> None:
     slug = manager.member.project.slug
-    assert "does not answer" in manager.get(f"/annotate/{slug}/outputs/").content.decode()
+    assert "is not available" in manager.get(f"/annotate/{slug}/outputs/").content.decode()
 
 
 @pytest.mark.parametrize("role, starts, sees", [

@@ -6,7 +6,14 @@ from django.test import Client
 from annotation.actions import assignments
 from annotation.models import AuditEvent, Membership, Project, Role
 from tests.annotation.api.test_annotations import client_of
-from tests.annotation.factories import finished, make_items, make_member, make_project, make_user, make_work
+from tests.annotation.factories import (
+    finished,
+    make_annotation,
+    make_items,
+    make_member,
+    make_project,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -20,14 +27,14 @@ def test_it_works() -> None:
     assert "Next item" in page
     assert "Dashboard" not in page
     answer = client.post(f"/annotate/{member.project.slug}/next/")
-    work = member.project.works.get()
-    assert answer["Location"] == f"/annotate/work/{work.pk}/"
+    annotation = member.project.annotations.get()
+    assert answer["Location"] == f"/annotate/work/{annotation.pk}/"
 
 
 def test_nothing_left_is_said_on_the_project_page() -> None:
     member = make_member()
     answer = client_of(member.user).post(f"/annotate/{member.project.slug}/next/", follow=True)
-    assert "Every item has enough annotators" in answer.content.decode()
+    assert "No items are left for you" in answer.content.decode()
 
 
 def test_strangers_get_404_and_the_anonymous_a_login() -> None:
@@ -67,21 +74,21 @@ def test_a_manager_adds_people_and_changes_roles() -> None:
     assert Membership.objects.get(user=user).role == Role.ADJUDICATOR
     answer = client.post(address, {"username": "nobody", "role": "annotator", "active": "on"})
     assert answer.status_code == 422
-    assert "There is no user nobody" in answer.content.decode()
+    assert "User nobody does not exist" in answer.content.decode()
     client.post(address, {"username": manager.user.username, "role": "annotator", "active": "on"})
     manager.refresh_from_db()
     assert manager.role == Role.MANAGER  # nobody locks themselves out
 
 
 def test_the_dashboard_counts_and_gives_a_csv() -> None:
-    work = finished(make_work())
-    manager = make_member(work.project, Role.MANAGER)
+    annotation = finished(make_annotation())
+    manager = make_member(annotation.project, Role.MANAGER)
     client = client_of(manager.user)
-    page = client.get(f"/annotate/{work.project.slug}/dashboard/").content.decode()
-    assert "<strong>1</strong> of 1 annotations are in" in page
-    lines = client.get(f"/annotate/{work.project.slug}/people.csv").getvalue().decode().splitlines()
+    page = client.get(f"/annotate/{annotation.project.slug}/dashboard/").content.decode()
+    assert "<strong>1</strong> of 1 annotations submitted" in page
+    lines = client.get(f"/annotate/{annotation.project.slug}/people.csv").getvalue().decode().splitlines()
     assert lines[0].startswith("name,role,qualified,finished")
-    assert lines[1].startswith(f"{work.annotator.username},annotator,,1,")
+    assert lines[1].startswith(f"{annotation.annotator.username},annotator,,1,")
 
 
 def test_settings_places_guidelines_and_status_are_changed_and_logged() -> None:
@@ -91,13 +98,13 @@ def test_settings_places_guidelines_and_status_are_changed_and_logged() -> None:
     fields = {"title": "New", "reservation_minutes": 30, "show_answer": "on", "qualification_score": "1.5"}
     assert client.post(f"{base}/settings/", fields).status_code == 422
     client.post(f"{base}/settings/", fields | {"qualification_score": "0.8"})
-    client.post(f"{base}/places/", {"places": 3})
+    client.post(f"{base}/places/", {"annotators_per_item": 3})
     for text in ("Draw tight boxes.", "Draw tight boxes.", "Draw very tight boxes."):
         client.post(f"{base}/guidelines/", {"module": "find", "text": text})
     client.post(f"{base}/close/")
     project = Project.objects.get(pk=manager.project_id)
     assert (project.title, project.qualification_score, project.status) == ("New", 0.8, "closed")
-    assert project.items.get().places == 3
+    assert project.items.get().annotators_wanted == 3
     assert list(project.guidelines.values_list("version", flat=True)) == [1, 2]
     kinds = set(AuditEvent.objects.values_list("kind", flat=True))
     assert {"settings_changed", "guideline_written", "project_closed"} <= kinds
@@ -107,27 +114,31 @@ def test_settings_places_guidelines_and_status_are_changed_and_logged() -> None:
 
 
 def test_a_manager_frees_a_place_and_reserves_an_item_for_somebody() -> None:
-    work = make_work()
-    manager, other = make_member(work.project, Role.MANAGER), make_member(work.project)
-    client, base = client_of(manager.user), f"/annotate/{work.project.slug}/under-way/"
-    assert work.annotator.username in client.get(base).content.decode()
-    client.post(f"{base}{work.pk}/reclaim/")
-    work.refresh_from_db()
-    assert work.status == "released"
+    annotation = make_annotation()
+    manager, other = make_member(annotation.project, Role.MANAGER), make_member(annotation.project)
+    client, base = client_of(manager.user), f"/annotate/{annotation.project.slug}/under-way/"
+    assert annotation.annotator.username in client.get(base).content.decode()
+    client.post(f"{base}{annotation.pk}/reclaim/")
+    annotation.refresh_from_db()
+    assert annotation.status == "released"
     wrong = {"item": "none", "username": "nobody"}
     assert client.post(f"{base}assign/", wrong).status_code == 422
-    client.post(f"{base}assign/", {"item": work.item.external_id, "username": other.user.username})
-    assert other.user.works.get().item == work.item
+    client.post(f"{base}assign/", {"item": annotation.item.external_id, "username": other.user.username})
+    assert other.user.annotations.get().item == annotation.item
     answer = client.post(
-        f"{base}assign/", {"item": work.item.external_id, "username": manager.user.username}, follow=True
+        f"{base}assign/",
+        {"item": annotation.item.external_id, "username": manager.user.username},
+        follow=True,
     )
-    assert "places of i1 are taken" in answer.content.decode()
+    assert "assignments of i1 are taken" in answer.content.decode()
 
 
 def test_roles_states_and_problems_are_said_in_german() -> None:
     project = make_project(annotators_per_item=2)
     make_items(project, 1)
-    work, other = [finished(assignments.next_work(member=make_member(project))) for _number in range(2)]
+    annotation, other = [
+        finished(assignments.next_annotation(member=make_member(project))) for _number in range(2)
+    ]
     other.document["problem"] = {"kind": "wrong structure", "node": None, "note": ""}
     other.save(update_fields=["document"])
     manager = make_member(project, Role.MANAGER)
@@ -136,7 +147,7 @@ def test_roles_states_and_problems_are_said_in_german() -> None:
     shown = client.get(f"{base}/dashboard/", **german).content.decode()
     assert "<td>Leitung</td>" in shown
     assert "<td>Annotierende</td>" in shown
-    shown = client.get(f"{base}/items/{work.item_id}/", **german).content.decode()
+    shown = client.get(f"{base}/items/{annotation.item_id}/", **german).content.decode()
     assert "erledigt, 2 Objekte" in shown
     assert "falscher Aufbau" in shown
     assert "wrong structure" not in shown

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from accounts.models import User
 from annotation.actions import assignments, data, projects, review
-from annotation.models import KeyBindings, SystemOutput, Work
+from annotation.models import Annotation, KeyBindings, SystemOutput
 from annotation.schemas import Document, Image, ItemRecord
 from scripts.processes import ROOT
 from tests.annotation import factories
@@ -82,22 +82,22 @@ class Editor:
         data.import_items(records=[record], project=member.project, image_folder=self.pictures)
         for module, text in (guidelines or {}).items():
             projects.write_guideline(project=member.project, module=module, text=text, by=member.user)
-        work = assignments.next_work(member=member)
+        annotation = assignments.next_annotation(member=member)
         for output in predictions or []:
-            SystemOutput.objects.create(item=work.item, **output)
+            SystemOutput.objects.create(item=annotation.item, **output)
         for node, name, text in comments or []:
-            review.comment(work=work, node=node, object_id=name, text=text, by=member.user)
-        work.document = Document.model_validate({"layers": layers or {}}).model_dump(mode="json")
+            review.comment(annotation=annotation, node=node, object_id=name, text=text, by=member.user)
+        annotation.document = Document.model_validate({"layers": layers or {}}).model_dump(mode="json")
         if submitted:
-            work.status, work.submitted_at = Work.Status.SUBMITTED, timezone.now()
-        work.save()
-        return work.pk
+            annotation.status, annotation.submitted_at = Annotation.Status.SUBMITTED, timezone.now()
+        annotation.save()
+        return annotation.pk
 
-    def open(self, page: Page, work: int) -> Page:
+    def open(self, page: Page, annotation: int) -> Page:
         """Open a work's page in the browser, logged in as its annotator."""
-        self.log_in(page, self.row(work).annotator)
-        page.goto(f"{self.server.url}/annotate/work/{work}/")
-        expect(page.locator("#work[data-ready]")).to_be_attached()
+        self.log_in(page, self.row(annotation).annotator)
+        page.goto(f"{self.server.url}/annotate/work/{annotation}/")
+        expect(page.locator("#editor[data-ready]")).to_be_attached()
         return page
 
     def log_in(self, page: Page, user: User) -> None:
@@ -107,30 +107,30 @@ class Editor:
         session = client.cookies["sessionid"].value
         page.context.add_cookies([{"name": "sessionid", "value": session, "url": self.server.url}])
 
-    def row(self, work: int) -> Work:
-        return Work.objects.select_related("annotator").get(pk=work)
+    def row(self, annotation: int) -> Annotation:
+        return Annotation.objects.select_related("annotator").get(pk=annotation)
 
-    def stored(self, work: int) -> dict[str, Any]:
+    def stored(self, annotation: int) -> dict[str, Any]:
         """The document as the site has it."""
-        document = self.row(work).document
+        document = self.row(annotation).document
         return document if isinstance(document, dict) else {}
 
-    def layer(self, work: int, node: int) -> dict[str, Any]:
-        found: dict[str, Any] = self.stored(work)["layers"].get(
+    def layer(self, annotation: int, node: int) -> dict[str, Any]:
+        found: dict[str, Any] = self.stored(annotation)["layers"].get(
             str(node), {"state": "open", "objects": [], "note": "", "value": None}
         )
         return found
 
-    def objects(self, work: int, node: int) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.layer(work, node)["objects"]
+    def objects(self, annotation: int, node: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.layer(annotation, node)["objects"]
         return found
 
-    def revision(self, work: int) -> int:
-        return self.row(work).revision
+    def revision(self, annotation: int) -> int:
+        return self.row(annotation).revision
 
-    def keys(self, work: int) -> dict[str, str]:
+    def keys(self, annotation: int) -> dict[str, str]:
         """The keys that the annotator has chosen."""
-        found = KeyBindings.objects.filter(user=self.row(work).annotator).first()
+        found = KeyBindings.objects.filter(user=self.row(annotation).annotator).first()
         return found.keys if found else {}
 
 

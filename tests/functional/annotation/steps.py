@@ -14,7 +14,7 @@ def saved(page: Page) -> None:
 
 def reload(page: Page) -> None:
     page.reload()
-    expect(page.locator("#work[data-ready]")).to_be_attached()
+    expect(page.locator("#editor[data-ready]")).to_be_attached()
 
 
 def sheet(page: Page, image: int) -> dict[str, float]:

@@ -17,52 +17,52 @@ PIXEL = 1 / 640
 
 
 def test_a_box_is_drawn_moved_and_resized_by_mouse(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     drag(page, 0, (0.2, 0.3), (0.5, 0.6))
     saved(page)
-    [drawn] = editor.objects(work, FIND_DOGS)
+    [drawn] = editor.objects(annotation, FIND_DOGS)
     near(drawn["box"], (0.2, 0.3, 0.5, 0.6))
     assert drawn["image"] == 0
     drag(page, 0, (0.35, 0.45), (0.45, 0.55))  # inside: it moves
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.3, 0.4, 0.6, 0.7))
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.3, 0.4, 0.6, 0.7))
     drag(page, 0, (0.6, 0.7), (0.8, 0.9))  # its corner
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.3, 0.4, 0.8, 0.9))
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.3, 0.4, 0.8, 0.9))
     drag(page, 0, (0.05, 0.05), (0.2, 0.2))  # next to the selected one: a second box, at once
     saved(page)
-    assert len(editor.objects(work, FIND_DOGS)) == 2
+    assert len(editor.objects(annotation, FIND_DOGS)) == 2
     drag(page, 1, (0.1, 0.1), (0.4, 0.4))
     saved(page)
-    assert [each["image"] for each in editor.objects(work, FIND_DOGS)] == [0, 0, 1]
+    assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [0, 0, 1]
 
 
 def test_a_box_may_be_released_or_pushed_outside_of_the_image(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     drag(page, 0, (0.7, 0.7), (1.02, 1.3))
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.7, 0.7, 1, 1))
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.7, 0.7, 1, 1))
     drag(
         page, 0, (0.85, 0.85), (0.05, 0.02)
     )  # beyond the left and upper edge: it stops there, as large as before
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0, 0, 0.3, 0.3))
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0, 0, 0.3, 0.3))
 
 
 def test_a_box_lives_by_keyboard_alone(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     page.keyboard.press("e")
     expect(page.locator("#stage")).to_be_focused()
     page.keyboard.press("n")
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.4, 0.4, 0.6, 0.6))
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.4, 0.4, 0.6, 0.6))
     for key in ["ArrowRight"] * 3 + ["Shift+ArrowDown", "Alt+ArrowLeft", "Alt+Shift+ArrowDown"]:
         page.keyboard.press(key)
     saved(page)
-    left, top, right, bottom = editor.objects(work, FIND_DOGS)[0]["box"]
+    left, top, right, bottom = editor.objects(annotation, FIND_DOGS)[0]["box"]
     assert left == pytest.approx(0.4 + 3 * PIXEL, abs=1e-5)
     assert top == pytest.approx(0.4 + 10 / 480, abs=1e-5)
     assert right - left == pytest.approx(0.2 - PIXEL, abs=1e-5)
@@ -71,20 +71,20 @@ def test_a_box_lives_by_keyboard_alone(editor: Editor, page: Page):
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     saved(page)
-    assert [each["image"] for each in editor.objects(work, FIND_DOGS)] == [0, 1]
+    assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [0, 1]
     page.keyboard.press("Shift+Tab")
     expect(page.locator(".object-row[aria-current]")).to_contain_text("left image")
     expect(page.locator("#announcer")).to_contain_text("Box 1 of 2")
     page.keyboard.press("Delete")
     saved(page)
-    assert [each["image"] for each in editor.objects(work, FIND_DOGS)] == [1]
+    assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [1]
 
 
 def test_the_images_are_no_keyboard_trap(editor: Editor, page: Page):
-    work = editor.make(
+    annotation = editor.make(
         **DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4), box("b", 0, 0.5, 0.5, 0.9, 0.9))}
     )
-    editor.open(page, work)
+    editor.open(page, annotation)
     page.locator("#stage").focus()
     for _press in range(2):
         page.keyboard.press("Tab")
@@ -98,22 +98,22 @@ def test_the_images_are_no_keyboard_trap(editor: Editor, page: Page):
 
 
 def test_places_are_typed_as_numbers(editor: Editor, page: Page):
-    work = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))})
-    editor.open(page, work)
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))})
+    editor.open(page, annotation)
     page.locator(".object-row").click()
     page.get_by_label("Left").fill("25.5")
     page.get_by_label("Left").press("Enter")
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.255, 0.1, 0.555, 0.4), 1e-6)
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.255, 0.1, 0.555, 0.4), 1e-6)
     page.get_by_label("Width").fill("300")  # more than there is: as wide as the image
     page.get_by_label("Width").press("Tab")
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0, 0.1, 1, 0.4), 1e-6)
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0, 0.1, 1, 0.4), 1e-6)
 
 
 def test_the_program_is_walked_from_its_leaves_and_equal_steps_are_one(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     rows = page.locator(".step")
     texts = page.locator(".step-module").all_inner_texts()
     assert texts == ["find", "count", "find", "filter", "count", "equal"]
@@ -129,21 +129,21 @@ def test_the_program_is_walked_from_its_leaves_and_equal_steps_are_one(editor: E
 
 
 def test_choosing_refers_to_the_child_and_values_follow(editor: Editor, page: Page):
-    work = editor.make(
+    annotation = editor.make(
         **DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4), box("b", 1, 0.5, 0.5, 0.9, 0.9))}
     )
-    editor.open(page, work)
+    editor.open(page, annotation)
     page.keyboard.press("d")
     expect(page.locator("#step-title")).to_contain_text("black")
     page.mouse.click(*at(page, 0, 0.2, 0.2))
     page.keyboard.press("2")
     saved(page)
-    assert [each["ref"] for each in editor.objects(work, FILTER)] == ["a", "b"]
+    assert [each["ref"] for each in editor.objects(annotation, FILTER)] == ["a", "b"]
     values = page.locator(".step-value")
     expect(values.nth(5)).to_contain_text("true")
     page.mouse.click(*at(page, 1, 0.7, 0.7))  # again: no longer
     saved(page)
-    assert [each["ref"] for each in editor.objects(work, FILTER)] == ["a"]
+    assert [each["ref"] for each in editor.objects(annotation, FILTER)] == ["a"]
     expect(values.nth(5)).to_contain_text("false")
     expect(page.locator("#verdict")).to_contain_text("differs")
     page.keyboard.press(",")
@@ -151,73 +151,79 @@ def test_choosing_refers_to_the_child_and_values_follow(editor: Editor, page: Pa
     page.locator(".object-row").first.click()
     page.keyboard.press("Delete")  # what was chosen from it goes with it, and comes back with it
     saved(page)
-    assert editor.objects(work, FILTER) == []
+    assert editor.objects(annotation, FILTER) == []
     page.keyboard.press("Control+z")
     saved(page)
-    assert [each["ref"] for each in editor.objects(work, FILTER)] == ["a"]
-    assert [each["id"] for each in editor.objects(work, FIND_DOGS)] == ["b", "a"]
+    assert [each["ref"] for each in editor.objects(annotation, FILTER)] == ["a"]
+    assert [each["id"] for each in editor.objects(annotation, FIND_DOGS)] == ["b", "a"]
 
 
 def test_a_new_box_where_one_chooses_needs_a_reason(editor: Editor, page: Page):
-    work = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4), state="done")})
-    editor.open(page, work)
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4), state="done")})
+    editor.open(page, annotation)
     drag(page, 1, (0.2, 0.2), (0.5, 0.5))
-    page.get_by_role("button", name="Leave it out").click()
+    page.get_by_role("button", name="Discard").click()
     drag(page, 1, (0.2, 0.2), (0.5, 0.5))
     page.get_by_label("Reason").fill("The dog behind the fence was missed.")
     page.get_by_role("button", name="Add the box").click()
     expect(page.locator(".object-row")).to_have_count(2)
     saved(page)
-    [new] = editor.objects(work, FILTER)
+    [new] = editor.objects(annotation, FILTER)
     assert new["reason"] == "The dog behind the fence was missed."
 
 
 def test_a_linked_box_names_its_source(editor: Editor, page: Page):
-    work = editor.make(
+    annotation = editor.make(
         program="count(project[collar](find[dogs]))",
         text="There are two collars.",
         layers={2: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4), box("b", 0, 0.5, 0.5, 0.9, 0.9), state="done")},
     )
-    editor.open(page, work)
+    editor.open(page, annotation)
     drag(page, 0, (0.15, 0.15), (0.3, 0.3))
     page.keyboard.press("d")
-    expect(page.locator(".foot-message")).to_contain_text("needs its source")
+    expect(page.locator(".foot-message")).to_contain_text("has no source")
     page.mouse.click(*at(page, 0, 0.8, 0.8))
     saved(page)
-    assert editor.objects(work, 1)[0]["links"] == ["b"]
+    assert editor.objects(annotation, 1)[0]["links"] == ["b"]
     page.keyboard.press("l")
     page.keyboard.press("Enter")
     saved(page)
-    assert editor.objects(work, 1)[0]["links"] == ["b", "a"]
+    assert editor.objects(annotation, 1)[0]["links"] == ["b", "a"]
     page.keyboard.press("d")
     saved(page)
-    assert editor.layer(work, 1)["state"] == "done"
+    assert editor.layer(annotation, 1)["state"] == "done"
 
 
 def test_undo_and_redo_survive_a_reload(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     drag(page, 0, (0.2, 0.3), (0.5, 0.6))
     drag(page, 1, (0.2, 0.3), (0.5, 0.6))
     page.keyboard.press("u")
     saved(page)
-    assert (editor.layer(work, FIND_DOGS)["state"], len(editor.objects(work, FIND_DOGS))) == ("unsure", 2)
+    assert (editor.layer(annotation, FIND_DOGS)["state"], len(editor.objects(annotation, FIND_DOGS))) == (
+        "unsure",
+        2,
+    )
     reload(page)
     for left in (("open", 2), ("open", 1), ("open", 0)):
         page.keyboard.press("Control+z")
         saved(page)
-        assert (editor.layer(work, FIND_DOGS)["state"], len(editor.objects(work, FIND_DOGS))) == left
+        assert (
+            editor.layer(annotation, FIND_DOGS)["state"],
+            len(editor.objects(annotation, FIND_DOGS)),
+        ) == left
     reload(page)
     page.keyboard.press("Control+Shift+z")
     page.keyboard.press("Control+Shift+z")
     saved(page)
-    assert len(editor.objects(work, FIND_DOGS)) == 2
+    assert len(editor.objects(annotation, FIND_DOGS)) == 2
     expect(page.get_by_role("button", name="Redo")).to_be_enabled()
 
 
 def test_zoom_keeps_places(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     for _time in range(3):
         page.keyboard.press("+")
     expect(page.locator(".scale")).to_have_text("300%")
@@ -231,11 +237,11 @@ def test_zoom_keeps_places(editor: Editor, page: Page):
     page.mouse.up()
     saved(page)
     wanted = ((x - before["x"]) / before["width"], (y - before["y"]) / before["height"])
-    near(editor.objects(work, FIND_DOGS)[0]["box"][:2], wanted)
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"][:2], wanted)
     page.keyboard.press("h")
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x - 50, y - 30)
     page.mouse.up()
     assert sheet(page, 0)["x"] == pytest.approx(before["x"] - 50, abs=2)
-    assert len(editor.objects(work, FIND_DOGS)) == 1
+    assert len(editor.objects(annotation, FIND_DOGS)) == 1

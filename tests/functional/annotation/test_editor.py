@@ -72,41 +72,41 @@ def test_no_accessibility_problems_and_nothing_sticks_out(
 
 
 def test_the_keys_are_listed_and_each_person_may_change_them(editor: Editor, page: Page):
-    work = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES})
-    editor.open(page, work)
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES})
+    editor.open(page, annotation)
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard")
-    expect(dialog).to_contain_text("new box in the middle")
-    dialog.get_by_role("button", name="Change the key for: unsure").click()
+    expect(dialog).to_contain_text("add a box in the middle")
+    dialog.get_by_role("button", name="Change key: unsure").click()
     page.keyboard.press("d")
-    expect(dialog.get_by_role("status")).to_contain_text("taken by")
-    dialog.get_by_role("button", name="Change the key for: unsure").click()
+    expect(dialog.get_by_role("status")).to_contain_text("already used for")
+    dialog.get_by_role("button", name="Change key: unsure").click()
     page.keyboard.press("q")
-    expect(dialog.get_by_role("status")).to_contain_text("is on Q now")
+    expect(dialog.get_by_role("status")).to_contain_text("now uses Q")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    assert editor.keys(work) == {"unsure": "q"}
+    assert editor.keys(annotation) == {"unsure": "q"}
     reload(page)
     page.keyboard.press("q")
     saved(page)
-    assert editor.layer(work, FIND_DOGS)["state"] == "unsure"
+    assert editor.layer(annotation, FIND_DOGS)["state"] == "unsure"
 
 
 def test_a_key_in_a_field_is_text(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     page.get_by_text("Note on this step").first.click()
     page.get_by_label("Note on this step").press_sequentially("nux dn?")
     page.goto("about:blank")  # without leaving the field
-    editor.open(page, work)
+    editor.open(page, annotation)
     saved(page)
-    assert editor.layer(work, FIND_DOGS)["note"] == "nux dn?"
-    assert editor.layer(work, FIND_DOGS)["state"] == "open"
+    assert editor.layer(annotation, FIND_DOGS)["note"] == "nux dn?"
+    assert editor.layer(annotation, FIND_DOGS)["state"] == "open"
 
 
 def test_an_item_is_submitted_when_every_step_is_done(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     expect(page.locator(".still-open")).to_have_text("2 steps still open")
     page.get_by_role("button", name="Submit").click()
     expect(page.locator(".foot-message")).to_contain_text("Still open: find “dogs”")
@@ -115,49 +115,55 @@ def test_an_item_is_submitted_when_every_step_is_done(editor: Editor, page: Page
     page.keyboard.press("x")
     expect(page.locator("#step-title")).to_contain_text("black")  # on to the next open step
     page.get_by_role("button", name="Nothing here").click()
-    expect(page.locator(".still-open")).to_have_text("Everything is done")
-    expect(page.locator("#verdict")).to_contain_text("The program gives true.")
+    expect(page.locator(".still-open")).to_have_text("All steps done")
+    expect(page.locator("#verdict")).to_contain_text("The program result is true.")
     page.keyboard.press("Control+Enter")
     expect(page).to_have_url(re.compile(r"/annotate/project\d+/$"))
-    assert editor.row(work).status == "submitted"
+    assert editor.row(annotation).status == "submitted"
 
 
 def test_drawing_after_nothing_here_opens_the_step_again(editor: Editor, page: Page):
-    work = editor.make(**DOGS, layers={FIND_DOGS: layer(state="nothing"), FILTER: layer(state="nothing")})
-    editor.open(page, work)
+    annotation = editor.make(
+        **DOGS, layers={FIND_DOGS: layer(state="nothing"), FILTER: layer(state="nothing")}
+    )
+    editor.open(page, annotation)
     page.locator(".step").first.click()
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))
     saved(page)
-    assert editor.layer(work, FIND_DOGS)["state"] == "open"
+    assert editor.layer(annotation, FIND_DOGS)["state"] == "open"
     page.keyboard.press("x")
-    expect(page.locator(".foot-message")).to_contain_text("There are marked objects")
+    expect(page.locator(".foot-message")).to_contain_text("This step has marked objects")
 
 
 def test_a_wrong_program_is_an_answer(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     page.keyboard.press("w")
     page.get_by_label("A step has the wrong words").check()
-    page.get_by_label("What it should be, if you know").fill("wolves")
-    page.get_by_role("button", name="Say so").click()
+    page.get_by_label("Suggested correction (optional)").fill("wolves")
+    page.get_by_role("button", name="Report problem").click()
     expect(page.locator("#problem")).to_contain_text("wrong argument")
     saved(page)
-    assert editor.stored(work)["problem"] == {"kind": "wrong argument", "node": FIND_DOGS, "note": "wolves"}
-    expect(page.locator(".still-open")).to_have_text("Everything is done")
+    assert editor.stored(annotation)["problem"] == {
+        "kind": "wrong argument",
+        "node": FIND_DOGS,
+        "note": "wolves",
+    }
+    expect(page.locator(".still-open")).to_have_text("All steps done")
     page.keyboard.press("Control+z")
     saved(page)
-    assert editor.stored(work)["problem"] is None
+    assert editor.stored(annotation)["problem"] is None
 
 
 def test_comments_are_written_and_resolved(editor: Editor, page: Page):
-    work = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES})
-    editor.open(page, work)
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES})
+    editor.open(page, annotation)
     page.locator(".object-row").first.click()
     page.keyboard.press("c")
     page.keyboard.type("Is the tail in?")
     page.get_by_role("button", name="Comment", exact=True).click()
     expect(page.locator(".comment-list")).to_contain_text("Is the tail in?")
-    [comment] = editor.row(work).comments.all()
+    [comment] = editor.row(annotation).comments.all()
     assert (comment.node, comment.object_id) == (FIND_DOGS, "a")
     page.get_by_role("button", name="Resolve").click()
     expect(page.locator(".comment-list")).to_contain_text("resolved")
@@ -166,12 +172,12 @@ def test_comments_are_written_and_resolved(editor: Editor, page: Page):
 
 
 def test_guidelines_and_systems_output_are_shown(editor: Editor, page: Page):
-    work = editor.make(**DOGS, predictions=OUTPUT)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS, predictions=OUTPUT)
+    editor.open(page, annotation)
     expect(page.locator(".guideline")).to_contain_text("Draw a box around every object")
     predicted = page.locator("path.box.predicted:not(.halo)")
     assert predicted.first.get_attribute("d") == ""
-    page.get_by_role("button", name="Systems' output").click()
+    page.get_by_role("button", name="Model outputs").click()
     expect(page.locator(".legend")).to_contain_text("by visual-nmn (3)")
     assert predicted.first.get_attribute("d") == "M0.1 0.1H0.4V0.4H0.1Z"
     expect(page.locator(".tag.predicted").first).to_have_text(re.compile(r"^\d+ %$"))
@@ -180,25 +186,25 @@ def test_guidelines_and_systems_output_are_shown(editor: Editor, page: Page):
 
 
 def test_submitted_work_is_read_only(editor: Editor, page: Page):
-    work = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES}, submitted=True)
-    editor.open(page, work)
-    expect(page.locator("#notice")).to_contain_text("can only be read")
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES}, submitted=True)
+    editor.open(page, annotation)
+    expect(page.locator("#notice")).to_contain_text("read-only")
     drag(page, 0, (0.5, 0.5), (0.7, 0.7))
     page.keyboard.press("u")
     saved(page)
-    assert len(editor.objects(work, FIND_DOGS)) == 2
-    assert editor.revision(work) == 0
-    page.get_by_role("button", name="Open it again").click()
+    assert len(editor.objects(annotation, FIND_DOGS)) == 2
+    assert editor.revision(annotation) == 0
+    page.get_by_role("button", name="Reopen annotation").click()
     expect(page.locator("#notice")).to_be_hidden()
     page.keyboard.press("u")
     saved(page)
-    assert editor.revision(work) == 1
+    assert editor.revision(annotation) == 1
 
 
 def test_a_touch_drags_a_box(editor: Editor, browser: Browser):
-    work = editor.make(**DOGS)
+    annotation = editor.make(**DOGS)
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
-    page = editor.open(context.new_page(), work)
+    page = editor.open(context.new_page(), annotation)
     page.locator(".sheet").first.scroll_into_view_if_needed()
     session = context.new_cdp_session(page)
     places = [at(page, 0, *point) for point in ((0.2, 0.2), (0.4, 0.4), (0.6, 0.7))]
@@ -208,7 +214,12 @@ def test_a_touch_drags_a_box(editor: Editor, browser: Browser):
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     expect(page.locator(".object-row")).to_have_count(1)
     saved(page)
-    assert [round(edge, 1) for edge in editor.objects(work, FIND_DOGS)[0]["box"]] == [0.2, 0.2, 0.6, 0.7]
+    assert [round(edge, 1) for edge in editor.objects(annotation, FIND_DOGS)[0]["box"]] == [
+        0.2,
+        0.2,
+        0.6,
+        0.7,
+    ]
     context.close()
 
 
@@ -247,8 +258,8 @@ def test_a_thousand_boxes_stay_quick(editor: Editor, page: Page):
         left, top = chance.uniform(0, 0.9), chance.uniform(0, 0.9)
         size = chance.uniform(0.02, 0.1)
         boxes.append(box(f"b{number}", number % 2, left, top, min(left + size, 1), min(top + size, 1)))
-    work = editor.make(**DOGS, layers={FIND_DOGS: layer(*boxes)})
-    editor.open(page, work)
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: layer(*boxes)})
+    editor.open(page, annotation)
     left, top, right, bottom = boxes[0]["box"]
     page.locator("#stage").focus()
     page.keyboard.press("Tab")
@@ -265,7 +276,7 @@ def test_a_thousand_boxes_stay_quick(editor: Editor, page: Page):
     frames = frames_while(page, push)
     page.mouse.up()
     saved(page)
-    assert editor.objects(work, FIND_DOGS)[0]["box"] != boxes[0]["box"]
+    assert editor.objects(annotation, FIND_DOGS)[0]["box"] != boxes[0]["box"]
     assert frames[len(frames) // 2] < 20  # sixty a second, and the machine may have other work
     assert frames[int(len(frames) * 0.9)] < 50
 
@@ -286,22 +297,22 @@ def test_two_thousand_spans_over_ten_thousand_words_stay_quick(editor: Editor, p
         place = {"span": edges, "tokens": [start, end], "quote": text[slice(*edges)]}
         spans.append({**span("s", 0, 1), **place, "id": f"s{number}"})
     item = {**GOALS, "passage": text, "tokens": bounds, "answer": None, "layers": {FIND_GOALS: layer(*spans)}}
-    work = editor.make(**item)
-    editor.open(page, work)
+    annotation = editor.make(**item)
+    editor.open(page, annotation)
     page.locator("#stage").focus()
     took = page.evaluate(
         PRESS, [["ArrowRight", False], ["ArrowRight", True], ["ArrowRight", True], ["Enter", False]]
     )
     saved(page)
-    assert len(editor.objects(work, FIND_GOALS)) == 2001
+    assert len(editor.objects(annotation, FIND_GOALS)) == 2001
     assert max(took[:3]) < 60
     assert took[3] < 250  # a new span, drawn, listed and queued
 
 
 def test_there_is_no_motion_where_none_is_wanted(editor: Editor, browser: Browser):
-    work = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES})
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: SOME_BOXES})
     context = browser.new_context(reduced_motion="reduce", viewport=DESKTOP)
-    page = editor.open(context.new_page(), work)
+    page = editor.open(context.new_page(), annotation)
     moving = page.evaluate("document.getAnimations().length")
     page.get_by_role("button", name="Unsure").click()
     assert moving == page.evaluate("document.getAnimations().length") == 0

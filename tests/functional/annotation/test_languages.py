@@ -32,7 +32,9 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 
 def sent_to(page: Page) -> str:
     """The page as the server sent it, and the data in it."""
-    data: str = page.evaluate("JSON.stringify(JSON.parse(document.getElementById('work-json').textContent))")
+    data: str = page.evaluate(
+        "JSON.stringify(JSON.parse(document.getElementById('annotation-json').textContent))"
+    )
     return page.request.get(page.url).text() + data
 
 
@@ -53,17 +55,17 @@ def unmarked(page: Page, sent: str) -> set[str]:
 def test_every_word_of_the_scripts_comes_from_the_catalogue(editor: Editor, page: Page, kind: str):
     if kind == "boxes":
         objects = layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))
-        work = editor.make(
+        annotation = editor.make(
             **DOGS, layers={FIND_DOGS: objects}, comments=[(FIND_DOGS, "a", "Is the tail in?")]
         )
     else:
-        work = editor.make(**GOALS, layers={FIND_GOALS: layer(span("s", 3, 9))})
+        annotation = editor.make(**GOALS, layers={FIND_GOALS: layer(span("s", 3, 9))})
 
     def mark(route: Route) -> None:
         route.fulfill(body=MARKING, content_type="text/javascript")
 
     page.route("**/words/*/", mark)
-    editor.open(page, work)
+    editor.open(page, annotation)
     sent = sent_to(page)
     found = unmarked(page, sent)
     for key in ("o", "d", "1", "e", "Tab", "u"):  # steps and states, objects, what is said aloud
@@ -86,9 +88,9 @@ def test_every_word_of_the_scripts_comes_from_the_catalogue(editor: Editor, page
 
 
 def test_the_editor_speaks_german(editor: Editor, browser: Browser):
-    work = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))})
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))})
     context = browser.new_context(locale="de-DE")
-    page = editor.open(context.new_page(), work)
+    page = editor.open(context.new_page(), annotation)
     assert page.locator("html").get_attribute("lang") == "de"
     expect(page.get_by_role("button", name="Abgeben", exact=True)).to_be_visible()
     expect(page.locator(".still-open")).to_have_text("2 Schritte noch offen")

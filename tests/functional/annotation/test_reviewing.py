@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation.actions import assignments
 from annotation.actions.editing import take_back
-from annotation.models import Gold, Project, Role, Work
+from annotation.models import Annotation, Gold, Project, Role
 from annotation.parsed_items import document_of
 from annotation.schemas import Chosen
 from tests.annotation import factories
@@ -25,13 +25,13 @@ def disagreement() -> tuple[Project, Any]:
     project = factories.make_project(annotators_per_item=2)
     factories.make_items(project)
     for chosen in ("ab", "a"):
-        work = assignments.next_work(member=factories.make_member(project))
+        annotation = assignments.next_annotation(member=factories.make_member(project))
         edits = [
             factories.operation(0, 3, put=[factories.box("a"), factories.box("b", at=0.5)], state="done"),
             factories.operation(1, 2, put=[{"id": f"c{name}", "ref": name} for name in chosen], state="done"),
         ]
-        factories.save_operations(work=work.pk, operations=edits, by=work.annotator)
-        factories.submit(work=work.pk, revision=2, by=work.annotator)
+        factories.save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
+        factories.submit(annotation=annotation.pk, revision=2, by=annotation.annotator)
     return project, factories.make_member(project, Role.MANAGER)
 
 
@@ -41,36 +41,39 @@ def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Edito
     page.goto(f"{editor.server.url}/annotate/{project.slug}/review/")
     page.get_by_role("link", name="i1").click()
     page.get_by_role("button", name="Adjudicate").click()
-    expect(page.locator("#work[data-ready]")).to_be_attached()
+    expect(page.locator("#editor[data-ready]")).to_be_attached()
     expect(page.get_by_role("heading", name="What the annotators marked")).to_be_visible()
     expect(page.locator(".cluster")).to_have_count(2)
-    page.get_by_role("button", name="Take group 2, of A").press("Enter")
+    page.get_by_role("button", name="Add group 2, of A").press("Enter")
     expect(page.locator(".cluster .choice")).to_have_count(2)
     page.keyboard.press("d")
     saved(page)
-    page.get_by_role("button", name="Make it the gold").click()
+    page.get_by_role("button", name="Set as gold").click()
     expect(page).to_have_url(f"{editor.server.url}/annotate/{project.slug}/review/")
     gold = document_of(Gold.objects.get(current=True).document)
     assert [one.ref for one in gold.layers[2].objects if isinstance(one, Chosen)] == ["g3.0", "g3.1"]
-    assert Work.objects.filter(task=Work.Task.ANNOTATION, status=Work.Status.ACCEPTED).count() == 2
+    assert (
+        Annotation.objects.filter(task=Annotation.Task.ANNOTATION, status=Annotation.Status.ACCEPTED).count()
+        == 2
+    )
 
 
 def test_a_decision_from_a_page_that_is_out_of_date_changes_nothing_and_loses_nothing(
     editor: Editor, page: Page
 ):
     project, judge = disagreement()
-    first, second = project.works.order_by("pk")
+    first, second = project.annotations.order_by("pk")
     editor.log_in(page, judge.user)
     page.goto(f"{editor.server.url}/annotate/{project.slug}/items/{first.item_id}/")
-    take_back(work=first.pk, by=first.annotator)
+    take_back(annotation=first.pk, by=first.annotator)
     row = page.get_by_role("row", name="A Submitted")
-    row.get_by_text("Send back to A").click()
-    row.get_by_label("What is to be changed").fill("The left dog, please.")
-    row.get_by_role("button", name="Send back").click()
+    row.get_by_text("Return to A").click()
+    row.get_by_label("Requested changes").fill("The left dog, please.")
+    row.get_by_role("button", name="Return annotation").click()
     expect(page.get_by_role("alert")).to_contain_text("The left dog, please.")
-    page.get_by_role("button", name="Take A as gold").click()  # the second is A now, and so it says
-    expect(page.get_by_text("What A drew is the gold of this item now.")).to_be_visible()
-    assert Gold.objects.get(current=True).work == second
+    page.get_by_role("button", name="Accept A as gold").click()  # the second is A now, and so it says
+    expect(page.get_by_text("Accepted annotation A as the gold of this item.")).to_be_visible()
+    assert Gold.objects.get(current=True).annotation == second
 
 
 @pytest.mark.parametrize("width", [DESKTOP["width"], 320])

@@ -18,57 +18,57 @@ STATUS = "#save-status"
 
 
 def test_what_is_done_offline_is_kept_and_sent_later(editor: Editor, context: BrowserContext, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))
     saved(page)
     context.set_offline(True)
     drag(page, 0, (0.4, 0.1), (0.6, 0.3))
-    expect(page.locator("#announcer")).to_contain_text("Offline: 1 change kept here")
+    expect(page.locator("#announcer")).to_contain_text("Offline: 1 change kept in this browser")
     drag(page, 0, (0.7, 0.1), (0.9, 0.3))
-    expect(page.locator(STATUS)).to_have_text("⇡Offline: 2 changes kept here")
+    expect(page.locator(STATUS)).to_have_text("⇡Offline: 2 changes kept in this browser")
     page.wait_for_timeout(OFFLINE_SECONDS * 1000)
     page.keyboard.press("d")
     expect(page.locator(STATUS)).to_contain_text("3 changes")
-    assert len(editor.objects(work, FIND_DOGS)) == 1
+    assert len(editor.objects(annotation, FIND_DOGS)) == 1
     context.set_offline(False)
     saved(page)
-    assert len(editor.objects(work, FIND_DOGS)) == 3
-    assert editor.layer(work, FIND_DOGS)["state"] == "done"
+    assert len(editor.objects(annotation, FIND_DOGS)) == 3
+    assert editor.layer(annotation, FIND_DOGS)["state"] == "done"
 
 
 def test_changes_outlive_the_page_while_the_site_is_down(editor: Editor, context: BrowserContext, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     editor.server.down = True
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))
     drag(page, 1, (0.1, 0.1), (0.3, 0.3))
-    expect(page.locator(STATUS)).to_contain_text("2 changes kept here")
+    expect(page.locator(STATUS)).to_contain_text("2 changes kept in this browser")
     page.close()
     editor.server.down = False
-    assert editor.objects(work, FIND_DOGS) == []
-    again = editor.open(context.new_page(), work)
+    assert editor.objects(annotation, FIND_DOGS) == []
+    again = editor.open(context.new_page(), annotation)
     saved(again)
-    assert len(editor.objects(work, FIND_DOGS)) == 2
+    assert len(editor.objects(annotation, FIND_DOGS)) == 2
     again.keyboard.press("Control+z")
     saved(again)
-    assert len(editor.objects(work, FIND_DOGS)) == 1
+    assert len(editor.objects(annotation, FIND_DOGS)) == 1
 
 
 def test_leaving_the_page_right_after_an_edit_loses_nothing(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))
     page.goto("about:blank")
-    editor.open(page, work)
+    editor.open(page, annotation)
     saved(page)
-    assert len(editor.objects(work, FIND_DOGS)) == 1
-    assert editor.revision(work) == 1  # sent on leaving or taken up after it, but applied once
+    assert len(editor.objects(annotation, FIND_DOGS)) == 1
+    assert editor.revision(annotation) == 1  # sent on leaving or taken up after it, but applied once
 
 
 def test_quick_edits_go_in_one_request(editor: Editor, page: Page):
-    work = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))})
-    editor.open(page, work)
+    annotation = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))})
+    editor.open(page, annotation)
     sent: list[Route] = []
 
     def hold_the_first(route: Route) -> None:
@@ -85,17 +85,17 @@ def test_quick_edits_go_in_one_request(editor: Editor, page: Page):
         page.wait_for_timeout(20)
     sent[0].continue_()
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.1 + 40 / 640, 0.1, 0.4 + 40 / 640, 0.4), 1e-5)
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.1 + 40 / 640, 0.1, 0.4 + 40 / 640, 0.4), 1e-5)
     assert len(sent) <= 2  # what was done until the first was on its way, and all that was done meanwhile
-    for _undo in range(editor.revision(work)):
+    for _undo in range(editor.revision(annotation)):
         page.keyboard.press("Control+z")
     saved(page)
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.1, 0.1, 0.4, 0.4), 1e-6)
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.1, 0.1, 0.4, 0.4), 1e-6)
 
 
 def test_an_answer_that_got_lost_is_asked_for_again(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     lost: list[object] = []
 
     def lose(route):
@@ -110,18 +110,18 @@ def test_an_answer_that_got_lost_is_asked_for_again(editor: Editor, page: Page):
     expect(page.locator(STATUS)).to_contain_text("Offline")
     drag(page, 1, (0.1, 0.1), (0.3, 0.3))
     saved(page)
-    assert len(editor.objects(work, FIND_DOGS)) == 2
-    assert editor.revision(work) == 2
+    assert len(editor.objects(annotation, FIND_DOGS)) == 2
+    assert editor.revision(annotation) == 2
 
 
 def two_tabs(editor: Editor, page: Page, other: Page) -> int:
     """One work in two profiles: the second one hears of the first one's changes only when it saves."""
-    work = editor.make(
+    annotation = editor.make(
         **DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.3, 0.3), box("b", 1, 0.5, 0.5, 0.7, 0.7))}
     )
-    editor.open(page, work)
-    editor.open(other, work)
-    return work
+    editor.open(page, annotation)
+    editor.open(other, annotation)
+    return annotation
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def other(context: BrowserContext) -> Page:
 
 
 def test_changes_of_different_things_come_together_by_themselves(editor: Editor, page: Page, other: Page):
-    work = two_tabs(editor, page, other)
+    annotation = two_tabs(editor, page, other)
     page.mouse.click(*at(page, 0, 0.2, 0.2))
     drag(page, 0, (0.2, 0.2), (0.4, 0.4))
     saved(page)
@@ -141,8 +141,8 @@ def test_changes_of_different_things_come_together_by_themselves(editor: Editor,
     saved(other)
     expect(other.get_by_role("dialog")).to_have_count(0)
     expect(other.locator(".object-row")).to_have_count(3)
-    assert len(editor.objects(work, FIND_DOGS)) == 3
-    near(editor.objects(work, FIND_DOGS)[0]["box"], (0.3, 0.3, 0.5, 0.5))
+    assert len(editor.objects(annotation, FIND_DOGS)) == 3
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.3, 0.3, 0.5, 0.5))
     other.context.close()
 
 
@@ -153,7 +153,7 @@ def test_changes_of_different_things_come_together_by_themselves(editor: Editor,
 def test_changes_of_the_same_thing_are_put_before_the_person(
     editor: Editor, page: Page, other: Page, choice: str, left: set[tuple[float, float]]
 ):
-    work = two_tabs(editor, page, other)
+    annotation = two_tabs(editor, page, other)
     page.mouse.click(*at(page, 0, 0.2, 0.2))
     drag(page, 0, (0.2, 0.2), (0.5, 0.5))
     saved(page)
@@ -161,22 +161,22 @@ def test_changes_of_the_same_thing_are_put_before_the_person(
     drag(other, 0, (0.2, 0.2), (0.2, 0.6))
     drag(other, 1, (0.1, 0.1), (0.3, 0.3))
     dialog = other.get_by_role("dialog")
-    expect(dialog).to_contain_text("Changed in two places")
+    expect(dialog).to_contain_text("Conflicting changes")
     other.keyboard.press("Escape")  # no way round choosing
     expect(dialog).to_be_visible()
     reload(other)  # and nothing is lost by leaving
     expect(dialog).to_be_visible()
     dialog.get_by_text(choice, exact=True).click()
-    dialog.get_by_role("button", name="Go on with these").click()
+    dialog.get_by_role("button", name="Apply selection").click()
     saved(other)
-    found = editor.objects(work, FIND_DOGS)
+    found = editor.objects(annotation, FIND_DOGS)
     corners = {(round(each["box"][0], 1), round(each["box"][1], 1)) for each in found}
     assert corners == left | {(0.5, 0.5), (0.1, 0.1)}
     other.context.close()
 
 
 def test_a_lost_answer_hides_nothing_that_came_after_it(editor: Editor, page: Page, other: Page):
-    work = two_tabs(editor, page, other)
+    annotation = two_tabs(editor, page, other)
     lost: list[object] = []
 
     def lose(route):
@@ -192,13 +192,13 @@ def test_a_lost_answer_hides_nothing_that_came_after_it(editor: Editor, page: Pa
     drag(page, 0, (0.5, 0.5), (0.8, 0.8))
     expect(page.locator(".object-row")).to_have_count(4)
     saved(page)
-    assert len(editor.objects(work, FIND_DOGS)) == 4
-    assert editor.revision(work) == 2
+    assert len(editor.objects(annotation, FIND_DOGS)) == 4
+    assert editor.revision(annotation) == 2
     other.context.close()
 
 
 def test_a_choice_of_what_somebody_else_deletes_is_a_conflict(editor: Editor, page: Page, other: Page):
-    work = two_tabs(editor, page, other)
+    annotation = two_tabs(editor, page, other)
     page.mouse.click(*at(page, 0, 0.2, 0.2))
     page.keyboard.press("Delete")
     saved(page)
@@ -206,24 +206,24 @@ def test_a_choice_of_what_somebody_else_deletes_is_a_conflict(editor: Editor, pa
     other.keyboard.press("1")
     dialog = other.get_by_role("dialog")
     expect(dialog).to_contain_text("Deleted.")
-    dialog.get_by_role("button", name="Go on with these").click()  # mine: it comes back, and is chosen
+    dialog.get_by_role("button", name="Apply selection").click()  # mine: it comes back, and is chosen
     saved(other)
-    assert {each["id"] for each in editor.objects(work, FIND_DOGS)} == {"a", "b"}
-    assert [each["ref"] for each in editor.objects(work, 4)] == ["a"]
+    assert {each["id"] for each in editor.objects(annotation, FIND_DOGS)} == {"a", "b"}
+    assert [each["ref"] for each in editor.objects(annotation, 4)] == ["a"]
     other.context.close()
 
 
 def test_a_tab_of_the_same_browser_follows_along(editor: Editor, context: BrowserContext, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
-    second = editor.open(context.new_page(), work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
+    second = editor.open(context.new_page(), annotation)
     drag(second, 0, (0.1, 0.1), (0.3, 0.3))
     expect(page.locator(".object-row")).to_have_count(1)
 
 
 def test_a_refusal_is_said_and_only_that_change_taken_back(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
 
     def refuse(route):
         first = route.request.post_data_json["operations"][0]
@@ -233,19 +233,19 @@ def test_a_refusal_is_said_and_only_that_change_taken_back(editor: Editor, page:
     page.route("**/operations/", refuse)
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))
     expect(page.locator("#notice")).to_contain_text("A box is too small.")
-    expect(page.locator(STATUS)).to_contain_text("Not saved: 1 change kept here")
+    expect(page.locator(STATUS)).to_contain_text("Not saved: 1 change kept in this browser")
     drag(page, 1, (0.5, 0.5), (0.7, 0.7))
     expect(page.locator(STATUS)).to_contain_text("2 changes")
     page.unroute("**/operations/")
-    page.get_by_role("button", name="Take this change back").click()
+    page.get_by_role("button", name="Discard this change").click()
     saved(page)
     expect(page.locator(".object-row")).to_have_count(1)
-    assert [each["image"] for each in editor.objects(work, FIND_DOGS)] == [1]
+    assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [1]
 
 
 def test_a_lost_place_closes_the_work_and_says_so(editor: Editor, page: Page):
-    work = editor.make(**DOGS)
-    editor.open(page, work)
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
     page.route(
         "**/operations/",
         lambda route: route.fulfill(

@@ -32,32 +32,32 @@ def mark(page: Page, start: int, end: int) -> None:
     page.mouse.up()
 
 
-def quotes(editor: Editor, work: int) -> list[str]:
-    return [each["quote"] for each in editor.objects(work, FIND_GOALS)]
+def quotes(editor: Editor, annotation: int) -> list[str]:
+    return [each["quote"] for each in editor.objects(annotation, FIND_GOALS)]
 
 
 def test_spans_are_marked_extended_and_deleted_by_mouse(editor: Editor, page: Page):
-    work = editor.make(**GOALS)
-    editor.open(page, work)
+    annotation = editor.make(**GOALS)
+    editor.open(page, annotation)
     mark(page, KICKED + 1, KICKED + 4)
     saved(page)
-    assert quotes(editor, work) == ["a 23-yard field goal"]
+    assert quotes(editor, annotation) == ["a 23-yard field goal"]
     mark(page, KICKED + 4, KICKED + 2)  # from right to left, over the first one
     saved(page)
-    assert quotes(editor, work) == ["a 23-yard field goal", "23-yard field goal"]
+    assert quotes(editor, annotation) == ["a 23-yard field goal", "23-yard field goal"]
     page.get_by_role("button", name="Add the word after").click()
     saved(page)
-    assert quotes(editor, work)[1] == "23-yard field goal,"
+    assert quotes(editor, annotation)[1] == "23-yard field goal,"
     page.mouse.click(*token(page, KICKED + 1))  # only the first one lies there
     expect(page.locator(".object-row[aria-current]")).to_contain_text("a 23-yard field goal")
     page.get_by_role("button", name="Delete").click()
     saved(page)
-    assert quotes(editor, work) == ["23-yard field goal,"]
+    assert quotes(editor, annotation) == ["23-yard field goal,"]
 
 
 def test_spans_live_by_keyboard_alone(editor: Editor, page: Page):
-    work = editor.make(**GOALS)
-    editor.open(page, work)
+    annotation = editor.make(**GOALS)
+    editor.open(page, annotation)
     page.keyboard.press("e")
     for _step in range(KICKED):
         page.keyboard.press("ArrowRight")
@@ -67,45 +67,45 @@ def test_spans_live_by_keyboard_alone(editor: Editor, page: Page):
     expect(page.locator("#announcer")).to_have_text("kicked a 23-yard field goal, 5 words")
     page.keyboard.press("Enter")
     saved(page)
-    assert quotes(editor, work) == ["kicked a 23-yard field goal"]
+    assert quotes(editor, annotation) == ["kicked a 23-yard field goal"]
     for key in ["]", "]", "}", "[", "{", "{"]:
         page.keyboard.press(key)
     saved(page)
-    assert quotes(editor, work) == ["a 23-yard field goal,"]
+    assert quotes(editor, annotation) == ["a 23-yard field goal,"]
     page.keyboard.press("Control+z")  # all six were one push of one span
     saved(page)
-    assert quotes(editor, work) == ["kicked a 23-yard field goal"]
+    assert quotes(editor, annotation) == ["kicked a 23-yard field goal"]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     saved(page)
-    assert len(quotes(editor, work)) == 2
+    assert len(quotes(editor, annotation)) == 2
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Delete")
     saved(page)
-    assert len(quotes(editor, work)) == 1
+    assert len(quotes(editor, annotation)) == 1
     reload(page)
     page.keyboard.press("Control+z")
     saved(page)
-    assert "kicked a 23-yard field goal" in quotes(editor, work)
+    assert "kicked a 23-yard field goal" in quotes(editor, annotation)
 
 
 def test_a_finger_taps_the_first_and_the_last_word(editor: Editor, browser: Browser):
-    work = editor.make(**GOALS)
+    annotation = editor.make(**GOALS)
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
-    page = editor.open(context.new_page(), work)
+    page = editor.open(context.new_page(), annotation)
     page.locator(".token").nth(KICKED + 2).tap()
     expect(page.get_by_role("button", name="Mark this word")).to_be_visible()
     page.locator(".token").nth(KICKED + 4).tap()
     page.get_by_role("button", name="Mark these 3 words").tap()
     saved(page)
-    assert quotes(editor, work) == ["23-yard field goal"]
+    assert quotes(editor, annotation) == ["23-yard field goal"]
     context.close()
 
 
 def test_spans_over_each_other_keep_lines_of_their_own(editor: Editor, page: Page):
     spans = layer(*(span(f"s{number}", 10 - number, 11 + number) for number in range(5)))
-    work = editor.make(**GOALS, layers={FIND_GOALS: spans})
-    editor.open(page, work)
+    annotation = editor.make(**GOALS, layers={FIND_GOALS: spans})
+    editor.open(page, annotation)
     classes = page.locator(".token").nth(10).get_attribute("class") or ""
     assert {name for name in classes.split() if name.startswith("own-")} == {
         f"own-{lane}" for lane in range(5)
@@ -117,19 +117,19 @@ def test_spans_over_each_other_keep_lines_of_their_own(editor: Editor, page: Pag
 
 
 def test_linked_spans_name_their_source(editor: Editor, page: Page):
-    work = editor.make(
+    annotation = editor.make(
         **{**GOALS, "program": "find-max-num(find-num(find[field goals]))", "answer": None},
         layers={2: layer(span("a", KICKED, KICKED + 5), span("b", 50, 54), state="done")},
     )
-    editor.open(page, work)
+    editor.open(page, annotation)
     mark(page, KICKED + 2, KICKED + 2 + 1)
     page.get_by_role("button", name="“kicked a 23-yard field goal”").click()
     saved(page)
-    assert editor.objects(work, 1)[0]["links"] == ["a"]
+    assert editor.objects(annotation, 1)[0]["links"] == ["a"]
     page.keyboard.press("d")
     page.keyboard.press("1")
     saved(page)
-    assert editor.objects(work, 0)[0]["ref"] == editor.objects(work, 1)[0]["id"]
+    assert editor.objects(annotation, 0)[0]["ref"] == editor.objects(annotation, 1)[0]["id"]
 
 
 @pytest.fixture
@@ -175,15 +175,15 @@ def test_code_points_and_units_agree_with_python(offsets: Page):
 def test_a_passage_with_emoji_and_line_ends_is_quoted_right(editor: Editor, page: Page):
     text = "The 👩‍👩‍👧 cheered 🎉🎉 twice.\r\nThen Müller (e\u0301lan!) won\u00a0it."
     bounds = [(m, m + len(word)) for word, m in _places(text)]
-    work = editor.make(**{**GOALS, "passage": text, "tokens": bounds, "answer": None})
-    editor.open(page, work)
+    annotation = editor.make(**{**GOALS, "passage": text, "tokens": bounds, "answer": None})
+    editor.open(page, annotation)
     words = [text[start:end] for start, end in bounds]
     assert [each.strip() for each in page.locator(".token").all_inner_texts()] == [
         word.strip() for word in words
     ]
     mark(page, 2, 6)
     saved(page)
-    [made] = editor.objects(work, FIND_GOALS)
+    [made] = editor.objects(annotation, FIND_GOALS)
     assert made["quote"] == text[made["span"][0] : made["span"][1]]
     assert made["tokens"] == [2, 7]
 
@@ -191,13 +191,13 @@ def test_a_passage_with_emoji_and_line_ends_is_quoted_right(editor: Editor, page
 def test_a_passage_from_right_to_left_is_walked_with_its_direction(editor: Editor, page: Page):
     text = "הקבוצה ניצחה במשחק הראשון"
     bounds = [(start, start + len(word)) for word, start in _places(text)]
-    work = editor.make(**{**GOALS, "passage": text, "tokens": bounds, "answer": None})
-    editor.open(page, work)
+    annotation = editor.make(**{**GOALS, "passage": text, "tokens": bounds, "answer": None})
+    editor.open(page, annotation)
     page.keyboard.press("e")
     for key in ("ArrowLeft", "Shift+ArrowLeft", "Enter"):
         page.keyboard.press(key)
     saved(page)
-    assert quotes(editor, work) == ["ניצחה במשחק"]
+    assert quotes(editor, annotation) == ["ניצחה במשחק"]
 
 
 def _places(text: str) -> list[tuple[str, int]]:

@@ -339,7 +339,13 @@ class TestKilled:
         examples = read_hotpotqa(world).examples
         one = tuner(examples, steps=4)
         one.step()
-        row = {"step": 1, "loss": 1.0, "seconds": 0.0, "processor_seconds": 0.0, "f1": 0.0}
+        row: dict[str, float | None] = {
+            "step": 1,
+            "loss": 1.0,
+            "seconds": 0.0,
+            "processor_seconds": 0.0,
+            "f1": 0.0,
+        }
         checkpoint.write(tmp_path / STATE, one.model, one.optimiser, [row], one.settings())
         changed = dict(changed)
         other = tuner(examples[: changed.pop("examples", None)], steps=4, **changed)

@@ -264,7 +264,7 @@ def test_the_pages_are_for_staff(client, study, run):
 
 def test_a_judge_goes_through_the_queue(staff, study, run, judges):
     page = staff.post(f"/staff/studies/{study.slug}/correctness/queue/", follow=True).content.decode()
-    assert "3 new answers are queued" in page
+    assert "Queued 3 new answers" in page
     for left in (3, 2, 1):
         assert counts_of(run).unjudged == left
         page = staff.get(f"/staff/correctness/{run.pk}/judge/").content.decode()
@@ -275,7 +275,7 @@ def test_a_judge_goes_through_the_queue(staff, study, run, judges):
         sent = {"answer": key, "verdict": "no", "note": ""}
         staff.post(f"/staff/correctness/{run.pk}/judge/store/", sent)
     page = staff.get(f"/staff/correctness/{run.pk}/judge/", follow=True).content.decode()
-    assert "Nothing is left for you" in page
+    assert "You have judged all answers" in page
     assert counts_of(run).judged_once == 3
 
 
@@ -293,7 +293,7 @@ def test_a_verdict_is_needed(staff, run, judges):
     answer = queued(run, judges[0])[0]
     response = staff.post(f"/staff/correctness/{run.pk}/judge/store/", {"answer": answer.pk})
     assert response.status_code == 422
-    assert "Please say whether" in response.content.decode()
+    assert "Please choose whether" in response.content.decode()
     assert (
         staff.post(
             f"/staff/correctness/{run.pk}/judge/store/", {"answer": 10**9, "verdict": "no"}
@@ -321,4 +321,4 @@ def test_later_decisions_are_taken_over_on_the_page(staff, study, run, judges):
     decide(queued(run, judges[0])[0], judges, is_correct=True)
     address = f"/staff/studies/{study.slug}/correctness/"
     assert "1 answer was decided after the launch" in staff.get(address).content.decode()
-    assert "1 decision taken over" in staff.post(f"{address}apply/", follow=True).content.decode()
+    assert "Applied 1 decision" in staff.post(f"{address}apply/", follow=True).content.decode()

@@ -210,7 +210,7 @@ def test_consent_needs_a_choice(client, link):
     client.get(link)
     response = client.post(address_of(client, "consent"))
     assert response.status_code == 422
-    assert "Please say whether you want to take part." in response.content.decode()
+    assert "Please choose whether you want to take part." in response.content.decode()
     assert not Participant.objects.exists()
 
 
@@ -277,7 +277,7 @@ def test_missing_answers_are_asked_for_and_the_others_kept(page):
     body = response.content.decode()
     assert response.status_code == 422
     assert body.count("Please answer this question.") == 2
-    assert body.count("Please choose one of the answers offered.") == 1
+    assert body.count("Please choose one of the given answers.") == 1
     assert "3 questions need an answer" in body
     assert re.search(r'role="alert" tabindex="-1" autofocus', body)
     assert re.findall(r'<a href="#(\w+)-1">', body) == ["rated_correct", "known_before", "helpfulness"]

@@ -221,7 +221,7 @@ class TestWithdrawing:
     def test_an_unknown_code(self, participant, client, code):
         page = client.post("/withdraw/", {"code": code})
         assert page.status_code == 422
-        assert "Nobody has this code" in page.content.decode()
+        assert "This code is not valid" in page.content.decode()
         assert not Event.objects.filter(kind="withdrawn").exists()
 
     def test_the_code_is_on_the_last_page_and_differs(self, study, client):
@@ -299,9 +299,9 @@ class TestStaffPage:
 
     def test_it_works(self, study, participant, admin_client):
         address = f"/staff/studies/{study.slug}/privacy/"
-        assert "left out of exports" in admin_client.get(address).content.decode()
+        assert "excluded from exports" in admin_client.get(address).content.decode()
         response = admin_client.post(address, {**self.FORM, "person": SECRETS[0]}, follow=True)
-        assert "The person is anonymous now." in response.content.decode()
+        assert "Participant anonymised." in response.content.decode()
         assert not ExternalIds.objects.exists()
         assert Event.objects.get(kind="participant_anonymised").actor.username == "admin"
 

@@ -80,10 +80,10 @@ def test_it_works(staff, dataset):
     study = start(staff, dataset)
     assert look(edited(study).draft).problems == []
     for step in STEPS:
-        assert "What participants see" in page(staff, f"/staff/studio/mine/step/{step.name}/")
-    assert "Nothing is missing" in page(staff, "/staff/studio/mine/review/")
+        assert "Participant view" in page(staff, f"/staff/studio/mine/step/{step.name}/")
+    assert "The draft is complete" in page(staff, "/staff/studio/mine/review/")
     response = staff.post("/staff/studio/mine/launch/", follow=True)
-    assert "Version 1 is open" in response.content.decode()
+    assert "Launched version 1" in response.content.decode()
     study.refresh_from_db()
     assert study.status == "open"
     assert [arm.name for arm in study.versions.get().conditions.all()] == ["qi2019", "ground truth"]
@@ -107,13 +107,13 @@ def test_who_may_not(client, dataset):
 def test_an_incomplete_draft_is_kept_and_says_what_is_missing(staff, dataset):
     start(staff, dataset)
     html = send(staff, "mine", "texts", title="", consent="").content.decode()
-    assert "2 things are left to do here" in html
+    assert "2 problems to fix in this step" in html
     assert "Title: is missing" in html
     study = Study.objects.get()
     assert "consent" not in edited(study).draft
     assert study.title == "mine"
     html = page(staff, "/staff/studio/mine/review/")
-    assert "This is left to do" in html
+    assert "Before launching, please fix" in html
     assert 'action="/staff/studio/mine/launch/"' not in html
     assert (
         "complete it in the studio" in staff.post("/staff/studio/mine/launch/", follow=True).content.decode()
@@ -228,7 +228,7 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
         **{f"{at}.text": "How sure?", f"{at}.scale.points": "7", f"{at}.scale.labels": "",
            f"{at}.scale.low": "Not", f"{at}.scale.high": "Very", f"{at}.required": None},
     ).content.decode()  # fmt: skip
-    assert "left to do" not in html
+    assert "to fix in this step" not in html
     asked = edited(Study.objects.get()).draft["questionnaire"]["post_survey"]
     assert asked[-1] == {
         "key": "question_1", "text": "How sure?", "scale": {"points": 7, "ends": ["Not", "Very"]},
@@ -322,7 +322,7 @@ def test_items_are_drawn_stratified_or_chosen_by_hand(staff, dataset):
     start(staff, dataset)
     html = page(staff, "/staff/studio/mine/items/?q=q7")
     assert "qi2019 answers" in html
-    assert "1 question fits" in html
+    assert "1 question matches" in html
     send(staff, "mine", "items", **{"items.way": "stratify", "items.stratify.system": "qi2019",
          "items.stratify.correct": "0.5", "items.count": "10"})  # fmt: skip
     study = Study.objects.get()
@@ -377,7 +377,7 @@ def test_the_preview_shows_what_is_not_saved_and_stores_nothing(staff, dataset):
     assert response["X-Frame-Options"] == "SAMEORIGIN"
     assert "frame-ancestors 'none'" in staff.get(at)["Content-Security-Policy"]
     for name, words in (
-        ("item", "What do you think?"), ("survey", "Looking back"), ("done", "completion code"),
+        ("item", "Your judgement"), ("survey", "Final questions"), ("done", "completion code"),
     ):  # fmt: skip
         shown = staff.get(f"/staff/studio/mine/preview/texts/?preview_page={name}").content.decode()
         assert words in shown
@@ -390,7 +390,7 @@ def test_the_preview_shows_what_is_not_saved_and_stores_nothing(staff, dataset):
 def test_a_preview_of_almost_nothing_has_a_made_up_item(staff):
     staff.post("/staff/studio/new/", {"title": "Bare", "slug": "bare", "dataset": "", "start": "empty"})
     html = page(staff, "/staff/studio/bare/step/conditions/")
-    assert "The item is made up" in html
+    assert "This is an example item" in html
     assert "Dataset: is missing" in html
     assert "Night Harbour" in page(staff, "/staff/studio/bare/preview/conditions/?preview_page=item")
 
@@ -431,7 +431,7 @@ def test_a_draft_that_is_not_complete_comes_in_again(staff):
     back = SimpleUploadedFile("bare.yaml", text)
     assert staff.post("/staff/studio/again/file/", {"file": back}).status_code == 302
     launched = staff.post("/staff/studio/again/launch/", follow=True)
-    assert "Version 1 is open" not in launched.content.decode()
+    assert "Launched version 1" not in launched.content.decode()
     response = staff.post(
         "/staff/studio/file/", {"file": SimpleUploadedFile("a.yaml", b"study: x\n\nwho: me")}
     )
@@ -441,7 +441,7 @@ def test_a_draft_that_is_not_complete_comes_in_again(staff):
 
 def test_a_study_from_a_file_is_edited_without_losing_its_history(staff):
     study = factories.make_study()
-    assert "came from a file" in page(staff, f"/staff/studio/{study.slug}/review/")
+    assert "created from a file" in page(staff, f"/staff/studio/{study.slug}/review/")
     send(staff, study.slug, "texts", title="Edited")
     assert [one.changed for one in study.revisions.all()] == ["definition", "texts"]
     staff.post(f"/staff/studio/{study.slug}/undo/")
@@ -472,7 +472,10 @@ def test_every_end_is_previewed_with_its_code(staff, dataset):
     send(staff, "mine", "recruitment", **{
         f"recruitment.outcomes.{outcome}.code": code for outcome, code in codes.items()
     })  # fmt: skip
-    for outcome, words in (("done", "Thank you for taking part"), ("full", "all places of this study")):
+    for outcome, words in (
+        ("done", "Thank you for taking part"),
+        ("full", "has reached its number of participants"),
+    ):
         html = page(staff, f"/staff/studio/mine/preview/texts/?preview_page={outcome}")
         assert words in html
         assert f"https://app.prolific.com/submissions/complete?cc={codes[outcome]}" in html

@@ -58,7 +58,7 @@ def test_it_reads_pages_and_programs():
     pages, programs = map(texts_of_page, PAGES), map(texts_of_program, PROGRAMS)
     texts = set().union(*pages, *programs)
     assert len(texts) > 600
-    assert {"Next item", "Launch the present draft", "The draft is that of the file."} <= texts
+    assert {"Next item", "Launch the current draft", "Replaced the draft by the file."} <= texts
 
 
 @pytest.mark.parametrize("path", [*PAGES, *PROGRAMS], ids=lambda path: f"{path.parent.name}/{path.name}")

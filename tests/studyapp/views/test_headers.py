@@ -155,7 +155,7 @@ def test_a_form_without_its_token_says_what_to_do(token):
 def test_an_unknown_page_says_what_to_do(client):
     response = client.get("/nowhere/")
     assert response.status_code == 404
-    assert "open the link that you were given again" in response.content.decode()
+    assert "open your study link again" in response.content.decode()
     assert "Resolver404" not in response.content.decode()
 
 
@@ -166,4 +166,4 @@ def test_a_failure_says_what_to_do(token, monkeypatch):
     monkeypatch.setattr("studyapp.link_tokens.find_link", fail)
     response = Client(raise_request_exception=False).get(f"/join/{token}/")
     assert response.status_code == 500
-    assert "What you sent before is saved." in response.content.decode()
+    assert "Your earlier answers are saved." in response.content.decode()

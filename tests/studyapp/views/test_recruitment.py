@@ -77,12 +77,12 @@ class TestEntering:
         [
             (PROLIFIC, "", 400, "lacks PROLIFIC_PID"),
             (PROLIFIC, "?PROLIFIC_PID={{%25PROLIFIC_PID%25}}", 400, "tell the researchers"),
-            (PROLIFIC, "?PROLIFIC_PID=%3Cb%3E", 400, "is no id"),
+            (PROLIFIC, "?PROLIFIC_PID=%3Cb%3E", 400, "is not a valid ID"),
             (
                 {"platform": "mturk"},
                 "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=3H",
                 200,
-                "once you have accepted the task",
+                "after you accept the task",
             ),
         ],
     )

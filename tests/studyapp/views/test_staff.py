@@ -57,7 +57,7 @@ def test_users_who_are_no_staff_are_refused(client, study):
     for address in ADDRESSES:
         response = client.get(address.format(study.slug))
         assert response.status_code == 403
-        assert "for the staff of this site" in response.content.decode()
+        assert "Only staff of this site" in response.content.decode()
     for act in ACTS:
         assert client.post(f"/staff/studies/{study.slug}/{act}/").status_code == 403
     assert Study.objects.get().status == "open"

@@ -268,7 +268,7 @@ def test_versions_are_compared_field_by_field(staff):
 
 def test_a_draft_alone_has_nothing_to_compare_with(staff):
     study = factories.make_study(launched=False)
-    assert "no two versions" in page(staff, study, "compare/")
+    assert "nothing to compare yet" in page(staff, study, "compare/")
 
 
 # Estimates

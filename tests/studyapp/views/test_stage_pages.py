@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from studyapp.actions.privacy import delete_participant
 from studyapp.models import Condition, Event, Participant, StageResponse
-from studyapp.views import participants
+from studyapp.views import participant_pages
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -100,7 +100,7 @@ def test_practice_and_attention_are_counted_as_people_see_them(page, study):
 def test_screened_out(page, study, answers):
     shown = send(page, at(study, "stage", "screening"), **answers)
     assert place(shown) == "done"
-    assert "looks for other participants" in text(shown)
+    assert "do not belong to the group" in text(shown)
     person = Participant.objects.get()
     assert (person.status, person.outcome, person.group) == ("ended", "screened_out", "")
     assert person.ended_at is not None
@@ -115,7 +115,7 @@ def test_a_second_try_of_the_comprehension_check(page, study):
     send(page, at(study, "stage", "instructions"))
     shown = send(page, at(study, "stage", "comprehension"), **NOT_COMPREHENDED)
     assert place(shown) == "comprehension"
-    assert "You can try once more." in text(shown)
+    assert "You have one more attempt." in text(shown)
     assert "Please do not look anything up." in text(shown)
     assert "checked" not in text(shown), "nobody is told which answer was wrong"
     assert place(send(page, at(study, "stage", "comprehension"), **COMPREHENDED)) == "pre_survey"
@@ -137,7 +137,7 @@ def test_full(page, study):
     send(page, at(study, "stage", "screening"), **ADMITTED)
     send(page, at(study, "stage", "instructions"))
     shown = send(page, at(study, "stage", "comprehension"), **COMPREHENDED)
-    assert "all places of this study have been taken" in text(shown)
+    assert "The study has reached its number of participants" in text(shown)
     assert Participant.objects.get().outcome == "full"
 
 
@@ -164,7 +164,7 @@ def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
     address = at(study, "stage", "screening")
     key = re.search(r'name="page_key" value="([^"]+)"', page.get(address).content.decode())[1]
     form = {"page_key": key, **ADMITTED}
-    acts, find = [True], participants.current_page
+    acts, find = [True], participant_pages.current_page
 
     def current_page(participant):
         if acts:
@@ -175,7 +175,7 @@ def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
                 delete_participant(participant=participant, by=None, reason="asked")
         return find(participant)
 
-    monkeypatch.setattr(participants, "current_page", current_page)
+    monkeypatch.setattr(participant_pages, "current_page", current_page)
     response = getattr(page, method)(address, form)
     next_page = at(study, "stage", "instructions") if other == "sends" else at(study, "study")
     assert (response.status_code, response.headers["Location"]) == (302, next_page)
@@ -195,7 +195,7 @@ def test_errors_stand_at_their_fields_and_keep_what_was_sent(page, study):
     page_text = text(shown)
     assert 'href="#years"' in page_text
     assert 'value="many" aria-invalid="true" aria-describedby="years-error"' in page_text
-    assert "Please write a number from 0 to 100, in steps of 1." in page_text
+    assert "Please enter a number from 0 to 100, in steps of 1." in page_text
     assert 'value="yes" checked' in page_text
     assert StageResponse.objects.get().answers is None
 

@@ -1,0 +1,155 @@
+"""Read and write DROP: questions about passages (Dua et al. 2019).
+
+The released outputs of modules (Subramanian et al. 2020) have the same form with more keys. There a token's
+characters index ``cleaned_passage``, which is the passage here; `module_outputs` reads the spans.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from annotation.formats.checks import check_record, program_of_text
+from annotation.formats.drop.module_outputs import Lists, Question
+from annotation.formats.report import Report
+from annotation.formats.texts import Tokens, tokenize
+from annotation.formats.writing import written
+from annotation.schemas import ItemRecord
+from foundation.errors import BadFile
+from foundation.import_fields import Text, first_error
+from foundation.json_stream import read_members
+
+NAME = "drop"  # the part of `extra` for a lossless round trip
+
+
+class _Passage(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    passage: Text
+    qa_pairs: list[dict[str, Any]]
+    cleaned_passage: str = ""
+    tokenized_passage: str = ""
+    passage_charidxs: list[int] = Field(default=[])
+
+
+def read_drop(
+    path: Path,
+    *,
+    programs: Mapping[str, str] | None = None,
+    report: Report | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Iterator[ItemRecord]:
+    """Yield an item for each question, with outputs of modules as gold.
+
+    Only one passage is in memory at a time, and the IDs.
+
+    Args:
+        path: The file.
+        programs: Nested text by ``query_id``, for questions without a type.
+        report: Collects repairs.
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: Names line, passage and field.
+    """
+    report = report if report is not None else Report()
+    seen: set[str] = set()
+    for line, identifier, value in read_members(path, on_progress=on_progress):
+        try:
+            passage = _Passage.model_validate(value)
+            tokens = _tokens(passage)
+        except (ValidationError, ValueError) as error:
+            message = first_error(error) if isinstance(error, ValidationError) else str(error)
+            raise BadFile(path, f"{identifier}: {message}", line=line) from error
+        rest = {**value, "qa_pairs": []}  # the position among the keys, to write them in their order
+        for number, pair in enumerate(passage.qa_pairs):
+            place = f"{identifier}: qa_pairs[{number}]"
+            try:
+                record = _record(passage, tokens, pair, programs or {}, report)
+            except (ValidationError, ValueError) as error:
+                message = first_error(error) if isinstance(error, ValidationError) else str(error)
+                raise BadFile(path, f"{place}.{message}", line=line) from error
+            if record.external_id in seen:
+                raise BadFile(path, f"{place}.query_id: {record.external_id!r} came before", line=line)
+            seen.add(record.external_id)
+            extra = {"passage_id": identifier, "passage": rest, "pair": pair}
+            yield record.model_copy(update={"extra": {NAME: extra}})
+
+
+def _tokens(passage: _Passage) -> Tokens:
+    """Return the tokens of the released file, or else ours."""
+    if not passage.tokenized_passage:
+        return tokenize(passage.passage)
+    words, starts = passage.tokenized_passage.split(" "), passage.passage_charidxs
+    if len(words) != len(starts):
+        raise ValueError(f"passage_charidxs: has {len(starts)} places for {len(words)} tokens")
+    for word, start in zip(words, starts, strict=True):
+        if passage.cleaned_passage[start : start + len(word)] != word:
+            raise ValueError(f"passage_charidxs: no token {word!r} stands at {start}")
+    return tuple((start, start + len(word)) for word, start in zip(words, starts, strict=True))
+
+
+def _record(
+    passage: _Passage, tokens: Tokens, pair: Mapping[str, Any], programs: Mapping[str, str], report: Report
+) -> ItemRecord:
+    question = Question.model_validate(pair)
+    text = passage.cleaned_passage or passage.passage
+    given_text = programs.get(question.query_id, "")
+    program = program_of_text(given_text, "spans") if given_text else question.program()
+    gold = None
+    if question.module_output_annotations is not None:
+        if program is None:
+            raise ValueError("qtype: is missing, and the lists of spans need it")
+        gold = Lists(question, program, text, tokens, report).document()
+    return check_record(
+        ItemRecord(
+            external_id=question.query_id,
+            kind="spans",
+            program="" if program is None else str(program),
+            text=question.question,
+            passage=text,
+            tokens=tuple(tokens),
+            answer=question.answer.value(),
+            gold=gold,
+        )
+    )
+
+
+def write_drop(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write items that were read from a DROP file as that file.
+
+    Questions come under their passages in the order of the records. Unchanged data are written as they
+    were, so an untouched file is equal byte for byte. All is held in memory.
+
+    Raises:
+        ValueError: The item has another format, or gold that its lists cannot hold.
+    """
+    passages: dict[str, dict[str, Any]] = {}
+    for record in records:
+        kept = record.extra.get(NAME)
+        if kept is None:
+            raise ValueError(f"{record.external_id}: was not read from a DROP file")
+        passage = passages.setdefault(kept["passage_id"], {**kept["passage"], "qa_pairs": []})
+        passage["qa_pairs"].append(_pair(record, kept["pair"]))
+    with written(path) as file:
+        file.write(json.dumps(passages).encode())
+
+
+def _pair(record: ItemRecord, pair: dict[str, Any]) -> dict[str, Any]:
+    """Return the question as it was read, with the lists of its gold."""
+    question = Question.model_validate(pair)
+    program = program_of_text(record.program, "spans") if record.program else None
+    if question.module_output_annotations is None:
+        if record.gold is not None and record.gold.layers:
+            raise ValueError(f"{record.external_id}: has gold, but no question type that names its lists")
+        return pair
+    if record.gold is None:
+        return {key: value for key, value in pair.items() if key != "module_output_annotations"}
+    if program is None or question.program() != program:
+        raise ValueError(f"{record.external_id}: the program is not that of {question.qtype!r} any more")
+    lists = Lists(question, program, record.passage, record.tokens, Report())
+    return {**pair, "module_output_annotations": lists.written(record.gold)}

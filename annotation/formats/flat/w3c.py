@@ -1,0 +1,126 @@
+"""Write W3C Web Annotations: a page of JSON-LD, one entry per object.
+
+A span has a ``TextPositionSelector``, in code points as the recommendation asks, and a
+``TextQuoteSelector`` with some text around it; a box is a media fragment in percent of the image.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from analysis.programs import Node, describe
+from annotation.formats.flat.statements import Source, sources, statements
+from annotation.formats.writing import encoded, written
+from annotation.schemas import Box, Chosen, ItemRecord, Object, Span
+
+OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
+CONTEXT = ["http://www.w3.org/ns/anno.jsonld", OURS]
+FRAGMENTS = "http://www.w3.org/TR/media-frags/"
+AROUND = 32  # code points before and after a quote, to find it in a changed text
+
+
+def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write a page with the objects of the gold and of all annotations."""
+    head = json.dumps({"@context": CONTEXT, "type": "AnnotationPage"})[:-1] + ', "items": ['
+    with written(path) as file:
+        file.write(head.encode())
+        before = b"\n"
+        for record in records:
+            for annotation in _annotations(record):
+                file.write(before + encoded(annotation))
+                before = b",\n"
+        file.write(b"\n]}\n")
+
+
+def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:
+    passage = _name(record.external_id, "passage")
+    images = [quote(image.name) for image in record.images]
+    for source in sources(record):
+        base = _name(record.external_id, "gold" if source.annotation is None else f"work-{source.number}")
+        common, gold = _common(source), [] if source.annotation is not None else [_body("assessing", "gold")]
+        for node, _layer, drawn, shape in statements(record, source.document):
+            if isinstance(shape, Box):
+                target = _in_image(images, shape)
+            else:
+                target = _in_passage(passage, record, shape)
+            yield {
+                "id": f"{base}:{_quoted(drawn.id)}",
+                **common,
+                "body": [*_tags(node), *_related(base, drawn), *gold],
+                "target": target,
+            }
+
+
+def _common(source: Source) -> dict[str, Any]:
+    """Return the fields that all entries of a source share."""
+    common: dict[str, Any] = {"type": "Annotation", "motivation": "tagging"}
+    if source.annotation is not None:
+        common["creator"] = {"type": "Person", "nickname": source.annotator}
+        times = {
+            "created": _moment(source.annotation.started),
+            "modified": _moment(source.annotation.submitted),
+        }
+        common |= {name: moment for name, moment in times.items() if moment}
+        common |= {"revision": source.annotation.revision, "status": source.annotation.status}
+    return common
+
+
+def _body(purpose: str, value: str) -> dict[str, str]:
+    return {"type": "TextualBody", "purpose": purpose, "value": value}
+
+
+@lru_cache(maxsize=10_000)
+def _tags(node: Node) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the label and the index of a step."""
+    return _body("tagging", describe(node)), _body("classifying", f"m{node.index}")
+
+
+def _related(base: str, drawn: Object) -> Iterator[dict[str, str]]:
+    """Yield the references and the reason of an object."""
+    for other in (drawn.ref,) if isinstance(drawn, Chosen) else drawn.links:
+        yield {"type": "SpecificResource", "purpose": "linking", "source": f"{base}:{_quoted(other)}"}
+    if not isinstance(drawn, Chosen) and drawn.reason:
+        yield _body("commenting", drawn.reason)
+
+
+def _in_image(images: list[str], box: Box) -> dict[str, Any]:
+    left, top, right, bottom = (100 * edge for edge in box.box)
+    numbers = ",".join(_number(value) for value in (left, top, right - left, bottom - top))
+    fragment = {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
+    return {"source": images[box.image], "type": "Image", "selector": fragment}
+
+
+def _in_passage(name: str, record: ItemRecord, span: Span) -> dict[str, Any]:
+    start, end = span.span
+    position = {"type": "TextPositionSelector", "start": start, "end": end}
+    around = {
+        "type": "TextQuoteSelector",
+        "exact": span.quote,
+        "prefix": record.passage[max(0, start - AROUND) : start],
+        "suffix": record.passage[end : end + AROUND],
+    }
+    return {"source": name, "type": "Text", "selector": [position, around]}
+
+
+def _name(*parts: str) -> str:
+    """Return a URI that does not depend on the location of the file."""
+    return "urn:touchstone:" + ":".join(_quoted(part) for part in parts)
+
+
+@lru_cache(maxsize=10_000)
+def _quoted(part: str) -> str:
+    return quote(part, safe="")
+
+
+def _number(value: float) -> str:
+    return f"{value:.9f}".rstrip("0").rstrip(".")
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,149 @@
+"""Read NLVR: sentences about three boxes of shapes (Suhr et al. 2017).
+
+The sentences have no program, so an item's is ``find[object]``, and its gold the boxes around all shapes,
+whose positions are exact. Each example was drawn six times with its boxes in another order; every drawing
+is an item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from annotation.formats.boxes import fitted
+from annotation.formats.checks import check_record
+from annotation.formats.images import ImageFolder
+from annotation.formats.nlvr.nlvr2 import Label
+from annotation.formats.report import Report
+from annotation.schemas import Box, Document, Image, ItemRecord, Layer
+from foundation.errors import BadFile
+from foundation.import_fields import Id, LongText, first_error
+from foundation.json_stream import read_values
+
+PROGRAM = "find[object]"
+WIDTH, HEIGHT, STEP = 400, 100, 150  # pixels of a drawing; from the left edge of one box to that of the next
+ORDERS = tuple(permutations(range(3)))  # drawing k shows in each slot the box ORDERS[k][slot]
+
+NOT_DRAWN = "drawing whose picture is not in the folder, left out"
+
+Pixels = Annotated[int, Field(ge=0, le=100)]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    x_loc: Pixels
+    y_loc: Pixels
+    size: Annotated[int, Field(gt=0, le=100)]
+    type: str
+    color: str
+
+
+class _Example(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    identifier: Id
+    sentence: LongText
+    label: Label = None
+    directory: str = ""
+    structured_rep: tuple[tuple[_Shape, ...], tuple[_Shape, ...], tuple[_Shape, ...]]
+
+
+def read_nlvr(
+    path: Path,
+    *,
+    images: ImageFolder | None = None,
+    drawings: Sequence[int] = (0,),
+    split: str = "dev",
+    report: Report | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Iterator[ItemRecord]:
+    """Yield an item with gold for each example and drawing (0 to 5).
+
+    Drawings that are missing are reported, but each example needs at least one.
+
+    Args:
+        path: The file.
+        images: The folder of images called ``split-identifier-drawing.png``.
+        drawings: The drawings to read.
+        split: The split in the names of images.
+        report: Collects repairs.
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: Names line and field.
+    """
+    report = report if report is not None else Report()
+    seen: set[str] = set()
+    for line, value in read_values(path, on_progress=on_progress):
+        try:
+            example = _Example.model_validate(value)
+        except ValidationError as error:
+            raise BadFile(path, first_error(error), line=line) from error
+        if example.identifier in seen:
+            raise BadFile(path, f"identifier: {example.identifier!r} came before", line=line)
+        seen.add(example.identifier)
+        try:
+            records = list(_records(example, images, drawings, split, report))
+        except ValueError as error:
+            raise BadFile(path, f"{example.identifier}: {error}", line=line) from error
+        if not records:
+            raise BadFile(path, f"{example.identifier}: none of its drawings is in the folder", line=line)
+        yield from records
+
+
+def _records(
+    example: _Example, images: ImageFolder | None, drawings: Sequence[int], split: str, report: Report
+) -> Iterator[ItemRecord]:
+    for drawing in drawings:
+        name = f"{example.directory}/{split}-{example.identifier}-{drawing}.png"
+        image = Image(name=name, width=WIDTH, height=HEIGHT)
+        if images is not None:
+            try:
+                image = images.find(name)
+            except ValueError:
+                report.add(NOT_DRAWN, name)
+                continue
+            if (image.width, image.height) != (WIDTH, HEIGHT):
+                raise ValueError(f"{name}: has {image.width} × {image.height} pixels, not {WIDTH} × {HEIGHT}")
+        yield _record(example, drawing, image, report)
+
+
+def _record(example: _Example, drawing: int, image: Image, report: Report) -> ItemRecord:
+    boxes, looks = [], {}
+    for slot, place in enumerate(ORDERS[drawing]):
+        for number, shape in enumerate(example.structured_rep[place]):
+            box = _box(f"s{slot}-{number}", slot, shape, report)
+            boxes.append(box)
+            looks[box.id] = {"shape": shape.type, "color": shape.color, "size": shape.size}
+    layer = Layer(state="done" if boxes else "nothing", objects=tuple(boxes))
+    extra: dict[str, Any] = {"identifier": example.identifier, "drawing": drawing, "objects": looks}
+    return check_record(
+        ItemRecord(
+            external_id=f"{example.identifier}-{drawing}",
+            kind="boxes",
+            program=PROGRAM,
+            text=example.sentence,
+            images=(image,),
+            answer=example.label,
+            gold=Document(layers={0: layer}),
+            extra={"nlvr": extra},
+        )
+    )
+
+
+def _box(name: str, slot: int, shape: _Shape, report: Report) -> Box:
+    """Return the square around a shape.
+
+    Raises:
+        ValueError: It leaves the drawing.
+    """
+    left, top = STEP * slot + shape.x_loc, shape.y_loc
+    edges = (left / WIDTH, top / HEIGHT, (left + shape.size) / WIDTH, (top + shape.size) / HEIGHT)
+    fits = fitted(edges, slack=0, report=report, path=name)
+    assert fits is not None  # every shape has a size
+    return Box(id=name, image=0, box=fits)

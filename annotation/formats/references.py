@@ -1,0 +1,88 @@
+"""Make references of objects at choosing steps, for formats without them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analysis.programs import Program
+from annotation.formats.report import Report
+from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem, Span, State
+
+TWICE = "object drawn at equal steps, kept once"
+NOT_BELOW = "object of a choosing step that equals none of the step below, kept as a new one"
+
+
+def document_of(
+    program: Program,
+    drawn: Mapping[int, Sequence[Object]],
+    *,
+    reason: str,
+    report: Report,
+    path: str,
+    layers: Mapping[int, Layer] | None = None,
+    problem: Problem | None = None,
+) -> Document:
+    """Return the document of the objects at each node, by representative.
+
+    Args:
+        program: The item's program.
+        drawn: Objects by node; those that were once chosen on this site are references already.
+        reason: Given to objects of choosing steps that have none and equal no object below.
+        report: Collects repairs.
+        path: Names the item in the report.
+        layers: States, values and notes, if known.
+        problem: The statement that the program is wrong.
+    """
+    given_layers = layers or {}
+    at: dict[int, list[tuple[bool, Object]]] = {}  # whether it was drawn at an equal step instead
+    for node, objects in sorted(drawn.items()):
+        shared = program.representative[node]
+        at.setdefault(shared, []).extend((node != shared, each) for each in objects)
+    settled_layers: dict[int, Layer] = {}
+    geometry: dict[str, object] = {}
+    for index in program.walk:
+        if index not in at and index not in given_layers:
+            continue
+        offered = {
+            geometry[one.id]: one.id for one in _offered(program, settled_layers, index) if one.id in geometry
+        }
+        kept: list[Object] = []
+        shapes: set[object] = set()
+        for elsewhere, each in at.get(index, ()):
+            settled = each
+            if not isinstance(each, Chosen) and program.nodes[index].role == "choose" and not each.reason:
+                ref = offered.get(_geometry(each))
+                if ref is None:
+                    report.add(NOT_BELOW, path)
+                    settled = each.model_copy(update={"reason": reason})
+                else:
+                    settled = Chosen(id=each.id, ref=ref)
+            shape = geometry.get(settled.ref, each.id) if isinstance(settled, Chosen) else _geometry(settled)
+            if elsewhere and shape in shapes:
+                report.add(TWICE, path)
+                continue
+            geometry[settled.id] = shape
+            shapes.add(shape)
+            kept.append(settled)
+        before = given_layers.get(index, Layer())
+        state: State = before.state if index in given_layers else "done" if kept else "nothing"
+        settled_layers[index] = before.model_copy(update={"objects": tuple(kept), "state": state})
+    return Document(layers=dict(sorted(settled_layers.items())), problem=problem)
+
+
+def _geometry(shape: Box | Span) -> object:
+    return (shape.image, shape.box) if isinstance(shape, Box) else shape.span
+
+
+def _offered(program: Program, layers: Mapping[int, Layer], index: int) -> list[Object]:
+    """Return the objects a step works on, those of its first child first.
+
+    A computed child hands on the objects below it.
+    """
+    offered: list[Object] = []
+    for child in reversed(program.nodes[index].children):
+        if program.nodes[child].role == "compute":
+            offered.extend(_offered(program, layers, child))
+        elif (layer := layers.get(program.representative[child])) is not None:
+            offered.extend(layer.objects)
+    return offered

@@ -1,0 +1,213 @@
+"""The pages of participants: one type, and one function that chooses.
+
+The contexts need no participant, so the preview of the studio shows the same pages.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils import translation
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from studyapp import link_tokens
+from studyapp.actions import pages as actions
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.recruitment import WayBack
+from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
+from studyapp.models import Outcome, Participant, Stage, StageResponse, SurveyResponse, Trial
+from studyapp.queries.recruitment import way_back_of
+from studyapp.queries.studies import CurrentPage, condition_name, current_page, localised
+from studyapp.web.participant_forms import (
+    CLOCK_FIELDS,
+    PageName,
+    Row,
+    empty_questions_html,
+    page_key,
+    questions_html,
+)
+from studyapp.web.stimulus_html import instructions_html, stimulus_html
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page that a participant may see now.
+
+    A request for another address is redirected to ``url``. ``next_url`` is a guess
+    that costs no query; a wrong one is redirected. Pages without a form have no row.
+    """
+
+    participant: Participant
+    url: str
+    next_url: str = ""
+    name: PageName | None = None
+    row: StageResponse | Trial | SurveyResponse | None = None
+    note_shown: Callable[[], object] = lambda: None
+    submit: Callable[..., object] = lambda **_sent: None
+    details: Callable[[], dict[str, Any]] = dict
+    template: str = "studyapp/participant/page.html"
+
+    @property
+    def key(self) -> str:
+        """The signed name of this page, which its form sends back."""
+        return page_key(self.name, self.row.pk) if self.name and self.row else ""
+
+    def show(self) -> None:
+        """Store the time of the first view."""
+        if self.row and self.row.shown_at is None:
+            self.note_shown()
+
+    def context(self, filled: Sequence[Row] | None = None) -> dict[str, Any]:
+        """Return the template's context; ``filled`` is a form sent with errors."""
+        if self.name is None:
+            return self.details()
+        version, language = self.participant.version, self.participant.language
+        if filled is None:
+            questions = empty_questions_html(version, self.name, language)
+        else:
+            questions = questions_html(filled)
+        resume = reverse("studyapp:resume", args=[link_tokens.resume_token(self.participant)])
+        common = {
+            "instructions": "" if self.name == "survey" else instructions_html(version, language),
+            "page_key": self.key,
+            "errors": [row for row in filled or [] if row.error],
+            "resume_url": settings.SITE_URL + resume,
+        }
+        return form_context(localised(version, language), self.name, questions) | common | self.details()
+
+
+def page_of(participant: Participant) -> Page:
+    """Return the one page that a participant may see now."""
+    content = localised(participant.version, participant.language)
+
+    def address(name: str, *arguments: object) -> str:
+        return reverse(f"studyapp:{name}", args=[participant.version.study.slug, *arguments])
+
+    match current_page(participant):
+        case CurrentPage(stage=StageResponse() as stage):
+            name = cast("PageName", stage.stage)
+            return Page(
+                *(participant, address("stage", name), address("study"), name, stage),
+                note_shown=partial(actions.show_stage, page=stage),
+                submit=partial(actions.submit_stage, page=stage),
+                details=partial(stage_context, content, Stage(name), stage.attempt),
+            )
+        case CurrentPage(trial=Trial() as trial):
+            is_last = trial.position >= len(content.practice) + content.pages
+            next_url = address("survey") if is_last else address("item", trial.position + 1)
+            return Page(
+                *(participant, address("item", trial.position), next_url, "item", trial),
+                note_shown=partial(actions.show_trial, trial=trial),
+                submit=partial(actions.submit_trial, trial=trial),
+                details=partial(_trial_context, content, trial),
+            )
+        case CurrentPage(survey=SurveyResponse() as survey):
+            return Page(
+                *(participant, address("survey"), address("done"), "survey", survey),
+                note_shown=partial(actions.show_survey, participant=participant),
+                submit=partial(actions.submit_survey, participant=participant),
+                details=partial(survey_context, content),
+            )
+        case CurrentPage(kind="done"):
+            template = "studyapp/participant/done.html"
+            details = partial(_end_context, content, participant)
+            return Page(participant, address("done"), details=details, template=template)
+    return Page(participant, address("study"))
+
+
+def _trial_context(content: FrozenStudy, trial: Trial) -> dict[str, Any]:
+    version, language = trial.participant.version, trial.participant.language
+    condition = condition_name(version, trial.condition_id) if trial.condition_id else ""
+    item_id = trial.item.external_id
+    stimulus = stimulus_html(version, condition=condition, item_id=item_id, language=language)
+    return item_context(content, trial.position) | {"stimulus": stimulus}
+
+
+def _end_context(content: FrozenStudy, participant: Participant) -> dict[str, Any]:
+    has_withdrawn = participant.status == Participant.Status.WITHDRAWN
+    return {
+        "title": content.title,
+        "outcome": participant.outcome or Outcome.DONE,
+        "has_withdrawn": has_withdrawn,
+        "back": WayBack() if has_withdrawn else way_back_of(participant),
+        "withdrawal_code": "" if has_withdrawn else participant.withdrawal_code or "",
+    }
+
+
+def form_context(content: FrozenStudy, name: PageName, questions: SafeString) -> dict[str, Any]:
+    """Return the part of the context that all pages with a form share."""
+    return {
+        "title": content.title,
+        "steps": content.pages,
+        "clocks": CLOCK_FIELDS,
+        "honeypot": HONEYPOT_FIELD,
+        "questions": questions,
+        "kind": name,
+    }
+
+
+def stage_context(content: FrozenStudy, stage: Stage, attempt: int = 1) -> dict[str, Any]:
+    """Return the context of a page before the items."""
+    heading = {
+        Stage.SCREENING: _("A few questions first"),
+        Stage.INSTRUCTIONS: _("Your task"),
+        Stage.COMPREHENSION: _("Is everything clear?"),
+        Stage.PRE_SURVEY: _("Before you begin"),
+    }[stage]
+    tries = content.comprehension.tries if content.comprehension else 0
+    return {
+        "position": heading,
+        "heading": heading,
+        "submit_text": _("Continue"),
+        "step": 0,
+        "again": attempt > 1,
+        "tries_left": tries - attempt + 1,
+        "shows_instructions": stage == Stage.INSTRUCTIONS or attempt > 1,
+    }
+
+
+def item_context(content: FrozenStudy, position: int) -> dict[str, Any]:
+    """Return the context of an item; practice items are counted apart."""
+    practice = len(content.practice)
+    number = position - practice
+    if number < 1:
+        label = _("Practice %(n)d of %(all)d") % {"n": position, "all": practice}
+    else:
+        label = _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages}
+    return {
+        "position": label,
+        "step": max(number - 1, 0),
+        "is_practice": number < 1,
+        "submit_text": _("Save and continue"),
+    }
+
+
+def survey_context(content: FrozenStudy) -> dict[str, Any]:
+    """Return the context of the page after the last item."""
+    return {"position": _("Last page"), "submit_text": _("Finish"), "step": content.pages}
+
+
+def consent_context(content: FrozenStudy, language: str) -> dict[str, Any]:
+    """Return the context of the consent page, which has no participant yet."""
+    offered = offered_languages(content)
+    return {
+        "title": content.title,
+        "consent": content.consent,
+        "instructions": "" if content.instructions_page else content.instructions,
+        "language": language,
+        "languages": offered if len(offered) > 1 else {},
+    }
+
+
+def offered_languages(content: FrozenStudy) -> dict[str, str]:
+    """Return the names of the languages that study and site share, by code."""
+    spoken = {code for code, _name in settings.LANGUAGES}
+    return {
+        code: translation.get_language_info(code)["name_local"]
+        for code in content.languages
+        if code in spoken or code == content.language
+    }

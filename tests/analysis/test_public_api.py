@@ -1,0 +1,45 @@
+"""Every public name exists, says what it does and is on the page; the page has no other."""
+
+import inspect
+import re
+from importlib import import_module
+
+import pytest
+
+from scripts.api_page import PACKAGES, PAGE, page
+
+PUBLIC = [(name, public) for name in PACKAGES for public in import_module(f"analysis.{name}").__all__]
+
+
+@pytest.mark.parametrize(("package", "name"), PUBLIC)
+def test_a_public_name_exists_and_is_documented(package, name):
+    value = getattr(import_module(f"analysis.{package}"), name)
+    if inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value)):
+        summary = (value.__doc__ or "").partition("\n")[0]
+        assert summary, f"analysis.{package}.{name} has no first line"
+        assert not summary.startswith(f"{name}("), f"analysis.{package}.{name} has only a generated docstring"
+
+
+def test_the_page_is_the_generated_one():
+    assert PAGE.read_text("utf-8") == page(), "write it again: python -m scripts.api_page"
+
+
+def test_the_page_names_what_exists():
+    sections = re.split(r"^## (\w+)$", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    named = [
+        (package, name)
+        for package, text in zip(sections[::2], sections[1::2], strict=True)
+        for name in re.findall(r"^- `(\w+)`: ", text, flags=re.MULTILINE)
+    ]
+    assert named == PUBLIC
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_lists_each_name_once(package):
+    names = import_module(f"analysis.{package}").__all__
+    assert len(set(names)) == len(names)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="read_everything"):
+        import_module("analysis.io").read_everything  # noqa: B018

@@ -1,0 +1,213 @@
+"""Counterfactual instances as items: shown, checked, mended and written again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis.commands.counterfactuals import read_questions
+from analysis.counterfactuals.drafts import draft
+from analysis.counterfactuals.instances import Instance, instances_text, read_instances
+from annotation.formats.counterfactuals import (
+    DRAFT,
+    instance_of,
+    item_of,
+    nodes,
+    read_reasons,
+    verdict,
+    write_reasons,
+)
+from annotation.formats.texts import tokens_of
+from annotation.schemas import AnnotationRecord, Document, ItemRecord, Problem, Span
+from foundation.errors import BadFile
+from tests.analysis.data import real_data
+
+OLDER = {
+    "_id": "a", "type": "comparison", "question": "Who is older, Ann Lee or Bob Ray?", "answer": "Ann Lee",
+    "context": [["Ann Lee", ["Ann is old. ", "So."]], ["Bob Ray", ["Bob is not."]]],
+    "supporting_facts": [["Ann Lee", 0], ["Bob Ray", 0]],
+}  # fmt: skip
+SANG = {
+    "_id": "b", "question": "Who sang in Rome?", "answer": "Ann Lee", "context": OLDER["context"],
+    "supporting_facts": [["Ann Lee", 0], ["Bob Ray", 0]],
+}  # fmt: skip
+A, B, C, D = nodes()
+
+
+def instance(row, step: str) -> Instance:
+    found = draft([row], distributions=["in"], extents=["paragraphs"]).instances
+    return next(one for one in found if one.step == step)
+
+
+@pytest.fixture
+def swapped() -> Instance:
+    return instance(OLDER, "comparison")
+
+
+@pytest.fixture
+def inserted() -> Instance:
+    return instance(SANG, "coreference")
+
+
+def document(record: ItemRecord) -> Document:
+    return Document.model_validate(record.extra[DRAFT])
+
+
+def quotes(found: Document, node: int) -> list[str]:
+    return [one.quote for one in found.layers[node].objects]
+
+
+def marked(record: ItemRecord, node: int, *texts: str, note: str = "", nth: int = 0) -> Document:
+    """The draft with other stretches at one node: the nth places of these texts."""
+    spans = []
+    for number, text in enumerate(texts):
+        at = -1
+        for _ in range(nth + 1):
+            at = record.passage.index(text, at + 1)
+        place = at, at + len(text)
+        tokens = tokens_of(*place, record.tokens)
+        spans.append(Span(id=f"x{node}.{number}", span=place, tokens=tokens, quote=text))
+    found = document(record)
+    layer = found.layers[node].model_copy(update={"objects": tuple(spans), "note": note})
+    return found.model_copy(update={"layers": {**found.layers, node: layer}})
+
+
+def settled(record: ItemRecord, gold: Document) -> Instance:
+    return instance_of(record.model_copy(update={"gold": gold}))
+
+
+def test_it_works(swapped: Instance):
+    record = item_of(swapped)
+    assert record.passage == (
+        "Question: Who is older, Ann Lee or Bob Ray?\n"
+        "Changed question: Who is younger, Ann Lee or Bob Ray?\n\n"
+        "Ann Lee\nAnn is old. So.\n\nBob Ray\nBob is not."
+    )
+    found = document(record)
+    assert [quotes(found, node) for node in (A, B, C, D)] == [
+        ["older"], ["Who", "or"], ["younger"], ["Bob Ray"]
+    ]  # fmt: skip
+    assert settled(record, found) == swapped.model_copy(update={"verdict": "valid"})
+
+
+def test_an_insertion_stands_in_its_article(inserted: Instance):
+    record = item_of(inserted)
+    new = inserted.counterfactual.context[0][1][-1]
+    assert f"Ann Lee\nAnn is old. So.{new}\n\nBob Ray" in record.passage
+    found = document(record)
+    assert quotes(found, A) == ["Ann"]
+    assert quotes(found, B) == ["is old. So", "Bob is not"]
+    assert quotes(found, C) == [new.strip()]
+    assert quotes(found, D) == [inserted.counterfactual.answer]
+    assert settled(record, found) == inserted.model_copy(update={"verdict": "valid"})
+
+
+def test_parts_are_mended(swapped: Instance, inserted: Instance):
+    record = item_of(swapped)
+    found = settled(record, marked(record, B, "Who", "is"))
+    assert found.verdict == "repaired"
+    assert [found.text[a:b] for a, b in found.negative] == ["Who", "is"]
+    assert found.positive == swapped.positive
+    record = item_of(inserted)
+    found = settled(record, marked(record, B, "old", "Bob is not"))
+    assert [found.text[a:b] for a, b in found.negative] == ["old", "Bob", "is", "not"]
+
+
+def test_the_change_is_worded_anew(swapped: Instance, inserted: Instance):
+    record = item_of(swapped)
+    found = settled(record, marked(record, C, "is younger", note="was born later"))
+    assert found.counterfactual.question == "Who was born later, Ann Lee or Bob Ray?"
+    assert found.original == swapped.original
+    record = item_of(inserted)
+    name = inserted.counterfactual.answer
+    found = settled(
+        record, marked(record, C, inserted.counterfactual.context[0][1][-1], note=f" {name} did.")
+    )
+    assert found.counterfactual.context[0][1] == ["Ann is old. ", "So.", f"{name} did."]
+
+
+def test_the_answer_is_mended(swapped: Instance):
+    record = item_of(swapped)
+    assert settled(record, marked(record, D, "Ann")).counterfactual.answer == "Ann"
+    assert settled(record, marked(record, D, note="Bob")).counterfactual.answer == "Bob"
+    assert settled(record, marked(record, D)).counterfactual.answer is None
+
+
+def test_an_answer_that_nobody_knew_is_marked(swapped: Instance):
+    unknown = swapped.model_copy(
+        update={"counterfactual": swapped.counterfactual.model_copy(update={"answer": None})}
+    )
+    record = item_of(unknown)
+    assert quotes(document(record), D) == []
+    assert settled(record, marked(record, D, "Bob Ray")).counterfactual.answer == "Bob Ray"
+
+
+def test_what_nothing_helps_is_rejected(swapped: Instance):
+    record = item_of(swapped)
+    gold = document(record).model_copy(update={"problem": Problem(kind="other", note="both are one")})
+    found = settled(record, gold)
+    assert (found.verdict, found.note) == ("rejected", "both are one")
+    assert found.positive == swapped.positive
+
+
+@pytest.mark.parametrize(
+    ("node", "texts", "note", "said"),
+    [
+        (A, ["is not"], "", "'is not' is not in the question, unlike the parts"),
+        (A, ["Ray?\nChanged"], "", "goes beyond the text in which it begins"),
+        (C, ["older"], "elder", "the changed words are in the changed question or in the new sentences"),
+        (C, [], "elder", "mark exactly one stretch"),
+        (D, ["Ann", "Bob"], "", "the new answer is marked in several places"),
+    ],
+)
+def test_gold_that_says_nothing_clear_is_told(swapped: Instance, node, texts, note, said):
+    record = item_of(swapped)
+    with pytest.raises(ValueError, match=rf"a:comparison:paragraphs:0: .*{said}"):
+        settled(record, marked(record, node, *texts, note=note))
+
+
+def test_every_verdict_is_kept(swapped: Instance):
+    record = item_of(swapped)
+    bad = document(record).model_copy(update={"problem": Problem(kind="other")})
+    people = [document(record), bad, marked(record, A, "Who"), document(record)]
+    at = "2026-01-01T00:00:00Z"
+    annotations = [
+        AnnotationRecord(annotator=str(n), document=one, submitted=None if n == 3 else at)
+        for n, one in enumerate(people)
+    ]
+    found = instance_of(record.model_copy(update={"annotations": tuple(annotations)}))
+    assert found.reviews == ["valid", "rejected", "repaired"]
+    assert found.verdict == ""
+    assert verdict(people[0], document(record)) == "valid"
+
+
+def test_files_go_in_and_out(tmp_path: Path):
+    found = draft([OLDER, SANG]).instances
+    (tmp_path / "in.jsonl").write_text(instances_text(found), encoding="utf-8")
+    records = list(read_reasons(tmp_path / "in.jsonl"))
+    write_reasons(records, tmp_path / "out.jsonl")
+    assert read_instances(tmp_path / "out.jsonl") == found
+
+
+def test_what_cannot_be_shown_or_written_is_told(tmp_path: Path, swapped: Instance):
+    other = swapped.counterfactual.model_copy(update={"context": [("Ann Lee", ["New."]), ("Bob Ray", [])]})
+    text = instances_text([swapped.model_copy(update={"counterfactual": other})])
+    (tmp_path / "in.jsonl").write_text(text, encoding="utf-8")
+    with pytest.raises(BadFile, match="the article 'Ann Lee' differs by more than new sentences"):
+        list(read_reasons(tmp_path / "in.jsonl"))
+    (tmp_path / "in.jsonl").write_text("{}", encoding="utf-8")
+    with pytest.raises(BadFile, match=r"in\.jsonl: line 1, column id: Field required"):
+        list(read_reasons(tmp_path / "in.jsonl"))
+    with pytest.raises(ValueError, match="has another format"):
+        instance_of(ItemRecord(external_id="x", kind="spans", program="", text="", passage="a"))
+
+
+@pytest.mark.parametrize(
+    "name", ["hotpot/hotpot_sample.json", "quoref/quoref_original_subset_20191206_merged.json"]
+)
+def test_real_instances_come_back_as_they_went(tmp_path: Path, name: str):
+    found = draft(read_questions(real_data(name)), extents=["paragraphs"]).instances
+    for one in found:
+        record = item_of(one)
+        assert json.loads(record.model_dump_json())["extra"][DRAFT]["layers"]
+        assert settled(record, document(record)) == one.model_copy(update={"verdict": "valid"})

@@ -1,0 +1,87 @@
+"""People check and mend counterfactual instances, from the file of drafts to the file of what they found."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from analysis.counterfactuals.drafts import draft
+from analysis.counterfactuals.instances import instances_text, read_instances
+from annotation.actions import assignments
+from annotation.actions.editing import save_operations, submit
+from annotation.actions.projects import set_member
+from annotation.actions.review import accept, start_review
+from annotation.formats.counterfactuals import nodes
+from annotation.models import Annotation, Item, Project, Role
+from annotation.schemas import Document
+from tests.annotation.factories import make_user, operation
+from tests.annotation.formats.test_counterfactuals import OLDER, SANG
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str | Path) -> str:
+    output = StringIO()
+    call_command(*map(str, arguments), stdout=output)
+    return output.getvalue()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    found = draft([OLDER, SANG], distributions=["in"], extents=["paragraphs"]).instances[:2]
+    (tmp_path / "drafts.jsonl").write_text(instances_text(found), encoding="utf-8")
+    told = run("import_dataset", "reasons", tmp_path / "drafts.jsonl", "--name", "check", "--annotators", "2")
+    assert "2 items added" in told
+    return Project.objects.get(slug="check")
+
+
+def checked(annotation: Annotation, *, rejects: bool = False) -> Annotation:
+    """Every step confirmed as drafted, or the whole rejected."""
+    edits = [operation(annotation.revision, node, state="done") for node in nodes()]
+    if rejects:
+        problem = {"kind": "cannot be answered", "note": "nonsense"}
+        edits = [operation(annotation.revision, nodes()[0], problem=problem)]
+    saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
+    return submit(annotation=annotation.pk, revision=saved.annotation.revision, by=annotation.annotator)
+
+
+def test_it_works(project: Project, tmp_path: Path):
+    """Two people check two instances; one is settled, and the file says what each of them found."""
+    people = [set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None) for _ in range(2)]
+    judge = set_member(project=project, user=make_user(), role=Role.ADJUDICATOR, by=None).user
+    for place, member in enumerate(people):
+        annotation = assignments.next_annotation(member=member)
+        assert annotation.document == Item.objects.get(pk=annotation.item_id).extra["draft"]
+        done = checked(annotation, rejects=bool(place))
+    first = Annotation.objects.get(item__position=1, annotator=people[0].user)
+    accept(annotation=start_review(annotation=first, by=judge), revision=first.revision, by=judge)
+    told = run("export_gold", "check", "--out", tmp_path / "checked.jsonl", "--format", "reasons")
+    assert "2 items, 1 with gold" in told
+    one, other = read_instances(tmp_path / "checked.jsonl")
+    assert (one.verdict, one.reviews) == ("valid", ["valid", "rejected"])
+    assert (other.verdict, other.reviews) == ("", [])
+    assert done.item_id == first.item_id
+
+
+def test_undo_goes_back_to_the_draft_and_no_further(project: Project):
+    member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
+    annotation = assignments.next_annotation(member=member)
+    node = nodes()[0]
+    (name,) = (one.id for one in Document.model_validate(annotation.document).layers[node].objects)
+    gone = save_operations(
+        annotation=annotation.pk, operations=[operation(0, node, remove=[name])], by=member.user
+    )
+    assert not Document.model_validate(gone.annotation.document).layers[node].objects
+    inverse = gone.annotation.operations.get().inverse
+    back = save_operations(annotation=annotation.pk, operations=[operation(1, **inverse)], by=member.user)
+    assert Document.model_validate(back.annotation.document) == Document.model_validate(annotation.document)
+
+
+def test_the_page_shows_the_draft(project: Project, client):
+    member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
+    annotation = assignments.next_annotation(member=member)
+    client.force_login(member.user)
+    text = client.get(f"/annotate/work/{annotation.pk}/").content.decode()
+    assert "words that ought to count" in text
+    assert "Changed question" in text

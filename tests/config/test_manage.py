@@ -1,0 +1,43 @@
+"""`manage.py` without settings: help works, other commands name what is missing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.processes import ROOT
+
+
+def manage(var: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in an environment that holds nothing else."""
+    env = {"VAR_DIR": str(var), **environment}
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("arguments", [(), ("help",), ("--help",)])
+def test_help_lists_our_commands_without_a_key(tmp_path: Path, arguments: tuple[str, ...]):
+    done = manage(tmp_path, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    listed = done.stdout.split()
+    assert {"prepare_site", "predict", "export_results", "export_gold"} <= set(listed)
+
+
+def test_a_command_explains_itself_without_a_key(tmp_path: Path):
+    done = manage(tmp_path, "score", "--help")
+    assert done.returncode == 0
+    assert "--dataset" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [("migrate",), ("score", "--dataset", "films"), ("nonsense",)])
+def test_a_command_says_that_the_key_is_missing(tmp_path: Path, arguments: tuple[str, ...]):
+    done = manage(tmp_path, *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("manage.py: SECRET_KEY is not set. Set it in the environment")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_version_is_that_of_django(tmp_path: Path):
+    assert manage(tmp_path, "--version").stdout.strip()[0].isdigit()
