@@ -37,7 +37,7 @@ def main(kind: str) -> None:
     # torch is pinned in requirements.txt, which is also a constraint: nothing may bring another build.
     files = [part for name in REQUIREMENTS[kind] for part in ("--requirement", name)]
     if subprocess.call([*pip, "--constraint", "requirements.txt", *files], cwd=ROOT):
-        stop("pip could not install the requirements; its message is above. Run the same command again.")
+        stop("pip could not install the requirements; its message is above. Run the command again.")
     # The command touchstone of this checkout; what it needs is there already.
     if subprocess.call([*pip, "--no-deps", "--editable", "."], cwd=ROOT):
         stop(
