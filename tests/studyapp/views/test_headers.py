@@ -167,3 +167,9 @@ def test_a_failure_says_what_to_do(token, monkeypatch):
     response = Client(raise_request_exception=False).get(f"/join/{token}/")
     assert response.status_code == 500
     assert "Your earlier answers are saved." in response.content.decode()
+
+
+def test_a_page_that_is_not_there_names_no_class_of_the_code(admin_client):
+    page = admin_client.get("/annotate/no-such-project/")
+    assert page.status_code == 404
+    assert "Http404" not in page.content.decode()
