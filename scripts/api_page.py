@@ -62,7 +62,7 @@ def page() -> str:
 
 
 def reference(name: str) -> str:
-    """Return the page of a subpackage: everything that it exports, from the docstrings."""
+    """Return the page of a subpackage, rendered from its docstrings."""
     package = import_module(f"analysis.{name}")
     # A name that is also that of a file means the file to mkdocstrings, so it is shown by its full path.
     files = {found.name for found in iter_modules(package.__path__)}

@@ -69,7 +69,7 @@ def _table(title: str, how: str, lines: Iterable[tuple[str, str]]) -> str:
 
 
 def _commands(app: App, before: str = "") -> Iterator[tuple[str, App]]:
-    """Yield the commands of an app that its help shows, each with its whole name."""
+    """Yield the commands that the help of an app shows, with whole names."""
     for name in app:
         if name.startswith("-") or not app[name].show:
             continue
