@@ -47,7 +47,7 @@ LOADED = (
 # Appended to commands that begin so; of repeated options the last counts.
 TINY = "--train 8 --dev 4 --test 4 --pretraining-scenes 8 --steps 1 --pretraining-steps 1 --check-every 1"
 SMALLER = {
-    "python -m modelserver world": "--train 40 --dev 5 --test 30",
+    "python -m modelserver world": "--train 40 --dev 5 --test 6",
     "python -m modelserver scenes": "--train 4 --dev 4 --test 4",
     "python -m modelserver games": "--train 4 --dev 4 --test 4",
     "python -m modelserver train extractive-qa": "--steps 1 --check-every 1",
@@ -70,15 +70,20 @@ SMALLER = {
 # --- files of pages ---
 
 
-def two_systems(site: Site, folder: Path, second: str = "select-and-forget") -> None:
+def two_systems(site: Site, folder: Path, second: str = "select-and-forget", questions: int = 6) -> None:
     """A dataset world-test with stored answers of two systems."""
-    examples = list(generate("test", 26, 1))
+    examples = list(generate("test", questions, 1))
     write(folder / "questions.json", examples)
     site.manage("import_dataset", "hotpot", str(folder / "questions.json"), "--name", "world-test")
     for name in ("qi2019", second):
         path = folder / f"{name}.json"
         write(path, predictions(examples, right=name == "qi2019"))
         site.manage("import_predictions", str(path), "--dataset", "world-test", "--system", name)
+
+
+def example_study(site: Site, folder: Path) -> None:
+    """As many questions as the study of the examples draws."""
+    two_systems(site, folder, questions=26)
 
 
 def film_facts(site: Site, folder: Path) -> None:
@@ -265,7 +270,7 @@ PAGES = {
     ),
     "docs/coming-from/label-studio.md": Page(label_studio),
     "docs/coming-from/notebooks.md": Page(),
-    "docs/coming-from/otree-and-jatos.md": Page(two_systems),
+    "docs/coming-from/otree-and-jatos.md": Page(example_study),
     "docs/how-to/annotate-import-export.md": Page(scenes),
     "docs/how-to/annotate.md": Page(scenes),
     "docs/how-to/export-and-report.md": Page(
