@@ -1,4 +1,4 @@
-"""Draw rooms, floors and arrows before and after the move: ``python -m scripts.layers_figure``.
+"""Draw packages, layers and imports: ``python -m scripts.layers_figure``.
 
 Packages are rooms, the layers of the import contracts are floors, imports are arrows. The figure goes into
 docs/images/layers.svg, and the table for the ADR is printed.
