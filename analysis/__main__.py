@@ -19,6 +19,7 @@ COMMANDS = (
     ("correlate", "correlate:write_correlations", "Relate human measures to model scores."),
     ("xqa-scores", "xqa_scores:print_xqa_scores", "Print HotpotQA's official scores as JSON."),
     ("compare-faithfulness", "faithfulness:print_comparison", "Compare two systems with a permutation test."),
+    ("agreement", "agreement:print_agreement", "Measure inter-annotator agreement of a gold file."),
     ("visual-bias", "visual_bias:print_visual_bias", "Measure how much image pairs give labels away."),
     ("alignment", "alignment:print_alignment", "Test whether systems answer for the expected reasons."),
     ("counterfactuals", "counterfactuals:write_counterfactuals", "Draft counterfactual questions."),

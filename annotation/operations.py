@@ -7,7 +7,7 @@ references to it above and the links from it, and the inverse operation restores
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -342,22 +342,6 @@ def open_nodes(document: Document, program: Program) -> list[int]:
         for index in program.walk
         if program.nodes[index].role != "compute" and document.layers.get(index, Layer()).state == "open"
     ]
-
-
-def token_bounds(start: int, end: int, tokens: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the tokens that the code points touch, end exclusive, or None."""
-    touched = [place for place, (left, right) in enumerate(tokens) if left < end and right > start]
-    return (touched[0], touched[-1] + 1) if touched else None
-
-
-def objects_of(document: Document, nodes: Collection[int] | None = None) -> Iterable[Object]:
-    """Yield all objects of a document, or those of some of its nodes."""
-    return (
-        each
-        for node, layer in document.layers.items()
-        if nodes is None or node in nodes
-        for each in layer.objects
-    )
 
 
 def checked(document: Document, program: Program, subject: Subject) -> Document:

@@ -43,15 +43,6 @@ def check_annotating(member: Membership) -> None:
         )
 
 
-def check_seeing(member: Membership, annotation: Annotation) -> None:
-    """Check that the member may see an annotation.
-
-    Annotation is blind: people see their own, adjudicators all.
-    """
-    if not can_see(member, annotation):
-        raise NotAllowed(_("Annotation is blind: you cannot view another person’s annotation."))
-
-
 def can_see(member: Membership, annotation: Annotation) -> bool:
     """Return True if the member may see an annotation.
 

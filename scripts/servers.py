@@ -26,7 +26,9 @@ from scripts.processes import Part, Supervisor, free_port, speaks_redis
 
 # A server for tests may forget everything when the machine crashes, and is faster for it.
 POSTGRES_OPTIONS = (
-    "-c listen_addresses=127.0.0.1 -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+    # Tests of people at the same moment take 50 connections each, and run beside each other.
+    "-c listen_addresses=127.0.0.1 -c max_connections=300 "
+    "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
 )
 
 

@@ -35,11 +35,14 @@ def main(kind: str) -> None:
     print(say % ("Touchstone runs on" if kind == "run" else "the checks and tests need"), flush=True)
     pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
     # torch is pinned in requirements.txt, which is also a constraint: nothing may bring another build.
-    pip += ["--constraint", "requirements.txt"]
-    for name in REQUIREMENTS[kind]:
-        pip += ["--requirement", name]
-    if subprocess.call(pip, cwd=ROOT):
-        stop("pip could not install the requirements; its message is above. Run the same command again.")
+    files = [part for name in REQUIREMENTS[kind] for part in ("--requirement", name)]
+    if subprocess.call([*pip, "--constraint", "requirements.txt", *files], cwd=ROOT):
+        stop("pip could not install the requirements; its message is above. Run the command again.")
+    # The command touchstone of this checkout; what it needs is there already.
+    if subprocess.call([*pip, "--no-deps", "--editable", "."], cwd=ROOT):
+        stop(
+            "pip could not install the command touchstone; its message is above. Run the same command again."
+        )
     install_front_end(kind)
     with open(os.path.join(VENV, "." + kind), "w", encoding="utf-8") as stamp:
         stamp.write("installed from " + ", ".join(REQUIREMENTS[kind]) + "\n")

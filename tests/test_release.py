@@ -2,10 +2,12 @@
 
 import re
 import tomllib
+from types import SimpleNamespace
 
 import yaml
 
 import analysis
+from studyapp.exports.documents import study_version
 from tests.paths import ROOT
 
 
@@ -24,3 +26,8 @@ def test_the_distribution_holds_every_folder_of_the_analysis():
     folders = {path.parent.relative_to(ROOT) for path in (ROOT / "analysis").rglob("__init__.py")}
     packages = {"touchstone." + ".".join(folder.parts) for folder in folders}
     assert set(settings["packages"]) == {"touchstone", *packages}
+
+
+def test_a_bundle_names_the_version_that_wrote_it():
+    data = SimpleNamespace(study=SimpleNamespace(slug="s", title="S"), conditions=[], versions=[])
+    assert study_version(data)["exported_by"] == f"touchstone {analysis.__version__}"

@@ -118,9 +118,9 @@ def test_the_site_stores_scores_and_shows_their_answers(
     assert re.search(r"mine on world-test \(\w{12}\): 4 of 4 questions predicted", output.getvalue())
     assert "far on world-test (first titles 1): 4 of 4" in output.getvalue()
     client.force_login(User.objects.create_superuser("researcher", password="x"))
-    (page,) = re.findall(r"<http://127.0.0.1:8000(/admin/studyapp/prediction/)>", PAGE)
+    (page,) = re.findall(r"<http://127.0.0.1:8000(/admin/predictions/prediction/)>", PAGE)
     shown = client.get(page).content.decode()
     assert "Paul Stone" in shown  # mine
     assert "Night Ferry 3" in shown  # far
-    (failures,) = re.findall(r"<http://127.0.0.1:8000(/admin/studyapp/predictionfailure/)>", PAGE)
+    (failures,) = re.findall(r"<http://127.0.0.1:8000(/admin/predictions/predictionfailure/)>", PAGE)
     assert client.get(failures).status_code == 200

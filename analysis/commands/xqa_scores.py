@@ -5,7 +5,7 @@ from pathlib import Path
 from ..io.errors import AnalysisError, InputError
 from ..io.whole_files import read_json, write_text
 from ..report.tables import csv_text
-from ..scores.hotpotqa import score, score_each
+from ..scores.hotpotqa import malformed_facts, score, score_each
 from .options import print_json
 
 
@@ -35,4 +35,7 @@ def print_xqa_scores(
         missing = sum(question["_id"] not in predicted.get(key, {}) for question in gold_questions)
         if missing:
             notes.append(f"{missing} of {total} questions have no {label}; they count 0")
+    if malformed := malformed_facts(predicted):
+        first = "{}: {!r}".format(*malformed[0])
+        notes.append(f"{len(malformed)} facts are not [title, index] and match nothing, first {first}")
     print_json(scores, notes)

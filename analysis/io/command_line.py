@@ -41,7 +41,10 @@ def command_line(name: str, description: str, version: str) -> App:
 
 
 def _format_default(value: object) -> str | None:
-    """Format the default of an option for its help; nothing for switches and empty lists."""
+    """Format the default of an option for its help.
+
+    Switches and empty lists have none.
+    """
     if value is None or value is False or value == ():
         return None
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,4 +1,7 @@
-"""Whole files: JSON, JSON lines, hashes, and writing without half-written files."""
+"""Read and write whole files: JSON, JSON lines, hashes.
+
+A file is written completely, or not at all.
+"""
 
 import hashlib
 import json

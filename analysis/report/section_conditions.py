@@ -15,7 +15,6 @@ from .page import Block, Points, Section, Text
 from .section_participants import FORMATS
 from .tables import Cell, Column, Table, fields, interval, number, p_text, scale, value_cell
 
-TIMES = "Completion time"
 HOW_TESTED = {  # whether the same participants saw both conditions
     False: "p comes from {permutations} permutations of participants between the two conditions (all of them "
     "if there are fewer). Hedges' g is a difference in standard deviations between participants; "

@@ -96,7 +96,7 @@ def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
     return _sets_f1(_facts(gold), _facts(predicted))
 
 
-def _sets_f1(gold: set[tuple[str, int]], predicted: set[tuple[str, int]]) -> F1:
+def _sets_f1(gold: set[Any], predicted: set[Any]) -> F1:
     if gold == predicted:
         return _ALL if gold else _NOTHING
     hits = len(gold & predicted)
@@ -143,7 +143,8 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
     predictions: the official object, `{"answer": {id: text}, "sp": {id: [[title, index], …]}}`; other parts
         are ignored. A question without an answer or a fact list counts 0 for that part and for the joint one.
 
-    Raises ValueError, naming the entry and the field, for no gold questions or a malformed entry.
+    Raises ValueError, naming the entry and the field, for no gold questions or a malformed entry. Facts of
+    another shape than [title, index] match nothing; `malformed_facts` lists them.
 
     Examples:
         >>> gold = [{"_id": "q1", "answer": "Ed Wood", "supporting_facts": [["Ed Wood", 0]]}]
@@ -178,10 +179,7 @@ def _each(
         answer = answers.get(question_id)
         if answer is not None and not isinstance(answer, str):
             raise ValueError(f"predictions: answer of {question_id!r} must be text, not {answer!r}")
-        try:
-            yield question_id, _values(gold_answer, gold_facts, answer, facts.get(question_id))
-        except ValueError as error:
-            raise ValueError(f"question {question_id!r}: {error}") from error
+        yield question_id, _values(gold_answer, gold_facts, answer, facts.get(question_id))
     if n == 0:
         raise ValueError("gold: holds no questions")
 
@@ -207,21 +205,54 @@ def _gold_parts(question: Mapping[str, Any], number: int) -> tuple[str, str, Col
     return question["_id"], question["answer"], question["supporting_facts"]
 
 
-def _facts(facts: Collection[Any]) -> set[tuple[str, int]]:
-    """Return the set of facts; JSON gives each as a list."""
-    # What JSON gives passes at once: the checks that other collections need take longer than all the rest.
-    if type(facts) is not list and (isinstance(facts, str | Mapping) or not isinstance(facts, Collection)):
-        raise ValueError(f"facts must be a list of [title, index], not {facts!r}")
-    return {_fact(fact) for fact in facts}
+def malformed_facts(predictions: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """List predicted facts that are not [title, index] and so match nothing.
+
+    Args:
+        predictions: The official object; its ``sp`` is looked through.
+
+    Returns:
+        Question ID and fact of each, in the order of the predictions. A whole
+        list that is not a list stands for itself.
+
+    >>> malformed_facts({"sp": {"q1": [["Ed Wood", 0], ["Ed Wood", "0"]]}})
+    [('q1', ['Ed Wood', '0'])]
+    """
+    malformed: list[tuple[str, Any]] = []
+    for question_id, facts in _predicted_parts(predictions)[1].items():
+        if isinstance(facts, str | Mapping) or not isinstance(facts, Collection):
+            malformed.append((question_id, facts))
+            continue
+        malformed += [(question_id, fact) for fact in facts if not _is_fact(fact)]
+    return malformed
 
 
-def _fact(fact: Any) -> tuple[str, int]:
-    if type(fact) is list and len(fact) == 2 and type(fact[0]) is str and type(fact[1]) is int:
-        return fact[0], fact[1]  # what JSON gives, in a third of the time of the match
+def _is_fact(fact: Any) -> bool:
     match fact:
-        case [str(title), int(index)]:
-            return title, index
-    raise ValueError(f"a fact must be [title, index], not {fact!r}")
+        case [str(), int() | float()]:
+            return not isinstance(fact[1], bool)
+    return False
+
+
+def _facts(facts: Any) -> set[Any]:
+    """Return facts as tuples, which compare as in the official script.
+
+    An index 0.0 equals 0, and "0" equals nothing.
+    """
+    try:
+        return set(map(tuple, facts))
+    except TypeError:  # the official script ends here; one bad fact must not cost all other scores
+        if not isinstance(facts, Iterable):
+            return {repr(facts)}
+        return {_hashable(fact) for fact in facts}
+
+
+def _hashable(fact: Any) -> Any:
+    try:
+        hash(pair := tuple(fact))
+    except TypeError:
+        return repr(fact)
+    return pair
 
 
 def _harmonic(prec: float, recall: float) -> F1:

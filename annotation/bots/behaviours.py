@@ -76,7 +76,13 @@ class Bot:
 
 
 def make_bots(people: Sequence[tuple[str, str]], mix: Mapping[str, float], *, seed: int) -> list[Bot]:
-    """A bot for each name and password, in the shares of ``mix``, each with its own generator."""
+    """Return a bot for each name and password, each with its own generator.
+
+    Args:
+        people: Names and passwords.
+        mix: The share of each behaviour.
+        seed: The seed of all generators.
+    """
     kinds = behaviour_mix.draw_behaviours(len(people), mix, seed=seed)
     return [
         Bot(name, password, kind, random.Random(f"{seed}/{number}"))

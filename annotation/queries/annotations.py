@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
 from django.urls import reverse
 
 from accounts.models import User
@@ -200,15 +199,3 @@ def keys(annotation: Annotation) -> dict[str, str]:
     """Return the annotator's keyboard shortcuts."""
     bindings = _KEYS.first(user=annotation.annotator_id)
     return bindings.keys if bindings is not None else {}
-
-
-def to_review(project: Project) -> QuerySet[Annotation]:
-    """Return the submitted annotations without a decision, oldest first."""
-    return (
-        project.annotations.filter(
-            task=Annotation.Task.ANNOTATION,
-            status__in=(Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW),
-        )
-        .select_related("item", "annotator", "project")
-        .order_by("submitted_at")
-    )

@@ -61,8 +61,3 @@ def membership_at(user: User, annotation: int) -> tuple[Membership, Annotation] 
     reference = Annotation.from_db(None, list(columns), list(columns.values()))
     reference.project = member.project
     return member, reference
-
-
-def all_projects() -> QuerySet[Project]:
-    """Return every project of the site, newest first."""
-    return Project.objects.order_by("-created_at", "-pk")

@@ -72,14 +72,6 @@ def or_404(request: HttpRequest, pk: int) -> Iterator[None]:
         raise
 
 
-def item_or_404(member: Membership, external_id: str) -> Item:
-    """Return an item of the member's project."""
-    item = member.project.items.filter(external_id=external_id).first()
-    if item is None:
-        raise Http404(NOT_THERE)
-    return item
-
-
 def project_item_or_404(member: Membership, pk: int) -> Item:
     """Return an item that the member may see; annotators only assigned ones."""
     item = items_for(member).select_related("project").filter(pk=pk).first()

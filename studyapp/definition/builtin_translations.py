@@ -35,9 +35,11 @@ WORDINGS: dict[str, dict[str, str]] = {
             "Die Erklärung hilft mir zu entscheiden, ob die Antwort richtig ist."
         ),
         "I trust the question answering system.": "Ich vertraue dem Frage-Antwort-System.",
-        "The explanations contained relevant information.": "Die Erklärungen enthielten Wichtiges.",
+        "The explanations contained relevant information.": (
+            "Die Erklärungen enthielten relevante Informationen."
+        ),
         "The explanations also contained irrelevant information.": (
-            "Die Erklärungen enthielten auch Unwichtiges."
+            "Die Erklärungen enthielten auch irrelevante Informationen."
         ),
         "I am satisfied with the question answering system and its explanations.": (
             "Ich bin mit dem Frage-Antwort-System und seinen Erklärungen zufrieden."
@@ -57,7 +59,7 @@ WORDINGS: dict[str, dict[str, str]] = {
             "Wie unsicher, entmutigt, gereizt, gestresst und verärgert waren Sie?"
         ),
         "This system's capabilities meet my requirements.": (
-            "Was dieses System kann, entspricht meinen Anforderungen."
+            "Die Funktionen dieses Systems entsprechen meinen Anforderungen."
         ),
         "This system is easy to use.": "Dieses System ist leicht zu benutzen.",
         "How old are you?": "Wie alt sind Sie?",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from analysis import __version__
 from analysis.scores.score_table import SCORES
 from predictions.models import PredictionRun
 from predictions.score_document import ScoresDocument, SystemScores, scores_document
@@ -24,6 +25,7 @@ def study_version(data: StudyData) -> Document:
     return {
         "study": data.study.slug,
         "title": data.study.title,
+        "exported_by": f"touchstone {__version__}",
         "versions": [_version(data, version, conditions.get(version.pk, [])) for version in data.versions],
     }
 

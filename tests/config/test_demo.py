@@ -18,11 +18,11 @@ from tests.site import Site, running_site
 SHOW = """
 import json
 from accounts.models import User
-from annotation.models import Gold, Item, Membership, Project, SystemOutput, Work
+from annotation.models import Gold, Item, Membership, Project, SystemOutput, Annotation
 from predictions.models import Prediction, Question, Score
 from studyapp.models import EntryLink, Study, StudyVersion
 models = (User, EntryLink, Prediction, Question, Score, Study, StudyVersion)
-models += (Project, Item, Gold, Membership, SystemOutput, Work)
+models += (Project, Item, Gold, Membership, SystemOutput, Annotation)
 print(json.dumps({model.__name__: model.objects.count() for model in models}))
 """
 
@@ -46,7 +46,7 @@ def test_everything_is_there(demo_site: Site):
     assert counts(demo_site) == {
         "User": 7, "EntryLink": 2, "Question": QUESTIONS + ITEMS, "Prediction": 2 * QUESTIONS + ITEMS,
         "Score": 2, "Study": 2, "StudyVersion": 2, "Project": 2, "Item": 2 * ITEMS, "Gold": 2 * ITEMS,
-        "Membership": 10, "SystemOutput": 2 * ITEMS, "Work": 2 * 2 * BOT_ITEMS,
+        "Membership": 10, "SystemOutput": 2 * ITEMS, "Annotation": 2 * 2 * BOT_ITEMS,
     }  # fmt: skip
 
 

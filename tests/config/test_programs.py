@@ -237,7 +237,7 @@ class TestStudy:
         dataset = factories.make_dataset()
         run = factories.make_run(dataset=dataset)
         for condition in ({"system": run.system.name}, {"ground_truth": True}):
-            with pytest.raises(StudyRefused, match="has no steps of programs"):
+            with pytest.raises(StudyRefused, match="has no program steps"):
                 factories.make_study(
                     dataset=dataset.name, conditions=[{**condition, "explanation": "program"}]
                 )
@@ -287,7 +287,7 @@ def test_a_system_without_steps_gives_answers_only(project) -> None:
     brought_in()
     assert Prediction.objects.filter(run__system__name="baseline", steps__isnull=True).count() == 2
     made_study(conditions=[{"system": "baseline", "explanation": "none"}])
-    with pytest.raises(StudyRefused, match="has no steps of programs"):
+    with pytest.raises(StudyRefused, match="has no program steps"):
         made_study(conditions=[{"system": "baseline", "explanation": "program"}])
 
 

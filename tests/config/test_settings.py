@@ -79,7 +79,7 @@ def test_postgres_comes_from_one_url(tmp_path: Path):
     assert database["CONN_HEALTH_CHECKS"] is True
 
 
-@pytest.mark.parametrize("path", ["config/settings.py", "scripts/demo.py", "modelserver/__main__.py"])
+@pytest.mark.parametrize("path", ["config/settings.py", "scripts/demo.py", "modelserver/serving/command.py"])
 def test_every_variable_is_in_the_reference(path: str):
     code = (ROOT / path).read_text(encoding="utf-8")
     patterns = [r'env\.\w+\(\s*"([A-Z_]+)"', r'environ\.get\("([A-Z_]+)"\)', r'\bport\("([A-Z_]+)"']

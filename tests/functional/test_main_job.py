@@ -162,7 +162,7 @@ def test_real_questions_and_predictions(site_without_systems: Site, tmp_path: Pa
 def readme_commands(folder: Path) -> list[list[str]]:
     """Return the commands of the README's whole way, with their files in a folder of the test."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    _demo, _test, block = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = [line for line in block.splitlines() if line and not line.startswith("#")]
     return [
         shlex.split(line.replace(".venv/bin/python", sys.executable).replace("build/", f"{folder}/"))

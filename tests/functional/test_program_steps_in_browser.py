@@ -18,12 +18,12 @@ from django.core.management import call_command
 from accounts.models import User
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
-from annotation.actions.runs import _store, _wires, start_run
+from annotation.actions.runs import _requests, _store, start_run
 from annotation.formats.jsonl import read_jsonl
-from modelserver.fake_modular import FakeModularSystem
+from modelserver.serving.fake_modular_system import FakeModularSystem
 from studyapp.actions.links import create_link
 from studyapp.actions.studies import create_study, launch_study
-from studyapp.definition import StudyDefinition
+from studyapp.definition.schema import StudyDefinition
 boss = User.objects.create_superuser("boss", password="bosspass12")
 network = FakeModularSystem("net")
 for slug, kind in (("scenes", "boxes"), ("games", "spans")):
@@ -32,8 +32,8 @@ for slug, kind in (("scenes", "boxes"), ("games", "spans")):
     import_items(records=read_jsonl(path), project=project, by=boss, image_folder=path.parent)
     run = start_run(project=project, system="net", revision=network.revision, by=boss)
     items = list(project.items.all())
-    wires, _refused = _wires(project, items)
-    _store(run, list(zip(items, network.execute([wires[one.pk] for one in items]), strict=True)))
+    requests, _refused = _requests(project, items)
+    _store(run, list(zip(items, network.execute([requests[item.pk] for item in items]), strict=True)))
     call_command("import_programs", slug, "--name", slug + "-data")
     condition = {{"ground_truth": True, "explanation": "program"}}
     definition = StudyDefinition.model_validate({{

@@ -128,7 +128,9 @@ def test_a_report_of_the_export_has_intervals_of_the_scores(
     assert scores["em"].interval(0)[0] < scores["em"].interval(0)[1]
     assert scores["farm_4"].interval(1) is None
     figures = [block for block in against_scores_section(found).blocks if isinstance(block, Figure)]
-    assert all("Horizontal lines are those of the score" in figure.caption for figure in figures)
+    assert all(
+        "Horizontal lines are confidence intervals of the score" in figure.caption for figure in figures
+    )
 
 
 @pytest.mark.parametrize("file_format", FORMATS)

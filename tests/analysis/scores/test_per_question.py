@@ -141,7 +141,7 @@ def test_the_report_draws_both_axes_and_says_where_it_cannot(tmp_path):
     table = table_of(np.random.default_rng(10), questions=60)
     folder = planted_study(tmp_path / "bundle", scores=scores_of(table))
     without = captions(analyse(load_bundle(folder), Options(resamples=20)))
-    assert all("How sure the scores are is not drawn: what each question adds" in text for text in without)
+    assert all("the contribution of each question is unknown" in text for text in without)
 
     table[table["system"] != "sys-3"].to_csv(folder / "question_scores.csv", index=False)
     study = analyse(load_bundle(folder), Options(resamples=20))
@@ -150,11 +150,11 @@ def test_the_report_draws_both_axes_and_says_where_it_cannot(tmp_path):
     assert low < em.values[0] < high
     assert em.interval(2) is None
     [standard, coupled] = captions(study)
-    assert "Horizontal lines are those of the score" in standard
-    assert "not drawn, for Answer EM of three." in standard
+    assert "Horizontal lines are confidence intervals of the score" in standard
+    assert "Unknown for Answer EM of three." in standard
     assert "LocA of three" in coupled
     [none, _] = captions(analyse(load_bundle(folder), Options(resamples=0)))
-    assert "no intervals were asked for" in none
+    assert "they were switched off" in none
 
 
 def test_other_scores_leave_the_bundles_questions_out(tmp_path):

@@ -248,7 +248,7 @@ class TestReport:
         assert page.facts["Conditions"] == "3, partly within-subject"
         text = repr(page)
         assert "Conditions that the same participants saw are compared within them" in text
-        assert "learning is shown over their whole way" in text
+        assert "learning is shown over all their" in text
         assert "Each participant counts once" in text
 
     def test_the_methods_paragraph(self, tmp_path):

@@ -172,8 +172,8 @@ class TestKinds:
     @pytest.mark.parametrize(
         ("scale", "sent", "words"),
         [
-            (SINGLE, "A pear", "one of the answers offered"),
-            (MULTIPLE, ["a", "c"], "one of the answers offered"),
+            (SINGLE, "A pear", "one of the given answers"),
+            (MULTIPLE, ["a", "c"], "one of the given answers"),
             (NUMBER, "many", "a number from 0 to 10, in steps of 0.5"),
             (NUMBER, "10.5", "a number from 0 to 10"),
             (NUMBER, "3.2", "in steps of 0.5"),

@@ -1,0 +1,160 @@
+"""Read the annotations of several people from a gold file of JSON lines.
+
+The form is that of ``manage.py export_gold --format jsonl``; only what
+agreement needs is read. Annotations in progress, and those that reject the
+program, take no part.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from ..io.errors import InputError, first_problem
+from ..io.whole_files import read_lines
+from ..programs import Execution, FoundBox, FoundSpan, Program, ProgramError, parse, run
+from .agreement import Item
+from .items import Kind, nodes_of
+
+FINISHED = ("submitted", "in review", "returned", "accepted")
+
+_Fraction = Annotated[float, Field(ge=0, le=1)]
+_Index = Annotated[int, Field(ge=0)]
+
+
+class _Object(BaseModel):
+    id: str
+    ref: str | None = None
+    image: _Index = 0
+    box: tuple[_Fraction, _Fraction, _Fraction, _Fraction] | None = None
+    span: tuple[_Index, _Index] | None = None
+    tokens: tuple[_Index, _Index] | None = None
+    quote: str = ""
+    links: tuple[str, ...] = ()
+
+
+class _Layer(BaseModel):
+    state: str = "open"
+    objects: tuple[_Object, ...] = ()
+    value: bool | int | float | str | None = None
+
+
+class _Document(BaseModel):
+    layers: dict[_Index, _Layer] = {}
+    problem: Any = None
+
+
+class _Annotation(BaseModel):
+    annotator: str
+    document: _Document
+    status: str = "submitted"
+
+
+class _Record(BaseModel):
+    external_id: str
+    kind: Literal["boxes", "spans"]
+    program: str
+    tokens: tuple[tuple[_Index, _Index], ...] = ()
+    annotations: tuple[_Annotation, ...] = ()
+
+
+def read_annotations(path: Path) -> tuple[Kind, list[Item]]:
+    """Read the items of a gold file with each annotator's objects.
+
+    Args:
+        path: JSON lines, one item each, all of one kind.
+
+    Returns:
+        The kind of the objects, and the items in the order of the file.
+
+    Raises:
+        InputError: Names file, line and field.
+    """
+    kinds: set[Kind] = set()
+
+    def read(number: int, line: bytes) -> Item:
+        record, program = _parse(path, number, line)
+        kinds.add(record.kind)
+        if len(kinds) > 1:
+            problem = "boxes and spans are in one file; compare each kind in a file of its own"
+            raise InputError(path, problem, where=f"line {number}", field="kind")
+        return _item(path, number, record, program)
+
+    items = read_lines(path, read, what="items")
+    return kinds.pop(), items
+
+
+def _parse(path: Path, number: int, line: bytes) -> tuple[_Record, Program]:
+    where = f"line {number}"
+    try:
+        record = _Record.model_validate_json(line)
+        return record, parse(record.program, kind=record.kind)
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        raise InputError(path, problem, where=where, field=field) from None
+    except ProgramError as error:
+        raise InputError(path, error.message, where=where, field="program") from None
+
+
+def _item(path: Path, number: int, record: _Record, program: Program) -> Item:
+    nodes = nodes_of(program)
+    objects: dict[str, dict[int, list[Any]]] = {}
+    values: dict[str, dict[int, Any]] = {}
+    for annotation in record.annotations:
+        if annotation.status not in FINISHED or annotation.document.problem:
+            continue
+        shapes = _resolve(annotation.document, len(program.nodes))
+        try:
+            execution = _execute(program, annotation.document, shapes)
+        except ValueError as error:
+            field = f"annotations of {annotation.annotator}"
+            raise InputError(path, str(error), where=f"line {number}", field=field) from None
+        objects[annotation.annotator] = {
+            node.index: [(each.image, each.box) if each.box else each.tokens for each in shapes[node.index]]
+            for node in nodes
+            if node.index in shapes
+        }
+        values[annotation.annotator] = {
+            node.index: value
+            for node in nodes
+            if program.nodes[node.index].role == "compute"
+            and program.nodes[node.index].type in ("number", "truth")
+            and (value := execution.values[node.index]) is not None
+        }
+    return Item(record.external_id, nodes, objects, values, len(record.tokens))
+
+
+def _resolve(document: _Document, depth: int) -> dict[int, list[_Object]]:
+    """Return the objects of each annotated node, with references followed."""
+    every = {each.id: each for layer in document.layers.values() for each in layer.objects}
+
+    def follow(each: _Object) -> _Object | None:
+        for _step in range(depth):
+            if each.ref is None:
+                return each if each.box or (each.span and each.tokens) else None
+            if each.ref not in every:
+                return None
+            each = every[each.ref]
+        return None
+
+    return {
+        node: [shape for each in layer.objects if (shape := follow(each)) is not None]
+        for node, layer in document.layers.items()
+        if layer.state != "open" or layer.objects
+    }
+
+
+def _execute(program: Program, document: _Document, shapes: Mapping[int, list[_Object]]) -> Execution:
+    drawn = {each.id: each for objects in shapes.values() for each in objects}
+
+    def executable(each: _Object) -> FoundBox | FoundSpan:
+        if each.box:
+            return FoundBox(each.image, each.box)
+        sources = tuple(drawn[name].span for name in each.links if name in drawn and drawn[name].span)
+        assert each.span is not None
+        return FoundSpan(*each.span, each.quote, sources=sources)  # type: ignore[arg-type]
+
+    outputs = {node: [executable(each) for each in objects] for node, objects in shapes.items()}
+    values = {node: layer.value for node, layer in document.layers.items() if layer.value is not None}
+    return run(program, outputs, values)

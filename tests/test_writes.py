@@ -1,0 +1,36 @@
+"""Only actions write: no other module of the Django apps calls what changes rows."""
+
+import ast
+from collections.abc import Iterator
+
+from tests.paths import ROOT
+
+APPS = ("accounts", "annotation", "config", "jobs", "predictions", "studyapp")
+WRITES = {"save", "delete", "bulk_create", "bulk_update", "get_or_create", "update_or_create", "force_insert"}
+MANAGERS = {"objects", "_base_manager", "_default_manager"}
+# The life cycle of runs, which the actions of two apps share, and the base that keeps frozen rows frozen.
+SHARED = {"jobs/sliced_runs.py", "studyapp/models/studies.py"}
+
+
+def writes(path: str, tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        name, owner = node.func.attr, node.func.value
+        through_manager = any(
+            isinstance(each, ast.Attribute) and each.attr in MANAGERS for each in ast.walk(owner)
+        )
+        if name in WRITES or (name in ("create", "update") and through_manager):
+            yield f"{path}:{node.lineno} {name}"
+
+
+def test_rows_are_written_by_actions_alone():
+    found = [
+        place
+        for app in APPS
+        for file in sorted((ROOT / app).rglob("*.py"))
+        if not {"actions", "migrations"} & set(file.parts)
+        and (path := str(file.relative_to(ROOT))) not in SHARED
+        for place in writes(path, ast.parse(file.read_text("utf-8")))
+    ]
+    assert found == []
