@@ -5,8 +5,8 @@ Run ``python -m benchmarks.heuristics [DATA.json]``.
 Without a file, on 1,000 test questions of the generated world. After table 6 of Ray Choudhury et al. 2022.
 """
 
+import argparse
 import itertools
-import sys
 from pathlib import Path
 
 import torch
@@ -22,9 +22,11 @@ QUESTIONS = 1000
 
 
 def main() -> None:
-    """Prints one row per choice of selector and predictor."""
+    """Print one row per choice of selector and predictor."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.heuristics", description=main.__doc__)
+    parser.add_argument("data", nargs="?", type=Path, help="questions (default: the generated world)")
+    path = parser.parse_args().data
     torch.set_num_threads(1)
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     gold = read_gold(path) if path else parse_gold(generate("test", QUESTIONS, 1), "world")
     items = [one.item for one in gold]
     print(f"| selector | types by | F1 | exact match | n = {len(gold)} |\n|---|---|---|---|---|")

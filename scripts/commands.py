@@ -1,14 +1,17 @@
-"""Run management commands in forks of one process with Django loaded.
+"""Run commands in forks of one process with their libraries loaded.
 
 Of a command that does little, the start of Python and Django is nearly all; here they start once for a site.
-``python -m scripts.commands`` is that process. It reads a JSON list a line, the arguments of a command and
-the files for what it prints and for its errors, and answers each with the command's status.
+``python -m scripts.commands MODULE ...`` is that process; it imports the modules first. It reads a JSON list
+a line: the arguments of ``manage.py``, or ``-m``, a module and its arguments; the files for what the command
+prints and for its errors; and its working folder. It answers each with the command's status.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import runpy
 import select
 import subprocess
 import sys
@@ -26,21 +29,21 @@ SECONDS = 900  # that a command may take
 class Commands:
     """Runs commands in the environment of a site.
 
-    The process starts with the first command.
+    The process starts with the first command, and imports ``modules`` then.
     """
 
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env = env
+    def __init__(self, env: Mapping[str, str], modules: Sequence[str] = ()) -> None:
+        self._env, self._modules = env, modules
         self._process: subprocess.Popen[str] | None = None
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a management command to its end. Raises TimeoutError if slow."""
+    def run(self, *arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        """Run a command in a folder. Raises TimeoutError if slow."""
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        with tempfile.TemporaryDirectory(prefix="touchstone-command-") as folder:
-            output, error = Path(folder, "output"), Path(folder, "error")
-            process.stdin.write(json.dumps([arguments, str(output), str(error)]) + "\n")
+        with tempfile.TemporaryDirectory(prefix="touchstone-command-") as outputs:
+            output, error = Path(outputs, "output"), Path(outputs, "error")
+            process.stdin.write(json.dumps([arguments, str(output), str(error), str(folder)]) + "\n")
             process.stdin.flush()
             if not select.select([process.stdout], [], [], SECONDS)[0]:
                 raise TimeoutError(f"{' '.join(arguments)} takes more than {SECONDS} s")
@@ -52,8 +55,8 @@ class Commands:
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "scripts.commands"], cwd=ROOT, env=dict(self._env), text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                [sys.executable, "-m", "scripts.commands", *self._modules],
+                cwd=ROOT, env=dict(self._env), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             )  # fmt: skip
         return self._process
 
@@ -72,11 +75,13 @@ def main() -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
     for line in sys.stdin:
         print(_forked(*json.loads(line)), flush=True)
 
 
-def _forked(arguments: Sequence[str], output: str, error: str) -> int:
+def _forked(arguments: Sequence[str], output: str, error: str, folder: str) -> int:
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -84,6 +89,7 @@ def _forked(arguments: Sequence[str], output: str, error: str) -> int:
     try:
         for number, path in enumerate((os.devnull, output, error)):
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), number)
+        os.chdir(folder)
         status = _status(arguments)
     finally:
         sys.stdout.flush()
@@ -92,11 +98,15 @@ def _forked(arguments: Sequence[str], output: str, error: str) -> int:
 
 
 def _status(arguments: Sequence[str]) -> int:
-    """Run a command as ``manage.py`` does; return its status."""
+    """Run a command as ``manage.py`` or ``python -m`` does; return its status."""
     from django.core.management import execute_from_command_line
 
     try:
-        execute_from_command_line(["manage.py", *arguments])
+        if arguments[0] == "-m":
+            sys.argv = list(arguments[1:])
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        else:
+            execute_from_command_line(["manage.py", *arguments])
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)

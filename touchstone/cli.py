@@ -42,25 +42,44 @@ Arguments: TypeAlias = Annotated[str, Parameter(allow_leading_hyphen=True, show=
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    is_deployed = (ROOT / "manage.py").is_file()
-    if is_deployed and str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
-    analysis = "analysis" if is_deployed else "touchstone.analysis"
-    commands = importlib.import_module(f"{analysis}.__main__")
-    command_line = importlib.import_module(f"{analysis}.io.command_line")
-    errors = importlib.import_module(f"{analysis}.io.errors")
-    version = importlib.import_module(analysis).__version__
-
     program = "python -m touchstone" if Path(sys.argv[0]).name == "__main__.py" else "touchstone"
+    app = build_app(program)
+    package = _analysis_package()
+    command_line = importlib.import_module(f"{package}.io.command_line")
+    errors = importlib.import_module(f"{package}.io.errors")
+    status: int = command_line.run(app, arguments, (errors.AnalysisError,))
+    return status
+
+
+def build_app(program: str) -> App:
+    """Return the app with every command, those that are not installed too.
+
+    Args:
+        program: The program as people type it.
+    """
+    if _is_deployed() and str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    package = _analysis_package()
+    commands = importlib.import_module(f"{package}.__main__")
+    command_line = importlib.import_module(f"{package}.io.command_line")
+    version = importlib.import_module(package).__version__
+
     app: App = command_line.command_line(program, "Study whether explanations help people.", version)
     commands.add_commands(app, group="Analysis")
     for name, text in MODEL_SERVER.items():
-        _add_forwarded(app, name, text, "Model server", _run_model_server if is_deployed else None)
-    _add_forwarded(app, "site", "Run a command of manage.py.", "Site", _run_site if is_deployed else None)
+        _add_forwarded(app, name, text, "Model server", _run_model_server if _is_deployed() else None)
+    _add_forwarded(app, "site", "Run a command of manage.py.", "Site", _run_site if _is_deployed() else None)
     if program == "touchstone":  # shells complete programs, not modules
         app.register_install_completion_command(help="Install shell completion.")
-    status: int = command_line.run(app, arguments, (errors.AnalysisError,))
-    return status
+    return app
+
+
+def _is_deployed() -> bool:
+    return (ROOT / "manage.py").is_file()
+
+
+def _analysis_package() -> str:
+    return "analysis" if _is_deployed() else "touchstone.analysis"
 
 
 def _add_forwarded(

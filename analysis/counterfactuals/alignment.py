@@ -125,8 +125,9 @@ def higher_p(positive: Sequence[float], negative: Sequence[float]) -> float | No
     Differs in no digit from scipy.stats.ttest_ind(positive, negative,
     alternative="greater").
 
-    >>> round(higher_p([3.0, 4.0], [1.0, 2.0, 1.5]), 4)
-    0.0161
+    Examples:
+        >>> round(higher_p([3.0, 4.0], [1.0, 2.0, 1.5]), 4)
+        0.0161
     """
     if not positive or not negative or len(positive) + len(negative) < 3:
         return None
@@ -170,10 +171,11 @@ def alignment_score(
     Raises:
         ValueError: The records have no group or several.
 
-    >>> record = {"id": "1", "original_correct": True, "counterfactual_correct": True}
-    >>> record |= {"positive": [3.0, 4.0], "negative": [1.0, 2.0, 1.5]}
-    >>> alignment_score([record], rng=np.random.default_rng(1)).score
-    1.0
+    Examples:
+        >>> record = {"id": "1", "original_correct": True, "counterfactual_correct": True}
+        >>> record |= {"positive": [3.0, 4.0], "negative": [1.0, 2.0, 1.5]}
+        >>> alignment_score([record], rng=np.random.default_rng(1)).score
+        1.0
     """
     groups = alignments(judge(records, rng=rng, draws=draws))
     if len(groups) != 1:

@@ -73,9 +73,10 @@ def swaps(
     brackets, such as the titles of the supporting facts. With two of them in the
     question the gold answer becomes the other one, as the question writes it.
 
-    >>> swap = swaps("Who is older, Ann Lee or Bob Ray?", "Ann Lee", ["Bob Ray", "Ann Lee"])[0]
-    >>> swap.question, swap.answer
-    ('Who is younger, Ann Lee or Bob Ray?', 'Bob Ray')
+    Examples:
+        >>> swap = swaps("Who is older, Ann Lee or Bob Ray?", "Ann Lee", ["Bob Ray", "Ann Lee"])[0]
+        >>> swap.question, swap.answer
+        ('Who is younger, Ann Lee or Bob Ray?', 'Bob Ray')
     """
     places = comparing_words(question, entities)
     if len(places) != 1:

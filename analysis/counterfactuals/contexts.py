@@ -15,9 +15,10 @@ def reduced(question: Mapping[str, Any], extent: Extent) -> dict[str, Any]:
 
     Raises ValueError if no fact is left.
 
-    >>> question = {"context": [["A", ["a.", "b."]], ["B", ["c."]]], "supporting_facts": [["A", 1]]}
-    >>> reduced(question, "facts")["context"], reduced(question, "facts")["supporting_facts"]
-    ([['A', ['b.']]], [['A', 0]])
+    Examples:
+        >>> question = {"context": [["A", ["a.", "b."]], ["B", ["c."]]], "supporting_facts": [["A", 1]]}
+        >>> reduced(question, "facts")["context"], reduced(question, "facts")["supporting_facts"]
+        ([['A', ['b.']]], [['A', 0]])
     """
     articles: list[tuple[str, Sequence[str]]] = [tuple(article) for article in question["context"]]
     facts = {(title, index) for title, index in question["supporting_facts"]}

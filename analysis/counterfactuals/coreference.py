@@ -59,8 +59,9 @@ def insertions(
     answer are left out, since the new sentences must not name it. Everything in
     front of the insertion stays as it is.
 
-    >>> insertions("Ann Lee sang.", "Who sang?", "Ann Lee")[1].context[14:]
-    'Later research names a person called Tarin Veldrop instead. In truth only this person sang.'
+    Examples:
+        >>> insertions("Ann Lee sang.", "Who sang?", "Ann Lee")[1].context[14:]
+        'Later research names a person called Tarin Veldrop instead. In truth only this person sang.'
     """
     match = _NAMED.fullmatch(question.strip()) or _WHO.fullmatch(question.strip())
     if match is None or answer.lower() in match["deed"].lower():

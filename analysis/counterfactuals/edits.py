@@ -9,11 +9,12 @@ class Edit:
 
     Everything else stays as it is, white space included.
 
-    >>> edit = Edit(9, "older", "younger")
-    >>> edit.apply("Which is older, A or B?")
-    'Which is younger, A or B?'
-    >>> edit.undo("Which is younger, A or B?")
-    'Which is older, A or B?'
+    Examples:
+        >>> edit = Edit(9, "older", "younger")
+        >>> edit.apply("Which is older, A or B?")
+        'Which is younger, A or B?'
+        >>> edit.undo("Which is younger, A or B?")
+        'Which is older, A or B?'
     """
 
     start: int

@@ -113,8 +113,9 @@ def _wrong(problem: str) -> PydanticCustomError:
 def context_text(context: Context) -> str:
     r"""Join a context's sentences, articles in lines of their own.
 
-    >>> context_text([("A", ["One. ", "Two."]), ("B", ["Three."])])
-    'One. Two.\nThree.'
+    Examples:
+        >>> context_text([("A", ["One. ", "Two."]), ("B", ["Three."])])
+        'One. Two.\nThree.'
     """
     return BETWEEN.join("".join(sentences) for _, sentences in context)
 

@@ -87,10 +87,11 @@ def comparison_partition(question: str, entities: Sequence[str] = ()) -> Partiti
     behind the first word, every word with a capital; values are words with a
     digit; verbs are a list of common ones and words in -ed.
 
-    >>> question = "Which film was released first, Avalon or Brass?"
-    >>> parts = comparison_partition(question, ["Avalon", "Brass"])
-    >>> [[question[a:b] for a, b in spans] for spans in (parts.positive, parts.negative)]
-    [['first'], ['Which', 'film', 'or']]
+    Examples:
+        >>> question = "Which film was released first, Avalon or Brass?"
+        >>> parts = comparison_partition(question, ["Avalon", "Brass"])
+        >>> [[question[a:b] for a, b in spans] for spans in (parts.positive, parts.negative)]
+        [['first'], ['Which', 'film', 'or']]
     """
     comparing = comparing_words(question, entities)
     named = [place for entity in entities if (place := find_entity(question, entity))]

@@ -191,12 +191,13 @@ def score_boxes(
     Raises:
         MatchError: Gold and outputs do not fit together.
 
-    >>> from analysis.faithfulness import GoldModule, OutputModule
-    >>> dog = np.array([[0.1, 0.1, 0.3, 0.5]])
-    >>> gold = GoldExample("a", (GoldModule(0, "find", (dog,)),))
-    >>> output = OutputExample("a", (dog,), (OutputModule(0, "find", np.array([0.9])),))
-    >>> score_boxes([gold], [output]).table("per_example")["find"].f1
-    1.0
+    Examples:
+        >>> from analysis.faithfulness import GoldModule, OutputModule
+        >>> dog = np.array([[0.1, 0.1, 0.3, 0.5]])
+        >>> gold = GoldExample("a", (GoldModule(0, "find", (dog,)),))
+        >>> output = OutputExample("a", (dog,), (OutputModule(0, "find", np.array([0.9])),))
+        >>> score_boxes([gold], [output]).table("per_example")["find"].f1
+        1.0
     """
     named = outputs if isinstance(outputs, Mapping) else {one.id: one for one in outputs}
     return score_cells(arrange(gold, named, partial=partial), reference=reference)

@@ -65,10 +65,11 @@ def permutation_test(
     Raises:
         ValueError: The shapes differ, or a score is undefined.
 
-    >>> from analysis.stats.bootstrap_sums import mean_tally
-    >>> scores = mean_tally([1.0, 1.0, 1.0]), mean_tally([0.0, 0.0, 0.0])
-    >>> round(permutation_test(*scores, rng=np.random.default_rng(1)).p, 2)
-    0.25
+    Examples:
+        >>> from analysis.stats.bootstrap_sums import mean_tally
+        >>> scores = mean_tally([1.0, 1.0, 1.0]), mean_tally([0.0, 0.0, 0.0])
+        >>> round(permutation_test(*scores, rng=np.random.default_rng(1)).p, 2)
+        0.25
     """
     _permutation_iv(first, second, trials)
     score, second_score = first.value, second.value

@@ -103,9 +103,10 @@ def evaluate(
     Raises:
         MatchError: Gold and outputs of an item do not fit together.
 
-    >>> item = ItemOutputs("a", {0: ("find", [(1, 2)])}, {0: ("find", [0.5, 0.5])})
-    >>> round(evaluate("spans", [item]).figures["mean"]["overall"].loss, 3)
-    0.693
+    Examples:
+        >>> item = ItemOutputs("a", {0: ("find", [(1, 2)])}, {0: ("find", [0.5, 0.5])})
+        >>> round(evaluate("spans", [item]).figures["mean"]["overall"].loss, 3)
+        0.693
     """
     rng = np.random.default_rng(seed)
     if kind == "spans":

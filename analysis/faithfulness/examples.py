@@ -100,8 +100,9 @@ def is_scored(module: str) -> bool:
 def canonical(module: str) -> str:
     """Return a module's name with hyphens and without its argument.
 
-    >>> canonical("with_relation[holding]")
-    'with-relation'
+    Examples:
+        >>> canonical("with_relation[holding]")
+        'with-relation'
     """
     return module.partition("[")[0].strip().replace("_", "-").replace(" ", "-")
 

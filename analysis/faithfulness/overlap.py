@@ -18,8 +18,9 @@ def ragged(starts: Index, counts: Index) -> tuple[Index, Index]:
 
     Range i is starts[i], …, starts[i] + counts[i] − 1. Returns the range and the value of each member.
 
-    >>> [part.tolist() for part in ragged(np.array([5, 0]), np.array([2, 1]))]
-    [[0, 0, 1], [5, 6, 0]]
+    Examples:
+        >>> [part.tolist() for part in ragged(np.array([5, 0]), np.array([2, 1]))]
+        [[0, 0, 1], [5, 6, 0]]
     """
     owner = np.repeat(np.arange(len(counts)), counts)
     before = np.cumsum(counts) - counts

@@ -181,10 +181,11 @@ def score_spans(
     Raises:
         MatchError: Gold and outputs do not fit together.
 
-    >>> gold = GoldSpans("q", (("find", np.array([[0, 1]])),))
-    >>> output = SpanOutput("q", (("find", np.array([[0.5, 0.5]])),))
-    >>> round(score_spans([gold], {"q": output}).table()["overall"].loss, 3)
-    0.693
+    Examples:
+        >>> gold = GoldSpans("q", (("find", np.array([[0, 1]])),))
+        >>> output = SpanOutput("q", (("find", np.array([[0.5, 0.5]])),))
+        >>> round(score_spans([gold], {"q": output}).table()["overall"].loss, 3)
+        0.693
     """
     kept = [example for example in gold if not partial or example.id in outputs]
     question, places, modules, attentions, spans = [], [], [], [], []
@@ -209,8 +210,9 @@ def score_spans(
 def module_of(name: str) -> tuple[str, int]:
     """Return a file name's module, and the number of outputs it stands for.
 
-    >>> module_of("ground-two-dates"), module_of("find_num")
-    (('find-date', 2), ('find-num', 1))
+    Examples:
+        >>> module_of("ground-two-dates"), module_of("find_num")
+        (('find-date', 2), ('find-num', 1))
     """
     plain = canonical(name)
     return NAMES.get(plain, (plain, 1))

@@ -37,9 +37,10 @@ def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) ->
 
     objects: annotator to their boxes, (image, (left, top, right, bottom)).
 
-    >>> box = (0, (0.1, 0.1, 0.5, 0.5))
-    >>> [cluster.members for cluster in box_clusters({"ada": [box], "ben": [box]})]
-    [{'ada': 0, 'ben': 0}]
+    Examples:
+        >>> box = (0, (0.1, 0.1, 0.5, 0.5))
+        >>> [cluster.members for cluster in box_clusters({"ada": [box], "ben": [box]})]
+        [{'ada': 0, 'ben': 0}]
     """
     people, places, rows = _listed(objects)
     boxes = np.array([sides for _, sides in rows], dtype=float).reshape(-1, 4)

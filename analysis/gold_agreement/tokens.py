@@ -14,8 +14,9 @@ def merged(group: Index, start: Index, end: Index) -> tuple[Index, Index, Index]
 
     The result is group, start and end, sorted.
 
-    >>> [part.tolist() for part in merged(*np.array([[0, 0, 0, 1], [3, 0, 1, 0], [5, 2, 3, 1]]))]
-    [[0, 1], [0, 0], [5, 1]]
+    Examples:
+        >>> [part.tolist() for part in merged(*np.array([[0, 0, 0, 1], [3, 0, 1, 0], [5, 2, 3, 1]]))]
+        [[0, 1], [0, 0], [5, 1]]
     """
     order = np.lexsort((start, group))
     group, start, end = group[order], start[order], end[order]

@@ -91,8 +91,9 @@ def calibration(
         ValueError: `levels` is below 2, or `probabilities` are not one per level
             within [0, 1].
 
-    >>> calibration([], 5, rng=np.random.default_rng(1), resamples=0)
-    []
+    Examples:
+        >>> calibration([], 5, rng=np.random.default_rng(1), resamples=0)
+        []
     """
     _check(levels, probabilities)
     certainties = [_certainty(grid) for grid in grids]

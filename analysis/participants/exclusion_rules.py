@@ -236,9 +236,10 @@ def apply_rules(rules: Sequence[Any], trials: Iterable[Mapping[str, Any]]) -> Ex
         the answers by question key, and `flags` joined by ; where a rule reads them.
         A missing time or answer (None, NaN or no key) never excludes.
 
-    >>> rule = {"name": "too-fast", "kind": "min_time", "clock": "server", "milliseconds": 15000}
-    >>> apply_rules([rule], [{"condition": "a", "item_id": "q", "server_ms": 900}]).names
-    [('too-fast',)]
+    Examples:
+        >>> rule = {"name": "too-fast", "kind": "min_time", "clock": "server", "milliseconds": 15000}
+        >>> apply_rules([rule], [{"condition": "a", "item_id": "q", "server_ms": 900}]).names
+        [('too-fast',)]
     """
     parsed = parse_rules(rules)
     names: list[tuple[str, ...]] = []

@@ -118,8 +118,9 @@ def krippendorff_alpha(
         ValueError: The shape or metric is wrong, a rating is infinite, or there
             are more than `MOST_VALUES` different values.
 
-    >>> krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, 1]], "nominal").value
-    0.6666666666666667
+    Examples:
+        >>> krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, 1]], "nominal").value
+        0.6666666666666667
     """
     values, resampled = _alpha_iv(ratings, metric, rng, resamples)
     levels = np.unique(values[~np.isnan(values)])

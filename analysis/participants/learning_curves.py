@@ -126,8 +126,9 @@ def learning(
     Raises:
         ValueError: Grids and positions do not pair, or `block` is below 1.
 
-    >>> learning([], [], rng=np.random.default_rng(1), resamples=0)
-    []
+    Examples:
+        >>> learning([], [], rng=np.random.default_rng(1), resamples=0)
+        []
     """
     last = _check(grids, positions, block)
     if not last:

@@ -213,10 +213,11 @@ def power(
     Raises ValueError for fewer than two conditions, participants, an item or a simulation, an unknown
     contrast, or an alpha not in (0, 1).
 
-    >>> found = power(Assumed(1.0, residual_sd=0.0), effects=[0, 1], participants=17, items=1,
-    ...               simulations=2000, rng=np.random.default_rng(1))
-    >>> 0.76 < found.all.value < 0.84  # the t test's power is 0.80
-    True
+    Examples:
+        >>> found = power(Assumed(1.0, residual_sd=0.0), effects=[0, 1], participants=17, items=1,
+        ...               simulations=2000, rng=np.random.default_rng(1))
+        >>> 0.76 < found.all.value < 0.84  # the t test's power is 0.80
+        True
     """
     shifts, pairs = _design_iv(effects, participants, items, simulations, alpha, contrasts)
     claimed = np.zeros((simulations, len(pairs)), dtype=bool)

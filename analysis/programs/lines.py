@@ -42,12 +42,13 @@ def print_lines(program: Program) -> str:
 
     `parse_lines` without tokens reads it back.
 
-    >>> from analysis.programs import parse
-    >>> print(print_lines(parse("equal(count(find[dogs]), 2)", kind="boxes")))
-    equal
-    .count
-    ..find[dogs]
-    .2
+    Examples:
+        >>> from analysis.programs import parse
+        >>> print(print_lines(parse("equal(count(find[dogs]), 2)", kind="boxes")))
+        equal
+        .count
+        ..find[dogs]
+        .2
     """
     named = ((node, node.module.replace("-", "_")) for node in program.nodes)
     return "\n".join("." * node.depth + label(name, node.argument) for node, name in named)

@@ -34,8 +34,9 @@ def number_of(text: str) -> int | float | None:
 
     None if there is none.
 
-    >>> number_of("a 49-yard pass"), number_of("twenty-one points")
-    (49, 21)
+    Examples:
+        >>> number_of("a 49-yard pass"), number_of("twenty-one points")
+        (49, 21)
     """
     digits = _DIGITS.search(text)
     words = _spelled_number(text.lower())

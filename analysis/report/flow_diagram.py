@@ -43,9 +43,10 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
     Raises:
         ValueError: The flow has no conditions.
 
-    >>> flow_svg(ParticipantFlow(None, ()))
-    Traceback (most recent call last):
-    ValueError: the flow has no conditions
+    Examples:
+        >>> flow_svg(ParticipantFlow(None, ()))
+        Traceback (most recent call last):
+        ValueError: the flow has no conditions
     """
     if not flow.arms:
         raise ValueError("the flow has no conditions")

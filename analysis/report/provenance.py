@@ -62,7 +62,8 @@ INPUTS = frozenset({"participant_flow", "scores", "versions", "inputs"})
 def source_of(name: str) -> str:
     """Return the function with its module; "" for a table of inputs.
 
-    >>> source_of("correlations_pearson_2")
-    'analysis.stats.correlations.correlate'
+    Examples:
+        >>> source_of("correlations_pearson_2")
+        'analysis.stats.correlations.correlate'
     """
     return SOURCES.get(re.sub(r"_\d+$", "", name), "")

@@ -130,8 +130,9 @@ def r_script(
 def quoted(text: str) -> str:
     r"""Return the text as an R string in ASCII.
 
-    >>> quoted('na\u00efve "1"')
-    '"na\\u00efve \\"1\\""'
+    Examples:
+        >>> quoted('na\u00efve "1"')
+        '"na\\u00efve \\"1\\""'
     """
     return '"' + "".join(map(_character, text)) + '"'
 

@@ -98,8 +98,9 @@ def removal_order(
     Raises:
         ValueError: An entry is malformed, or a relevant fact has no probability.
 
-    >>> removal_order([("A", 0, 0.9), ("A", 1, 0.1), ("B", 0, 0.9)]).relevant
-    [('B', 0), ('A', 0)]
+    Examples:
+        >>> removal_order([("A", 0, 0.9), ("A", 1, 0.1), ("B", 0, 0.9)]).relevant
+        [('B', 0), ('A', 0)]
     """
     listed = [_fact_with_probability(entry) for entry in fact_probability]
     listed.reverse()  # the sort is stable, so the later listed goes first on a tie
@@ -134,8 +135,9 @@ def reduce_context(
             that the context lacks count and remove nothing.
         k: Number of facts to remove.
 
-    >>> reduce_context([["A", ["one", "two"]], ["B", ["three"]]], [("A", 1), ("B", 0)], k=1)
-    [['A', ['one']], ['B', ['three']]]
+    Examples:
+        >>> reduce_context([["A", ["one", "two"]], ["B", ["three"]]], [("A", 1), ("B", 0)], k=1)
+        [['A', ['one']], ['B', ['three']]]
     """
     if k < 0:
         raise ValueError(f"k must be 0 or more, not {k}")

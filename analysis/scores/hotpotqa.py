@@ -43,8 +43,9 @@ def normalise_answer(text: str) -> str:
     Lower case, without ASCII punctuation, without the words a, an, the, white
     space joined.
 
-    >>> normalise_answer("The  Eiffel Tower!")
-    'eiffel tower'
+    Examples:
+        >>> normalise_answer("The  Eiffel Tower!")
+        'eiffel tower'
     """
     return " ".join(_tokens(text))
 
@@ -145,10 +146,11 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
     Raises ValueError, naming the entry and the field, for no gold questions or a malformed entry. Facts of
     another shape than [title, index] match nothing; `malformed_facts` lists them.
 
-    >>> gold = [{"_id": "q1", "answer": "Ed Wood", "supporting_facts": [["Ed Wood", 0]]}]
-    >>> predictions = {"answer": {"q1": "the Ed Wood!"}, "sp": {"q1": [["Ed Wood", 0], ["Film", 1]]}}
-    >>> score(gold, predictions)["joint_f1"]
-    0.6666666666666666
+    Examples:
+        >>> gold = [{"_id": "q1", "answer": "Ed Wood", "supporting_facts": [["Ed Wood", 0]]}]
+        >>> predictions = {"answer": {"q1": "the Ed Wood!"}, "sp": {"q1": [["Ed Wood", 0], ["Film", 1]]}}
+        >>> score(gold, predictions)["joint_f1"]
+        0.6666666666666666
     """
     totals, n = [0.0] * len(KEYS), 0
     for _, values in _each(gold, predictions):

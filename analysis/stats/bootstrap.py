@@ -138,10 +138,11 @@ def few_units_level(level: float, *units: int) -> float:
     References:
         1. Hesterberg (2015), The American Statistician 69, section 3.3.
 
-    >>> round(few_units_level(0.95, 10), 3), round(few_units_level(0.95, 1000), 3)
-    (0.983, 0.95)
-    >>> round(few_units_level(0.95, 10, 10), 3)
-    0.973
+    Examples:
+        >>> round(few_units_level(0.95, 10), 3), round(few_units_level(0.95, 1000), 3)
+        (0.983, 0.95)
+        >>> round(few_units_level(0.95, 10, 10), 3)
+        0.973
     """
     freedom = sum(n - 1 for n in units)
     spread = sum(1 / n for n in units) / sum((n - 1) / n**2 for n in units)
@@ -189,10 +190,11 @@ def bootstrap_interval(
         2. Davison and Hinkley (1997). Bootstrap Methods and their Application,
            section 5.3.
 
-    >>> rng = np.random.default_rng(1)
-    >>> draws = rng.normal(size=20_001)
-    >>> bootstrap_interval(draws, 0.0, [np.array([1.0, 0, -1])]).method
-    'bca'
+    Examples:
+        >>> rng = np.random.default_rng(1)
+        >>> draws = rng.normal(size=20_001)
+        >>> bootstrap_interval(draws, 0.0, [np.array([1.0, 0, -1])]).method
+        'bca'
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")

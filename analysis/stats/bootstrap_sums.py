@@ -90,9 +90,10 @@ def quantities(
     Raises:
         ValueError: The numbers of units differ, or `resamples` lacks an `rng`.
 
-    >>> tallies = {"mean": mean_tally([1.0, 2.0, 3.0])}
-    >>> quantities(tallies)["mean"].value
-    2.0
+    Examples:
+        >>> tallies = {"mean": mean_tally([1.0, 2.0, 3.0])}
+        >>> quantities(tallies)["mean"].value
+        2.0
     """
     units = _quantities_iv(tallies, rng, resamples)
     draws = dict.fromkeys(tallies, np.zeros(0))

@@ -73,8 +73,9 @@ def correlate(
     Raises:
         ValueError: The values do not pair, or an `rng` is missing.
 
-    >>> correlate([1, 2, 3], [1, 2, 4], "spearman").value
-    1.0
+    Examples:
+        >>> correlate([1, 2, 3], [1, 2, 4], "spearman").value
+        1.0
     """
     x, y = paired_values(human, model)
     n = len(x)

@@ -48,8 +48,9 @@ def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fin
         1. Hedges (1981). Distribution theory for Glass's estimator of effect size.
         2. Hedges and Olkin (1985). Statistical Methods for Meta-Analysis.
 
-    >>> round(hedges_g([1, 2, 3], [2, 3, 4]).estimate, 4)
-    0.7979
+    Examples:
+        >>> round(hedges_g([1, 2, 3], [2, 3, 4]).estimate, 4)
+        0.7979
     """
     check_level(level)
     groups = defined_values(first, second)
@@ -100,8 +101,9 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
         1. Feng and Cliff (2004). Monte Carlo evaluation of ordinal d.
         2. Cliff (1993). Dominance statistics.
 
-    >>> cliffs_delta([1, 2, 3, 4], [3, 4, 5, 6]).estimate
-    0.75
+    Examples:
+        >>> cliffs_delta([1, 2, 3, 4], [3, 4, 5, 6]).estimate
+        0.75
     """
     check_level(level)
     groups = defined_values(first, second)
@@ -131,8 +133,9 @@ def probability_of_superiority(first: ArrayLike, second: ArrayLike, *, level: fl
     It is (1 + Cliff's delta) / 2; see `cliffs_delta`. Vargha and Delaney (2000)
     call it A.
 
-    >>> probability_of_superiority([1, 2, 3, 4], [3, 4, 5, 6]).estimate
-    0.875
+    Examples:
+        >>> probability_of_superiority([1, 2, 3, 4], [3, 4, 5, 6]).estimate
+        0.875
     """
     delta = cliffs_delta(first, second, level=level)
     interval = delta.interval
@@ -166,8 +169,9 @@ def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: floa
     Raises:
         ValueError: A value is not positive, or an argument has another shape.
 
-    >>> round(ratio_of_geometric_means([10, 20, 40], [20, 40, 80]).estimate, 6)
-    2.0
+    Examples:
+        >>> round(ratio_of_geometric_means([10, 20, 40], [20, 40, 80]).estimate, 6)
+        2.0
     """
     check_level(level)
     groups = defined_values(first, second)
@@ -219,8 +223,9 @@ def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95
     Raises:
         ValueError: An argument has another shape or is infinite.
 
-    >>> round(welch_difference([1, 2, 3], [2, 3, 4]).p, 4)
-    0.2879
+    Examples:
+        >>> round(welch_difference([1, 2, 3], [2, 3, 4]).p, 4)
+        0.2879
     """
     check_level(level)
     groups = defined_values(first, second)

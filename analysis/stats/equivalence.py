@@ -102,8 +102,9 @@ def equivalence(
         ValueError: The margin lies on one side of no difference, or an argument
             is malformed.
 
-    >>> equivalence([1, 2, 3, 4], [1, 2, 3, 4.2], (-3, 3)).equivalent
-    True
+    Examples:
+        >>> equivalence([1, 2, 3, 4], [1, 2, 3, 4.2], (-3, 3)).equivalent
+        True
     """
     check_level(2 * alpha, "alpha, doubled,")
     check_margin(margin, ratio=ratio)

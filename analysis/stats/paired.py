@@ -78,8 +78,9 @@ def sign_flip_test(
         1. Fisher (1935). The Design of Experiments, section 21.
         2. Phipson and Smyth (2010). Permutation p-values should never be zero.
 
-    >>> sign_flip_test([1, 2, 3, 4], [2, 3, 5, 7], rng=np.random.default_rng(1)).p
-    0.125
+    Examples:
+        >>> sign_flip_test([1, 2, 3, 4], [2, 3, 5, 7], rng=np.random.default_rng(1)).p
+        0.125
     """
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, not {permutations}")
@@ -164,8 +165,9 @@ def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.
 
     Wilson's interval of the share; with ties it errs to the wide side, as half a success varies less.
 
-    >>> superiority_within([1, 2, 3, 4], [2, 3, 4, 4]).estimate
-    0.875
+    Examples:
+        >>> superiority_within([1, 2, 3, 4], [2, 3, 4, 4]).estimate
+        0.875
     """
     check_level(level)
     before, after = complete_pairs(first, second)
@@ -214,8 +216,9 @@ def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     The t interval is that of their logs. Refused as `paired_difference`; raises
     ValueError for values that are not positive.
 
-    >>> round(ratio_within([10, 20, 40], [20, 38, 84]).estimate, 3)
-    1.998
+    Examples:
+        >>> round(ratio_within([10, 20, 40], [20, 38, 84]).estimate, 3)
+        1.998
     """
     check_level(level)
     before, after = complete_pairs(first, second)
@@ -239,8 +242,9 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
 
     Items count as fixed.
 
-    >>> round(paired_difference([1, 2, 3], [2, 3, 5]).p, 4)
-    0.0572
+    Examples:
+        >>> round(paired_difference([1, 2, 3], [2, 3, 5]).p, 4)
+        0.0572
     """
     check_level(level)
     before, after = complete_pairs(first, second)

@@ -45,8 +45,9 @@ def permutation_test(
     Raises:
         ValueError: An argument is malformed.
 
-    >>> permutation_test([1, 2, 3], [4, 5, 6], rng=np.random.default_rng(1)).p
-    0.1
+    Examples:
+        >>> permutation_test([1, 2, 3], [4, 5, 6], rng=np.random.default_rng(1)).p
+        0.1
     """
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, not {permutations}")

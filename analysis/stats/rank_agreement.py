@@ -36,8 +36,9 @@ def rank_relation(human: ArrayLike, model: ArrayLike) -> RankRelation:
 
     Raises ValueError for another shape, fewer than two systems or a value that is not finite.
 
-    >>> rank_relation([0.1, 0.2, 0.4], [3, 2, 1])
-    RankRelation(sign='-', tied=False)
+    Examples:
+        >>> rank_relation([0.1, 0.2, 0.4], [3, 2, 1])
+        RankRelation(sign='-', tied=False)
     """
     x, y = map(settled, paired_values(human, model))
     if len(np.unique(x)) < len(x) or len(np.unique(y)) < len(y):
@@ -55,8 +56,9 @@ def desirability(
 
     "" if the sign is blank or either side has no desired direction.
 
-    >>> desirability("+", human_wanted="lower", model_wanted="higher")
-    'undesirable'
+    Examples:
+        >>> desirability("+", human_wanted="lower", model_wanted="higher")
+        'undesirable'
     """
     if not sign or human_wanted is None or model_wanted is None:
         return ""

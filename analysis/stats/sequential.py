@@ -107,8 +107,9 @@ def spent_alpha(spending: Spending, fraction: float, alpha: float) -> float:
     References:
         1. Lan and DeMets (1983). Biometrika 70.
 
-    >>> round(spent_alpha("pocock", 1.0, 0.05), 4)
-    0.05
+    Examples:
+        >>> round(spent_alpha("pocock", 1.0, 0.05), 4)
+        0.05
     """
     if spending == "pocock":
         return alpha * math.log1p((math.e - 1) * fraction)
@@ -130,8 +131,9 @@ def boundaries(
         ValueError: The fractions are malformed or more than `MOST_LOOKS`, or alpha
             does not lie in (0, 0.5].
 
-    >>> [round(look.z, 2) for look in boundaries([0.5, 1.0]).looks]
-    [2.96, 1.97]
+    Examples:
+        >>> [round(look.z, 2) for look in boundaries([0.5, 1.0]).looks]
+        [2.96, 1.97]
     """
     times = _fractions_iv(fractions, spending, alpha)
     walk = _Walk(0.0)
@@ -172,8 +174,9 @@ def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
         ValueError: The last fraction is not 1, or power does not lie between alpha
             and 1.
 
-    >>> round(cost_of_looks(boundaries([0.5, 1.0])).inflation, 3)
-    1.004
+    Examples:
+        >>> round(cost_of_looks(boundaries([0.5, 1.0])).inflation, 3)
+        1.004
     """
     if bounds.looks[-1].fraction != 1:
         raise ValueError(
@@ -205,8 +208,9 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
         ValueError: There are no values or too many, one is not finite, or the
             study goes on after it reached a boundary.
 
-    >>> decide(boundaries([0.5, 1.0]), [3.1]).stop
-    True
+    Examples:
+        >>> decide(boundaries([0.5, 1.0]), [3.1]).stop
+        True
     """
     if not 1 <= len(observed) <= len(bounds.looks):
         raise ValueError(f"observed must hold 1 to {len(bounds.looks)} values, not {len(observed)}")

@@ -320,8 +320,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     whatever the dependence (Holm 1979). A test that was refused (None) stays None and still counts in m: it
     was declared.
 
-    >>> holm([0.01, 0.04, None])
-    [0.03, 0.08, None]
+    Examples:
+        >>> holm([0.01, 0.04, None])
+        [0.03, 0.08, None]
     """
     for p in p_values:
         if p is not None and not 0 < p <= 1:

@@ -185,8 +185,9 @@ def multiverse(
 def rule_subsets(count: int) -> tuple[list[int], bool]:
     """Subsets of the rules as bits, smallest first, and whether they are all.
 
-    >>> rule_subsets(2)
-    ([0, 1, 2, 3], True)
+    Examples:
+        >>> rule_subsets(2)
+        ([0, 1, 2, 3], True)
     """
     if 2**count <= MOST_SUBSETS:
         subsets = [

@@ -108,11 +108,12 @@ def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
     other fields are not looked at. Raises AnalysisError, naming row (from 1) and field, for a malformed row
     or an identifier that comes twice, and where there is no row.
 
-    >>> urls = {"left_url": "a.jpg", "right_url": "b.jpg"}
-    >>> found = analyse([{"identifier": "x", "label": "True", **urls},
-    ...                  {"identifier": "y", "label": "False", **urls}])
-    >>> found.majority_accuracy, found.balanced_ids, found.frequencies[0].expected_same
-    (0.5, ('x', 'y'), 0.5)
+    Examples:
+        >>> urls = {"left_url": "a.jpg", "right_url": "b.jpg"}
+        >>> found = analyse([{"identifier": "x", "label": "True", **urls},
+        ...                  {"identifier": "y", "label": "False", **urls}])
+        >>> found.majority_accuracy, found.balanced_ids, found.frequencies[0].expected_same
+        (0.5, ('x', 'y'), 0.5)
     """
     return group(list(checked_examples(rows, _row_fault)))
 

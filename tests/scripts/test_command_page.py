@@ -1,0 +1,20 @@
+"""The page of commands is the one that the programs give."""
+
+from analysis.__main__ import COMMANDS as ANALYSIS
+from modelserver.__main__ import COMMANDS as MODEL_SERVER
+from scripts.command_page import PAGE, page
+
+
+def test_the_page_is_the_generated_one():
+    assert PAGE.read_text("utf-8") == page(), "write it again: python -m scripts.command_page"
+
+
+def test_it_names_the_commands_of_every_program():
+    text = page()
+    for name in (*(name for name, *_ in ANALYSIS), *(name for name, *_ in MODEL_SERVER)):
+        assert f"| `{name}` |" in text
+    for name in ("train qi2019", "faithfulness boxes", "create_study", "export_gold"):
+        assert f"| `{name}` |" in text
+    assert "`looks`" not in text  # a hidden name of interim
+    assert "`runserver`" not in text  # Django's own
+    assert "`interim`, " in text  # among those with --json

@@ -1,0 +1,155 @@
+"""Every command of the documents exists after ``make`` and takes the arguments that its page gives it."""
+
+import argparse
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from celery.app.utils import find_app
+from celery.bin.base import CLIContext
+from celery.bin.celery import celery as celery_command
+from celery.bin.worker import worker
+from cyclopts import App, CycloptsError
+from django.core.management import CommandError, get_commands, load_command_class
+
+import analysis.__main__
+import modelserver.__main__
+import touchstone.cli
+from scripts.processes import ROOT
+from tests.page_commands import Command, commands_of, pages
+
+PAGES = [page for page in pages() if commands_of(page)]
+PLACEHOLDER = re.compile(r"(^|\s)\[|…|\.\.\.")
+PYTHON = ".venv/bin/python"
+# Programs that a machine has, or that an earlier command of the page makes.
+PLAIN = ("curl", "git")
+
+
+class Parsed(Exception):
+    """The arguments of a program were accepted."""
+
+
+def check(command: Command) -> None:
+    """Parse a command with the parser of its program. Raises AssertionError if it is not accepted."""
+    program, *arguments = command.arguments
+    if program == PYTHON:
+        check_python(command, arguments)
+    elif program == ".venv/bin/celery":
+        check_celery(arguments)
+    elif program == "make":
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        for target in arguments:
+            assert f"\n{target}:" in makefile, f"the Makefile has no target {target}"
+    elif program == "curl":
+        check_curl(arguments)
+    else:
+        made = program.startswith("build/") or (program == "python3" and arguments[:2] == ["-m", "venv"])
+        assert made or program in PLAIN, f"{program} does not exist after make"
+
+
+def check_python(command: Command, arguments: Sequence[str]) -> None:
+    if arguments[0] == "manage.py":
+        return check_managed(arguments[1:])
+    if arguments[0] != "-m":
+        text = (ROOT / command.page).read_text(encoding="utf-8")
+        assert f"ave this as `{arguments[0]}`" in text, f"the page does not make {arguments[0]}"
+        return None
+    # Whether this machine has a GPU does not matter to whether the command is right.
+    module, rest = arguments[1], ["cpu" if word == "cuda" else word for word in arguments[2:]]
+    if module == "analysis":
+        return check_app(analysis_app(), rest)
+    if module == "touchstone":
+        return check_touchstone(rest)
+    if module == "modelserver":
+        return check_app(modelserver.__main__.app, rest)
+    if module.partition(".")[0] in ("benchmarks", "scripts"):
+        return check_argparse(importlib.import_module(module).main, module, rest)
+    assert module == "build", f"no parser is known for python -m {module}"
+    assert importlib.util.find_spec("build")
+    return None
+
+
+def check_managed(arguments: Sequence[str]) -> None:
+    name, *rest = arguments
+    apps = get_commands()
+    assert name in apps, f"manage.py has no command {name}"
+    parser = load_command_class(apps[name], name).create_parser("manage.py", name)
+    parser.parse_args(rest)
+
+
+def check_app(app: App, arguments: Sequence[str]) -> None:
+    command, *_ = app.parse_args(list(arguments), exit_on_error=False, print_error=False)
+    helps = {"--help", "-h", "--version"} & set(arguments)
+    assert helps or command != app.help_print, "a command is missing"
+
+
+def check_touchstone(arguments: Sequence[str]) -> None:
+    if arguments[0] == "site":
+        return check_managed(arguments[1:])
+    if arguments[0] in touchstone.cli.MODEL_SERVER:
+        return check_app(modelserver.__main__.app, arguments)
+    return check_app(touchstone.cli.build_app("python -m touchstone"), arguments)
+
+
+def check_celery(arguments: Sequence[str]) -> None:
+    at = list(arguments).index("worker")
+    context = celery_command.make_context("celery", list(arguments[: at + 1]))
+    context.obj = CLIContext(app=find_app(context.params["app"]), no_color=True, workdir=None)
+    worker.make_context("worker", list(arguments[at + 1 :]), parent=context)
+
+
+def check_argparse(main: Callable[[], object], module: str, arguments: Sequence[str]) -> None:
+    real = argparse.ArgumentParser.parse_args
+
+    def parse_args(self: argparse.ArgumentParser, args=None, namespace=None):
+        real(self, args, namespace)
+        raise Parsed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+        patch.setattr(sys, "argv", [module, *arguments])
+        with pytest.raises(Parsed):
+            main()
+
+
+def check_curl(arguments: Sequence[str]) -> None:
+    assert any("/v1/" in word or "/api/" in word for word in arguments)
+    if "-d" in arguments:
+        json.loads(arguments[arguments.index("-d") + 1])
+
+
+@cache
+def analysis_app() -> App:
+    app = analysis.__main__.command_line("python -m analysis", "", "0")
+    analysis.__main__.add_commands(app)
+    return app
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_commands_of_the_page_are_accepted(page: Path, capsys: pytest.CaptureFixture[str]):
+    problems = []
+    for command in commands_of(page):
+        try:
+            placeholders = re.findall(
+                r"(?:^|\s)\[|…|\.\.\.", command.text if "curl" not in command.text else ""
+            )
+            assert not placeholders, "it has a placeholder and does not run as typed"
+            check(command)
+        except (AssertionError, CommandError, CycloptsError, SystemExit, ModuleNotFoundError) as error:
+            if isinstance(error, SystemExit) and not error.code:  # it printed its help
+                continue
+            reason = str(error) if not isinstance(error, SystemExit) else capsys.readouterr().err
+            problems.append(f"{command}\n    {reason}")
+    assert not problems, "\n".join(["", *problems])
+
+
+def test_no_command_hides_in_a_block_of_another_kind():
+    kinds = {"bash", "console", "shell", "zsh"}
+    for page in pages():
+        named = set(re.findall(r"^ *```(\w+)", page.read_text(encoding="utf-8"), re.MULTILINE))
+        assert not named & kinds, f"{page}: commands go into ```sh"
