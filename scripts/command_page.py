@@ -13,13 +13,13 @@ HEAD = """# Commands
 
 `touchstone` runs everything: the analysis, the model server and, after `site`, the commands of the site.
 [Installing the package](../how-to/install.md#the-analysis-package) brings it, with the analysis alone. In a
-checkout `.venv/bin/python -m touchstone` runs all commands:
+checkout `.venv/bin/touchstone` runs all commands:
 
 ```sh
-.venv/bin/python -m touchstone --version
-.venv/bin/python -m touchstone --help
-.venv/bin/python -m touchstone interim --fractions 0.5,1 --json
-.venv/bin/python -m touchstone site create_study --help
+.venv/bin/touchstone --version
+.venv/bin/touchstone --help
+.venv/bin/touchstone interim --fractions 0.5,1 --json
+.venv/bin/touchstone site create_study --help
 ```
 
 Each part also runs on its own: `python -m analysis`, `python -m modelserver` and `python manage.py`. Every

@@ -41,6 +41,8 @@ def check(command: Command) -> None:
         check_python(command, arguments)
     elif program == ".venv/bin/celery":
         check_celery(arguments)
+    elif program == ".venv/bin/touchstone":
+        check_touchstone(arguments)
     elif program == "make":
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
         for target in arguments:
