@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy.special import stdtr
-from statsmodels.stats.proportion import proportion_confint
 
 from ..io.errors import AnalysisError, InputError, first_problem
 from ..io.whole_files import read_lines
@@ -283,5 +282,8 @@ def _alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:
 
 
 def _interval(hits: int, n: int) -> Interval:
+    # The site imports this module and never gets here: statsmodels would take each web process 20 MB.
+    from statsmodels.stats.proportion import proportion_confint
+
     low, high = proportion_confint(hits, n, method="wilson")
     return float(low), float(high)

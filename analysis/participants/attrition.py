@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import scipy
 from scipy.special import gammaln
-from scipy.stats import rankdata
 
 from ..stats.arrays import Array
 from .bundle import Condition, ModeFlow
@@ -293,7 +293,7 @@ def _kruskal(
         reason = "all values are the same"
     if reason:
         return AttritionTest(question, None, False, counts, "", reason)
-    ranks = rankdata(values)
+    ranks = scipy.stats.rankdata(values)
     ends = np.cumsum([len(group) for group in filled])[:-1]
     observed = _between(ranks[None], ends)[0]
     extreme = 0

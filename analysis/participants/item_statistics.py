@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
-from statsmodels.stats.proportion import proportion_confint
 
 from ..stats.arrays import Array, ratio
 from .krippendorff import pair_agreement
@@ -144,6 +143,9 @@ def _truth(values: pd.Series) -> pd.Series:
 def _wilson(values: Array) -> tuple[Array, Array]:
     """Compute share and interval of each column's known values."""
     has_value = ~np.isnan(values)
+    # The site imports this module and never gets here: statsmodels would take each web process 20 MB.
+    from statsmodels.stats.proportion import proportion_confint
+
     n, hits = has_value.sum(axis=0).astype(float), np.nansum(values, axis=0)
     # Without a known value share and interval are NaN.
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -15,9 +15,9 @@ from itertools import combinations
 from typing import Literal, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
-from scipy.stats import binomtest
 
 from ..participants.trial_grid import Grid
 from ..stats.arrays import Array
@@ -403,5 +403,5 @@ def _holm(p: Array) -> Array:
 
 def _rate(claimed: ArrayLike) -> Rate:
     n, hits = np.size(claimed), int(np.sum(claimed))
-    low, high = binomtest(hits, n).proportion_ci(method="wilson")
+    low, high = scipy.stats.binomtest(hits, n).proportion_ci(method="wilson")
     return Rate(hits / n, float(np.sqrt(hits / n * (1 - hits / n) / n)), (float(low), float(high)))

@@ -14,8 +14,8 @@ from itertools import permutations
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from .arrays import Array
 from .rank_agreement import paired_values, settled
@@ -218,7 +218,7 @@ def _cosine(x: Array, y: Array) -> Array:
 
 
 def _ranks(values: Array) -> Array:
-    return np.asarray(rankdata(settled(values), axis=1, nan_policy="propagate"))
+    return np.asarray(scipy.stats.rankdata(settled(values), axis=1, nan_policy="propagate"))
 
 
 def _pair_signs(values: Array) -> Array:

@@ -5,8 +5,9 @@ from math import exp, lgamma, sqrt
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import optimize
 
 from .arrays import Array
 from .results import (
@@ -119,7 +120,7 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     elif constant(groups):
         reason = constant(groups)
     else:
-        t = float(stats.t.ppf((1 + level) / 2, n1 + n2 - 2))
+        t = float(scipy.stats.t.ppf((1 + level) / 2, n1 + n2 - 2))
         half = t * sqrt(variance) * sqrt((1 - delta**2) ** 2 + t**2 * variance)
         middle, scale = delta - delta**3, 1 - delta**2 + t**2 * variance
         interval = (max(-1.0, (middle - half) / scale), min(1.0, (middle + half) / scale))
@@ -203,7 +204,7 @@ def welch_test(first: Array, second: Array, alternative: str = "two-sided") -> A
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # scipy's, of one constant group: its spread is 0
-        return stats.ttest_ind(second, first, equal_var=False, alternative=alternative)
+        return scipy.stats.ttest_ind(second, first, equal_var=False, alternative=alternative)
 
 
 def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -260,7 +261,7 @@ def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[fl
         return (-mirrored[1], -mirrored[0]) if mirrored else None, reason
 
     def excess(noncentrality: float, share: float) -> float:
-        return float(stats.nct.cdf(t, freedom, noncentrality)) - share
+        return float(scipy.stats.nct.cdf(t, freedom, noncentrality)) - share
 
     reach = 10.0 + 5 * t  # the ends move away from t with t when there are few participants
     try:

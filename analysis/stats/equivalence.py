@@ -13,8 +13,8 @@ from math import exp, log
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from .arrays import Array
 from .effect_sizes import never_zero, welch_test
@@ -167,5 +167,5 @@ def _refused(groups: tuple[Array, Array], *, paired: bool) -> str:
 def _t_test(groups: tuple[Array, Array], difference: float, alternative: str, *, paired: bool) -> Any:
     """Test if second minus first is `difference`, by Student's or Welch's t."""
     if paired:
-        return stats.ttest_1samp(groups[1] - groups[0], difference, alternative=alternative)
+        return scipy.stats.ttest_1samp(groups[1] - groups[0], difference, alternative=alternative)
     return welch_test(groups[0] + difference, groups[1], alternative)

@@ -8,8 +8,8 @@ from itertools import product
 from math import exp, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from .arrays import Array
 from .effect_sizes import never_zero
@@ -145,7 +145,7 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
     of_changes = 2 * spread - 2 * float(covariance[0, 1])
     squares = float((covariance**2).sum())  # s1⁴ + s2⁴ + 2 s12²
     variance = d**2 * squares / (8 * spread**2 * (n - 1)) + of_changes / (spread * (n - 1))
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * sqrt(variance)
+    half = float(scipy.stats.t.ppf((1 + level) / 2, n - 1)) * sqrt(variance)
     return Finding(
         quantity=quantity,
         n=(n, n),
@@ -177,7 +177,7 @@ def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.
     if refused:
         return Finding("probability of superiority", (n, n), method, level=level, reason=refused)
     hits = float((after > before).sum()) + float((after == before).sum()) / 2
-    share, weight = hits / n, float(stats.norm.ppf((1 + level) / 2)) ** 2 / n
+    share, weight = hits / n, float(scipy.stats.norm.ppf((1 + level) / 2)) ** 2 / n
     half = sqrt(weight * (share * (1 - share) + weight / 4))  # scipy's Wilson interval takes no half hits
     low, high = ((share + weight / 2 + side * half) / (1 + weight) for side in (-1, 1))
     return Finding(
@@ -230,7 +230,7 @@ def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
     if refused:
         return Finding(quantity, (n, n), method, level=level, reason=refused)
-    low, high = stats.ttest_1samp(change, 0.0).confidence_interval(level)
+    low, high = scipy.stats.ttest_1samp(change, 0.0).confidence_interval(level)
     assumptions = (INDEPENDENT, "The logarithms of the participants' ratios are nearly normal.", SAME_ITEMS)
     return Finding(
         quantity, (n, n), method, exp(change.mean()), (exp(low), exp(high)), level, None, assumptions
@@ -253,7 +253,7 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
     refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
     if refused:
         return Finding("mean change", (n, n), method, level=level, reason=refused)
-    test = stats.ttest_1samp(change, 0.0)
+    test = scipy.stats.ttest_1samp(change, 0.0)
     low, high = map(float, test.confidence_interval(level))
     p = never_zero(float(test.pvalue))
     assumptions = (INDEPENDENT, NORMAL_CHANGES, SAME_ITEMS)

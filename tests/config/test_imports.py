@@ -22,6 +22,7 @@ for name in ("config", "accounts", "predictions", "studyapp", "annotation"):
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
         import_module(module.name)
 heavy = {"torch", "transformers", "tokenizers", "safetensors", "captum", "modelserver.registry"}
+heavy |= {"scipy.stats", "statsmodels", "matplotlib"}  # 20 MB and more in each process
 print(sorted(heavy & sys.modules.keys()), "predictions.management.commands.score" in sys.modules)
 """
 
