@@ -23,6 +23,8 @@ PACKAGES = (
     "gold_agreement",
     "programs",
     "counterfactuals",
+    "planning",
+    "study",
     "visual_bias",
     "io",
 )
