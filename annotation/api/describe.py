@@ -43,6 +43,8 @@ def described(
     """
     common = (401, 403, 404) + ((400, 413, 415, 422) if takes else ()) + ((422,) if query else ())
     responses = {code: OpenApiResponse(Problem, ERRORS[code]) for code in sorted({*common, *errors})}
+    if query and "dry_run" in query.model_fields:
+        responses[200] = OpenApiResponse(answers, "The report of a dry run.")
     request = {JSON: takes, LINES: lines} if lines else takes
 
     def decorate(method: Any) -> Any:
@@ -56,7 +58,7 @@ def described(
             summary=summary,
             request=request,
             parameters=parameters(query) if query else None,
-            responses={status: answers, **responses},
+            responses={**responses, status: answers},
         )(method)
 
     return decorate
