@@ -135,7 +135,7 @@ def test_a_document_from_outside_follows_the_same_rules() -> None:
 
 
 NAMES = st.sampled_from("abcdef")
-NOTES = st.text(st.characters(exclude_characters="\0"), max_size=5)
+NOTES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)
 EDITS = st.one_of(
     st.builds(
         lambda name, at, image: {"node": 3, "put": [box(name, at=at / 10, image=image)]},
