@@ -44,10 +44,10 @@ def study(participants: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     who = np.repeat(np.arange(participants), ITEMS)
     count = len(who)
     names = np.array([f"p{index:05d}" for index in range(participants)])
-    arms = np.array(CONDITIONS)[np.arange(participants) % len(CONDITIONS)]
+    conditions = np.array(CONDITIONS)[np.arange(participants) % len(CONDITIONS)]
     trials = pd.DataFrame({
         "participant_id": names[who],
-        "condition": arms[who],
+        "condition": conditions[who],
         "item_id": np.tile([f"q{index:02d}" for index in range(ITEMS)], participants),
         "rated": (rng.random(count) < 0.7).astype(float),
         "system_correct": (rng.random(count) < 0.6).astype(float),
@@ -56,7 +56,7 @@ def study(participants: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     })  # fmt: skip
     people = pd.DataFrame({
         "participant_id": names,
-        "condition": arms,
+        "condition": conditions,
         **{key: rng.integers(1, 6, participants).astype(float) for key in POST},
     })  # fmt: skip
     return trials, people

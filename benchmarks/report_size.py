@@ -70,14 +70,14 @@ def write_study(folder: Path, participants: int, seed: int = 1) -> None:
     """
     rng = np.random.default_rng(seed)
     names = np.array([f"p{index:06d}" for index in range(participants)])
-    arms = np.array(list(SYSTEMS))[np.arange(participants) % len(SYSTEMS)]
+    conditions = np.array(list(SYSTEMS))[np.arange(participants) % len(SYSTEMS)]
     who, item = np.repeat(np.arange(participants), ITEMS), np.tile(np.arange(ITEMS), participants)
     right = rng.random((len(SYSTEMS), ITEMS)) < 0.6
     right[-1] = True
     correct = right[who % len(SYSTEMS), item]
     trust, pace, sure = (rng.normal(0, spread, participants)[who] for spread in (0.12, 0.4, 0.8))
     believed = rng.random(len(who)) < np.where(correct, 0.75, 0.35) + trust
-    people = pd.DataFrame({"participant_id": names, "mode": "live", "version": 1, "condition": arms})
+    people = pd.DataFrame({"participant_id": names, "mode": "live", "version": 1, "condition": conditions})
     trials = people.iloc[who].reset_index(drop=True).assign(
         item_id=np.array([f"item-{place:02d}" for place in range(ITEMS)])[item],
         position=np.argsort(rng.random((participants, ITEMS)), axis=1).ravel() + 1,

@@ -153,12 +153,12 @@ def completion_test(
     """
     question = "Assigned but not completed"
     counts: dict[str, tuple[int, int]] = {}
-    for arm in flow.arms:
-        if arm.assigned is None or arm.completed is None or arm.active is None:
+    for condition in flow.arms:
+        if condition.assigned is None or condition.completed is None or condition.active is None:
             reason = "the bundle holds no participant flow"
             return AttritionTest(question, None, False, {}, "", reason)
-        n = arm.assigned - (arm.active if ongoing else 0)
-        counts[arm.title] = (n - arm.completed, n)
+        n = condition.assigned - (condition.active if ongoing else 0)
+        counts[condition.title] = (n - condition.completed, n)
     reason = _untestable(counts)
     if reason:
         return AttritionTest(question, None, False, counts, "", reason)
@@ -174,15 +174,17 @@ def position_test(flow: ParticipantFlow, *, rng: np.random.Generator) -> Attriti
     """
     question = "Not completed, and compared by the items submitted before"
     groups = {
-        arm.title: np.repeat(list(arm.dropped_at.keys()), list(arm.dropped_at.values())).astype(float)
-        for arm in flow.arms
+        condition.title: np.repeat(
+            list(condition.dropped_at.keys()), list(condition.dropped_at.values())
+        ).astype(float)
+        for condition in flow.arms
     }
     counts = {
-        arm.title: (
-            len(groups[arm.title]),
-            arm.assigned if arm.assigned is not None else len(groups[arm.title]),
+        condition.title: (
+            len(groups[condition.title]),
+            condition.assigned if condition.assigned is not None else len(groups[condition.title]),
         )
-        for arm in flow.arms
+        for condition in flow.arms
     }
     return _kruskal(question, groups, counts, rng)
 
@@ -240,7 +242,7 @@ def excluded_shares(
     hit = pd.Series([bool(n) for n in names], index=trials.index, dtype=float)
     own = hit.groupby([trials["condition"], trials["participant_id"]]).mean()
     shares = {str(name): group.to_numpy(float) for name, group in own.groupby(level=0)}
-    return {arm.title: shares.get(arm.name, np.zeros(0)) for arm in conditions}
+    return {condition.title: shares.get(condition.name, np.zeros(0)) for condition in conditions}
 
 
 def freeman_halton(

@@ -93,7 +93,7 @@ class Question(BaseModel):
 
 
 class Condition(BaseModel):
-    """One arm of the study; `system` is None for ground truth.
+    """One condition of the study; `system` is None for ground truth.
 
     group: its participants saw all conditions of the group; None where the bundle does not say.
     """
@@ -354,7 +354,7 @@ def _check_trials(trials: Table, participants: Table, study: Study) -> None:
 def _check_conditions(table: Table, study: Study) -> None:
     """Check that every row names a version and one of its conditions."""
     names_by_version = {
-        version.version: {arm.name for arm in version.conditions} for version in study.versions
+        version.version: {condition.name for condition in version.conditions} for version in study.versions
     }
     versions, conditions = table.frame["version"].astype(int), table.frame["condition"]
     for row in _rows(~versions.isin(names_by_version.keys())):

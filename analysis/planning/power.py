@@ -102,8 +102,8 @@ class Assumed:
     ) -> Array:
         """Draw participants, items and trials from the assumed distributions."""
         size = (simulations, len(effects), participants)
-        arms = 1 if self.same_items else len(effects)
-        shift = rng.normal(0, self.item_sd, (simulations, arms, 1, items)) if self.item_sd else np.zeros(1)
+        draws = 1 if self.same_items else len(effects)
+        shift = rng.normal(0, self.item_sd, (simulations, draws, 1, items)) if self.item_sd else np.zeros(1)
         level = effects[:, None] + rng.normal(0, self.participant_sd, size)
         if self.mean is None:
             noise = rng.normal(0, self.residual_sd or 0.0, size) / np.sqrt(items)

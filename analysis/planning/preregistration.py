@@ -230,17 +230,17 @@ def _list(entries: Sequence[str]) -> list[str]:
 
 def _design(frozen: FrozenVersion) -> list[str]:
     definition = frozen.definition
-    arms = {arm.name: arm for arm in definition.conditions}
+    conditions = {each.name: each for each in definition.conditions}
     lines = [*_who_sees_what(frozen), ""]
     for condition in frozen.version.conditions:
-        arm = arms.get(condition.name)
+        declared = conditions.get(condition.name)
         shows = (
             f"answers and facts of `{condition.system}`"
             if condition.system
             else "gold answers and gold facts"
         )
-        more = f", revision `{arm.revision}`" if arm and arm.revision else ""
-        weight = f", weight {arm.weight:g}" if arm and arm.weight != 1 else ""
+        more = f", revision `{declared.revision}`" if declared and declared.revision else ""
+        weight = f", weight {declared.weight:g}" if declared and declared.weight != 1 else ""
         lines.append(f"- **{condition.title}** (`{condition.name}`): {shows}{more}{weight}")
     lines.append("")
     if definition.items:

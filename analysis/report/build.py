@@ -61,7 +61,7 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
     """
     inference, choices = infer(study, plan), try_choices(study)
     relations = study.retained.relations
-    names = [(arm.title, arm.system or "") for arm in study.systems]
+    names = [(condition.title, condition.system or "") for condition in study.systems]
     return Page(
         title=study.bundle.study.title,
         banner=_banner(study),
@@ -136,13 +136,13 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
 def _summary_section(study: Study) -> Section:
     """Summarise the results in sentences that hold without the tables."""
     exclusions = study.exclusions
-    titles = ", ".join(arm.title for arm in study.conditions)
+    titles = ", ".join(condition.title for condition in study.conditions)
     sentences = [
         f"{len(study.people)} participants in {len(study.conditions)} conditions ({titles}) judged "
         f"{study.trials['item_id'].nunique()} items.",
         f"{exclusions.excluded} of {exclusions.total} submitted trials are excluded by the study's rules.",
     ]
-    truth = [arm.title for arm in study.conditions if arm not in study.systems]
+    truth = [condition.title for condition in study.conditions if condition not in study.systems]
     if truth:
         sentences.append(
             f"Ground truth, not a system: {', '.join(truth)}. It is measured like the others and left out of "
@@ -174,9 +174,9 @@ def _headlines(study: Study) -> list[str]:
     sentences = []
     for key in keys:
         shown = [
-            f"{arm.title} {estimate_cell(estimates.get(key, arm.name)).plain}"
-            for arm in study.conditions
-            if estimates.get(key, arm.name).value is not None
+            f"{condition.title} {estimate_cell(estimates.get(key, condition.name)).plain}"
+            for condition in study.conditions
+            if estimates.get(key, condition.name).value is not None
         ]
         if shown:
             label = estimates.get(key, study.conditions[0].name).measure.label
@@ -222,9 +222,9 @@ def against_scores_section(study: Study) -> Section:
 def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
     """Describe the horizontal intervals, and name scores without one."""
     given = {
-        (arm.title, score.label): score.interval(column) is not None
+        (condition.title, score.label): score.interval(column) is not None
         for score in scores
-        for column, arm in enumerate(study.systems)
+        for column, condition in enumerate(study.systems)
         if not np.isnan(score.values[column])
     }
     if not study.options.resamples:

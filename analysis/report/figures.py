@@ -59,12 +59,12 @@ class Look:
 def looks(study: Study) -> dict[str, Look]:
     """Assign a style to each condition; ground truth is grey."""
     styles, next_colour = {}, 0
-    for arm in study.conditions:
-        if arm.ground_truth or arm.system is None:
-            styles[arm.name] = Look(arm.title, GREY, "X")
+    for condition in study.conditions:
+        if condition.ground_truth or condition.system is None:
+            styles[condition.name] = Look(condition.title, GREY, "X")
         else:
             turn = next_colour % len(COLOURS)
-            styles[arm.name] = Look(arm.title, COLOURS[turn], MARKERS[turn])
+            styles[condition.name] = Look(condition.title, COLOURS[turn], MARKERS[turn])
             next_colour += 1
     return styles
 
@@ -177,7 +177,7 @@ def scores_figure(
     if not scores:
         return None
     styles = looks(study)
-    estimates = [view.estimates.get(measure.key, arm.name) for arm in study.systems]
+    estimates = [view.estimates.get(measure.key, condition.name) for condition in study.systems]
     scale = SCALE.get(estimates[0].measure.unit, 1.0)
     columns = min(4, len(scores))
     rows = -(-len(scores) // columns)
@@ -238,8 +238,8 @@ def _draw_pairs(
     scale: float,
     styles: dict[str, Look],
 ) -> None:
-    for system, (arm, estimate) in enumerate(zip(study.systems, estimates, strict=True)):
-        look, x = styles[arm.name], score.values[system] * 100
+    for system, (condition, estimate) in enumerate(zip(study.systems, estimates, strict=True)):
+        look, x = styles[condition.name], score.values[system] * 100
         if estimate.value is None or np.isnan(x):
             continue
         if estimate.interval:

@@ -75,20 +75,32 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
 def describe_flow(flow: ParticipantFlow) -> str:
     """The same facts as sentences."""
     text = [f"{flow.consented} participants consented."] if flow.consented is not None else []
-    for arm in flow.arms:
-        text.append("; ".join(fact for row in _rows([arm]) for facts in row.facts for fact in facts) + ".")
+    for condition in flow.arms:
+        text.append(
+            "; ".join(fact for row in _rows([condition]) for facts in row.facts for fact in facts) + "."
+        )
     return " ".join(text)
 
 
 def _rows(arms: Sequence[ArmFlow]) -> list[_Row]:
     rows = [
-        _Row([[arm.title, *_count("Assigned", arm.assigned)] for arm in arms]),
-        _Row([_not_started(arm) for arm in arms], loss=True),
-        _Row([_count("Started", arm.started) for arm in arms]),
-        _Row([_left(arm) for arm in arms], loss=True),
-        _Row([[*_count("Completed", arm.completed), f"Submitted trials: {arm.trials}"] for arm in arms]),
-        _Row([_excluded(arm) for arm in arms], loss=True),
-        _Row([[f"Retained trials: {arm.retained}", f"of {arm.contributing} participants"] for arm in arms]),
+        _Row([[condition.title, *_count("Assigned", condition.assigned)] for condition in arms]),
+        _Row([_not_started(condition) for condition in arms], loss=True),
+        _Row([_count("Started", condition.started) for condition in arms]),
+        _Row([_left(condition) for condition in arms], loss=True),
+        _Row(
+            [
+                [*_count("Completed", condition.completed), f"Submitted trials: {condition.trials}"]
+                for condition in arms
+            ]
+        ),
+        _Row([_excluded(condition) for condition in arms], loss=True),
+        _Row(
+            [
+                [f"Retained trials: {condition.retained}", f"of {condition.contributing} participants"]
+                for condition in arms
+            ]
+        ),
     ]
     return [row for row in rows if any(row.facts)]
 

@@ -147,7 +147,7 @@ def _character(character: str) -> str:
 
 
 def _selection(version: Version, mode: str) -> str:
-    names = ", ".join(quoted(arm.name) for arm in version.conditions)
+    names = ", ".join(quoted(condition.name) for condition in version.conditions)
     answers = ", ".join(quoted(question.key) for question in version.item_questionnaire)
     return f"""\
 # Submitted trials of one mode and version, without participants who withdrew.

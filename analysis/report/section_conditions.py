@@ -32,7 +32,7 @@ HOW_TESTED = {  # whether the same participants saw both conditions
 def differences_section(study: Study, inference: Inference) -> Section:
     """Show every comparison with interval, test, correction and effect size."""
     family = inference.family
-    titles = {arm.name: arm.title for arm in study.conditions}
+    titles = {condition.name: condition.title for condition in study.conditions}
     blocks: list[Block] = [Text(_what_is_compared(inference)), Text(_how_compared(study, inference))]
     shown = [one for one in family.comparisons if not one.reason]
     if shown:
@@ -56,7 +56,7 @@ def differences_section(study: Study, inference: Inference) -> Section:
 
 def models_section(study: Study, inference: Inference) -> Section:
     """Show models of single trials that respect their participants."""
-    titles = {arm.name: arm.title for arm in study.conditions}
+    titles = {condition.name: condition.title for condition in study.conditions}
     intro = (
         "Trials of one participant, and trials on one item, depend on each other. None of these models "
         "treats trials as independent. They check the comparisons above under other assumptions."

@@ -78,9 +78,10 @@ def _attrition(study: Study) -> list[Block]:
     flow = participant_flow(study.conditions, recorded, study.trials, names, rules, groups)
     caption = "From consent to retained trials. Dashed boxes are losses."
     spoken = "; ".join(
-        f"{arm.title}: {arm.assigned if arm.assigned is not None else 'unknown'} assigned, "
-        f"{arm.contributing} with retained trials, {arm.retained} of {arm.trials} trials retained"
-        for arm in flow.arms
+        f"{condition.title}: {condition.assigned if condition.assigned is not None else 'unknown'} assigned, "
+        f"{condition.contributing} with retained trials, "
+        f"{condition.retained} of {condition.trials} trials retained"
+        for condition in flow.arms
     )
     diagram = Figure("participant-flow", caption, f"Participant flow. {spoken}.", flow_svg(flow))
     streams = np.random.default_rng([study.options.seed, 7]).spawn(3)
@@ -100,7 +101,7 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
     names, groups = study.exclusions.names, study.allocation.groups
     if study.allocation.design == "between":
         return [exclusion_test(excluded_shares(study.conditions, study.trials, names), rng=rng)]
-    titles = {arm.name: arm.title for arm in study.conditions}
+    titles = {condition.name: condition.title for condition in study.conditions}
     hit = pd.Series([float(bool(n)) for n in names], index=study.trials.index)
     own = hit.groupby([study.trials["participant_id"], study.trials["condition"]]).mean().unstack()
     tests = []
@@ -248,7 +249,7 @@ def _who_counts(study: Study) -> str:
 
 
 def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | None) -> Table:
-    titles = {arm.name: arm.title for arm in study.conditions}
+    titles = {condition.name: condition.title for condition in study.conditions}
     rows = [
         (" and ".join(titles[name] for name in own), flow.get(group, ConditionFlow()))
         for group, own in study.allocation.groups.items()
@@ -290,10 +291,10 @@ def _rules_table(study: Study, exclusions: Exclusions) -> Table:
 
 def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
     rows = []
-    for arm in study.conditions:
-        trials, hit = exclusions.by_condition.get(arm.name, (0, 0))
+    for condition in study.conditions:
+        trials, hit = exclusions.by_condition.get(condition.name, (0, 0))
         share = 100 * hit / trials if trials else None
-        rows.append([Cell(arm.title), Cell(str(trials)), Cell(str(hit)), Cell(number(share, 2))])
+        rows.append([Cell(condition.title), Cell(str(trials)), Cell(str(hit)), Cell(number(share, 2))])
     rows.append(
         [
             Cell("All"),
@@ -354,7 +355,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
     estimates = study.retained.estimates
     rows = [
         [Cell(_row_name(m), detail=m.definition)]
-        + [estimate_cell(estimates.get(m.key, arm.name)) for arm in study.conditions]
+        + [estimate_cell(estimates.get(m.key, condition.name)) for condition in study.conditions]
         for m in measures
     ]
     notes = [
@@ -377,10 +378,10 @@ def _comparison_table(study: Study, measures: Sequence[Measure]) -> Table:
         return [Cell(_shown(m, value)) for value in (*both, change)]
 
     header = ["Measure"]
-    for arm in study.conditions:
-        header += [f"{arm.title}: with", "without", "change"]
+    for condition in study.conditions:
+        header += [f"{condition.title}: with", "without", "change"]
     rows = [
-        [Cell(_row_name(m)), *(cell for arm in study.conditions for cell in row(m, arm.name))]
+        [Cell(_row_name(m)), *(cell for condition in study.conditions for cell in row(m, condition.name))]
         for m in measures
     ]
     caption = "The same measures with and without the exclusions"
@@ -392,7 +393,7 @@ def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
     rows = [
         [
             Cell(_row_name(m)),
-            *(Cell(_shown(m, estimates.get(m.key, arm.name).pooled)) for arm in study.conditions),
+            *(Cell(_shown(m, estimates.get(m.key, condition.name).pooled)) for condition in study.conditions),
         ]
         for m in measures
     ]
@@ -403,7 +404,7 @@ def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
     return Table(
         "measures_pooled",
         "The same formulas over all retained trials of a condition at once",
-        ["Measure", *(arm.title for arm in study.conditions)],
+        ["Measure", *(condition.title for condition in study.conditions)],
         rows,
         notes,
     )
@@ -445,8 +446,8 @@ def _estimates_data(study: Study) -> tuple[list[str], list[list[object]]]:
 def _heads(study: Study, view: View) -> list[str]:
     sizes = {grid.condition: (len(grid.participants), grid.trials) for grid in view.grids}
     return [
-        f"{arm.title} ({sizes[arm.name][0]} participants, {sizes[arm.name][1]} trials)"
-        for arm in study.conditions
+        f"{condition.title} ({sizes[condition.name][0]} participants, {sizes[condition.name][1]} trials)"
+        for condition in study.conditions
     ]
 
 

@@ -24,7 +24,7 @@ class Choices:
 def try_choices(study: Study) -> Choices:
     """Compute the multiverse over all trials, and leave each system out."""
     relations = study.retained.relations
-    names = [arm.name for arm in study.systems]
+    names = [condition.name for condition in study.systems]
     if len(names) < 2 or not relations.scores:
         return Choices(None, [])
     by_name = {grid.condition: grid for grid in study.everything.grids}

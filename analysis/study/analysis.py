@@ -108,7 +108,11 @@ def analyse(
     exclusions = apply_rules(bundle.rules, _rows(trials, version))
     kept = trials[[not names for names in exclusions.names]]
     used = scores or bundle.scores
-    systems = [arm for arm in version.conditions if arm.system is not None and not arm.ground_truth]
+    systems = [
+        condition
+        for condition in version.conditions
+        if condition.system is not None and not condition.ground_truth
+    ]
     system_scores = used.systems if used else {}
     questions = question_scores if scores or question_scores is not None else bundle.question_scores
     replicates = _score_replicates(questions, system_scores, systems, options)
@@ -128,7 +132,7 @@ def analyse(
         clock=clock,
         exclusions=exclusions,
         scores=system_scores,
-        unused_scores=sorted(system_scores.keys() - {arm.system for arm in systems}),
+        unused_scores=sorted(system_scores.keys() - {condition.system for condition in systems}),
         systems=systems,
         retained=view(trials if kept.empty else kept),
         everything=view(trials),
@@ -179,7 +183,7 @@ def _score_replicates(
     if not options.resamples:
         return {}
     rng = np.random.default_rng([options.seed, 8])
-    names = [arm.system or "" for arm in systems]
+    names = [condition.system or "" for condition in systems]
     return score_replicates(questions, names, rng=rng, resamples=options.resamples)
 
 
@@ -210,7 +214,10 @@ class _Viewer:
         resamples = self.options.resamples
         estimates = estimate(grids, self.measures, rng=streams[0], resamples=resamples, advance=self.advance)
         relations = relate(
-            [arm.title for arm in self.systems], self._human(estimates), self._model(), rng=streams[1]
+            [condition.title for condition in self.systems],
+            self._human(estimates),
+            self._model(),
+            rng=streams[1],
         )
         times = time_at_certainty(grids, self._levels(), rng=streams[2], resamples=resamples)
         return View(trials, grids, estimates, relations, times)
@@ -220,7 +227,7 @@ class _Viewer:
             trials,
             self.members,
             self.bundle.post_survey,
-            conditions=[arm.name for arm in self.version.conditions],
+            conditions=[condition.name for condition in self.version.conditions],
             clock=CLOCK_COLUMNS[self.clock] if self.clock else None,
             item_columns=_named(self.version.item_questionnaire),
             post_columns=_named(self.version.post_survey),
@@ -231,10 +238,10 @@ class _Viewer:
         return question.scale.points if question and isinstance(question.scale, Points) else 1
 
     def _human(self, estimates: Estimates) -> list[Quantity]:
-        columns = [estimates.conditions.index(arm.name) for arm in self.systems]
+        columns = [estimates.conditions.index(condition.name) for condition in self.systems]
         human = []
         for measure in estimates.measures:
-            values = [estimates.get(measure.key, arm.name).value for arm in self.systems]
+            values = [estimates.get(measure.key, condition.name).value for condition in self.systems]
             if any(value is not None for value in values):
                 replicates = estimates.replicates[measure.key][:, columns]
                 human.append(
@@ -253,8 +260,10 @@ class _Viewer:
         model = []
         for score in SCORES:
             values = [
-                self.scores[arm.system].scores.get(score.key) if arm.system in self.scores else None
-                for arm in self.systems
+                self.scores[condition.system].scores.get(score.key)
+                if condition.system in self.scores
+                else None
+                for condition in self.systems
             ]
             if any(value is not None for value in values):
                 draws = self.score_draws.get(score.key)

@@ -59,7 +59,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     used = plan or Plan(
         seed=study.options.seed, permutations=_permutations(len(study.people), Plan().permutations)
     )
-    names = [arm.name for arm in study.conditions]
+    names = [condition.name for condition in study.conditions]
     measures = [key for key in EXPLORED if estimates.available(key)]
     family = list(used.family) or all_pairs(measures, names)
     rng = np.random.default_rng([study.options.seed, 5])

@@ -140,7 +140,7 @@ def _planted(
     assert version is not None  # there is a plan
     try:
         content = frozen(version)
-        check_effects(effects, mix, plan, [arm.name for arm in content.conditions])
+        check_effects(effects, mix, plan, [condition.name for condition in content.conditions])
     except ValueError as error:
         raise CommandError(f"--effect: {error}") from error
     return Planted(effects, sync_to_async(condition_of), varies=content.design != "between")
