@@ -40,6 +40,7 @@ SIZE = (1280, 860)
 SEED = """
 import json
 from pathlib import Path
+from accounts.queries.workspaces import workspace_named
 from annotation.actions import assignments
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
@@ -49,7 +50,9 @@ from annotation.schemas import ItemRecord
 
 works = {{}}
 for record in map(ItemRecord.model_validate_json, Path({path!r}).read_text().splitlines()):
-    project = create_project(slug=record.kind, title=record.kind, kind=record.kind, by=None)
+    project = create_project(
+        workspace=workspace_named(None), slug=record.kind, title=record.kind, kind=record.kind, by=None
+    )
     import_items(records=[record], project=project, image_folder=Path({path!r}).parent)
     [(name, password)] = enlist_bots(project=project, n=1)
     member = Membership.objects.select_related("project", "user").get(project=project, user__username=name)

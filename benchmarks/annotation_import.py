@@ -73,13 +73,14 @@ def child(path: Path, count: int) -> None:
 
     django.setup()
     # Only once Django is set up can its models be imported.
+    from accounts.queries.workspaces import workspace_named
     from annotation.actions.data import import_project
     from annotation.formats.jsonl import read_jsonl, write_jsonl
     from annotation.models import Project
     from annotation.queries.export import item_records
 
     started, cpu = time.perf_counter(), time.process_time()
-    report = import_project(slug="items", records=read_jsonl(path))
+    report = import_project(workspace=workspace_named(None), slug="items", records=read_jsonl(path))
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     assert report.added == count
     # Not getrusage: its peak begins with that of the process that started this one.

@@ -38,6 +38,7 @@ LEAST_PAIRS, MOST_CROWD_MS, MOST_THINKING_MS = 100.0, 200.0, 100.0
 # A passage of 120 words, as long as a paragraph of the DROP data.
 SEED = """
 import json
+from accounts.queries.workspaces import workspace_named
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
@@ -49,7 +50,7 @@ first = ItemRecord(
     external_id="0", kind="spans", program="count(filter[long](find[goals]))",
     text="How many long goals were kicked?", passage=passage, tokens=tokenize(passage), answer=1,
 )
-project = create_project(slug="load", title="Load", kind="spans", by=None)
+project = create_project(workspace=workspace_named(None), slug="load", title="Load", kind="spans", by=None)
 records = (first.model_copy(update={{"external_id": str(n)}}) for n in range({items}))
 import_items(records=records, project=project)
 names = [name for name, password in enlist_bots(project=project, n={people})]

@@ -77,6 +77,7 @@ class Client:
 def clients(pairs: int) -> list[Client]:
     """Twenty annotators in a new project that has enough items for all."""
     # Only once Django is set up can its models be imported.
+    from accounts.queries.workspaces import workspace_named
     from annotation.actions.bots import enlist_bots, open_sessions
     from annotation.actions.data import import_items
     from annotation.actions.projects import create_project
@@ -90,7 +91,9 @@ def clients(pairs: int) -> list[Client]:
         external_id="0", kind="spans", program="count(filter[long](find[goals]))",
         text="How many long goals were kicked?", passage=passage, tokens=tokenize(passage), answer=1,
     )  # fmt: skip
-    project = create_project(slug="pair", title="Pair", kind="spans", by=None)
+    project = create_project(
+        workspace=workspace_named(None), slug="pair", title="Pair", kind="spans", by=None
+    )
     count = pairs + PEOPLE * (WARM_UP + 2)
     import_items(
         records=(first.model_copy(update={"external_id": str(n)}) for n in range(count)), project=project

@@ -42,6 +42,7 @@ def child(folder: Path) -> None:
     from django.test import Client
 
     from accounts.models import User
+    from accounts.queries.workspaces import workspace_named
     from studyapp.actions.drafts import start_draft
     from studyapp.studio import starts
     from studyapp.studio.steps import STEPS
@@ -63,6 +64,7 @@ def child(folder: Path) -> None:
             draft=starts.draft(
                 starts.STARTS["xqa-2020"], slug=name, title="A study", dataset=name, systems=SYSTEMS
             ),
+            workspace=workspace_named(None),
             by=None,
         )
         for page in pages:

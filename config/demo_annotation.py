@@ -17,6 +17,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
+from accounts.queries.workspaces import workspace_named
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project, set_member, write_guideline
 from annotation.formats.jsonl import read_jsonl
@@ -81,7 +82,12 @@ def load(say: Callable[[str], object], manager: User) -> None:
         with tempfile.TemporaryDirectory() as folder:
             items = _generated(slug, Path(folder))
             project = create_project(
-                slug=slug, title=demo.title, kind=demo.kind, by=manager, annotators_per_item=2
+                slug=slug,
+                title=demo.title,
+                kind=demo.kind,
+                workspace=workspace_named(None),
+                by=manager,
+                annotators_per_item=2,
             )
             import_items(records=read_jsonl(items), project=project, by=manager, image_folder=items.parent)
         for module, text in demo.guidelines.items():

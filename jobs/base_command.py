@@ -5,9 +5,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
+from accounts.models import User, Workspace
+from accounts.policy import Act
+from accounts.queries.workspaces import workspace_named
+from accounts.rights import Owned, check
 from foundation.errors import TouchstoneError
 from modelserver.wire.errors import ModelServerError
 
@@ -23,12 +27,63 @@ class JobCommand(BaseCommand):
     # to start. The settings are checked by every command; the rest when a worker starts, and by `check`.
     requires_system_checks = ("site",)
 
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Add the option of every command: the user whose rights it has."""
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.add_argument(
+            "--as", dest="actor", metavar="USER", help="act with the rights of this user (default: the shell)"
+        )
+        return parser
+
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run the command; turn known errors into CommandError."""
         try:
             return super().execute(*args, **options)
         except (TouchstoneError, ModelServerError) as error:
             raise CommandError(str(error)) from error
+
+
+def add_workspace(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names a workspace."""
+    parser.add_argument("--workspace", type=slug, metavar="NAME", help="(the only one of the site)")
+
+
+def actor_of(options: dict[str, Any]) -> User | None:
+    """Return the active user of ``--as``, None for the shell.
+
+    Raises:
+        CommandError: There is no such user.
+    """
+    name = options["actor"]
+    if name is None:
+        return None
+    user = User.objects.filter(username=name, is_active=True).first()
+    if user is None:
+        raise CommandError(f"--as: there is no active user {name!r}")
+    return user
+
+
+def check_right(options: dict[str, Any], act: Act, owned: Owned | Workspace) -> User | None:
+    """Check that the user of ``--as`` may do this; the shell may do all.
+
+    Raises:
+        NotAllowed: No role of the user allows it.
+    """
+    user = actor_of(options)
+    if user is not None:
+        check(user, act, owned)
+    return user
+
+
+def workspace_of(options: dict[str, Any], act: Act) -> tuple[Workspace, User | None]:
+    """Return the workspace of ``--workspace``, and the user of ``--as``.
+
+    Raises:
+        NotFound: There is no such workspace, or several to choose from.
+        NotAllowed: No role of the user allows the act in it.
+    """
+    workspace = workspace_named(options["workspace"])
+    return workspace, check_right(options, act, workspace)
 
 
 def slug(text: str) -> str:

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, as_time, check_storable, insert
 from annotation.actions.projects import create_project
@@ -94,6 +94,7 @@ def import_items(
 def import_project(
     *,
     slug: str,
+    workspace: Workspace,
     records: Iterable[ItemRecord],
     annotators: int | None = None,
     by: User | None = None,
@@ -101,7 +102,7 @@ def import_project(
     image_folder: Path | None = None,
     dry_run: bool = False,
 ) -> ImportReport:
-    """Import items into the project of that name, made if it is new.
+    """Import items into a workspace's project of that name, made if it is new.
 
     ``annotators`` per item count for a new project; its kind is that of the first item.
 
@@ -113,9 +114,13 @@ def import_project(
     project = Project.objects.filter(slug=slug).first()
     if project is None and first:
         options = {} if annotators is None else {"annotators_per_item": annotators}
-        project = create_project(slug=slug, title=slug, kind=first[0].kind, by=by, **options)
+        project = create_project(
+            slug=slug, title=slug, kind=first[0].kind, workspace=workspace, by=by, **options
+        )
     elif project is None:
         raise Conflict("the file holds no item that can be annotated")
+    elif project.workspace_id != workspace.pk:
+        raise Conflict(f"{slug}: a project of another workspace has this name; choose another with --name")
     elif annotators not in (None, project.annotators_per_item):
         raise Conflict(
             f"{slug}: has {project.annotators_per_item} annotators per item; its dashboard changes that"

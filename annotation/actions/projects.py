@@ -8,21 +8,23 @@ from django.db import transaction
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Greatest
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from annotation.actions import audit
 from annotation.models import Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
 
 
 @transaction.atomic
-def create_project(*, slug: str, title: str, kind: str, by: User | None, **options: object) -> Project:
-    """Create a project with its creator as manager.
+def create_project(
+    *, slug: str, title: str, kind: str, workspace: Workspace, by: User | None, **options: object
+) -> Project:
+    """Create a project in a workspace, with its creator as manager.
 
     ``options`` are fields of Project.
 
     Raises:
         ValidationError: Names the field that is wrong.
     """
-    project = Project(slug=slug, title=title, kind=kind, created_by=by, **options)
+    project = Project(workspace=workspace, slug=slug, title=title, kind=kind, created_by=by, **options)
     project.full_clean()
     project.save()
     if by is not None:

@@ -6,6 +6,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Role as WorkspaceRole
+from accounts.models import User, Workspace
+
 
 class Kind(models.TextChoices):
     """The kind of objects that people mark."""
@@ -28,6 +31,7 @@ class Project(models.Model):
         OPEN = "open", _("Open")
         CLOSED = "closed", _("Closed")
 
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="projects")
     slug = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=10, choices=Kind)
@@ -64,6 +68,11 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    def shared_roles(self, user: User) -> frozenset[WorkspaceRole]:
+        """Return the role in which this project was shared with a user."""
+        roles = self.memberships.filter(user=user, active=True).values_list("role", flat=True)
+        return frozenset(WorkspaceRole(role) for role in roles)
 
 
 class Role(models.TextChoices):

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.access import require_somewhere
+from accounts.policy import Act
 from annotation import states
 from annotation.actions import assignments, projects, review
 from annotation.errors import AssignmentLost
@@ -35,12 +36,11 @@ from annotation.views.access import NOT_THERE, members_only, user_of
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def new_project(request: HttpRequest) -> HttpResponse:
-    """Create a project. Only staff may, since it adds files and people."""
-    if not request.user.is_staff:
-        raise PermissionDenied(_("Only staff can create projects."))
+    """Create a project in a workspace where the user manages annotation."""
+    [workspace, *_others] = require_somewhere(user_of(request), Act.ANNOTATION_MANAGE)
     form = ProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        created = projects.create_project(by=user_of(request), **form.cleaned_data)
+        created = projects.create_project(workspace=workspace, by=user_of(request), **form.cleaned_data)
         messages.success(request, _("Created the project. Next, add members and import items."))
         return redirect("annotation:dashboard", created.slug)
     return _form_page(request, form, _("New annotation project"), status=422 if form.errors else 200)

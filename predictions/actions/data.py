@@ -6,7 +6,7 @@ from itertools import islice
 
 from django.db import transaction
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from foundation.errors import Conflict
 from predictions.actions import events
 from predictions.formats.records import QuestionRecord
@@ -36,20 +36,21 @@ def import_questions(
     *,
     records: Iterable[QuestionRecord],
     name: str,
+    workspace: Workspace,
     source_format: str,
     dry_run: bool = False,
     by: User | None = None,
 ) -> ImportReport:
     """Add the questions that a dataset lacks, all or none of them.
 
-    A missing dataset is created. Memory does not grow with the number of questions.
+    A missing dataset is created in the workspace. Memory does not grow with the number of questions.
 
     Raises:
         Conflict: The dataset has another question under an id; nothing is stored.
         BadFile: As ``records`` raises; nothing is stored.
     """
     dataset, created = Dataset.objects.get_or_create(
-        name=name, defaults={"source_format": source_format, "created_by": by}
+        workspace=workspace, name=name, defaults={"source_format": source_format, "created_by": by}
     )
     report = ImportReport()
     for batch in _batches(records):

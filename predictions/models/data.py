@@ -3,22 +3,33 @@
 from django.conf import settings
 from django.db import models
 
+from accounts.models import Role, User, Workspace
 from modelserver.wire.schema import QAItem
 
 
 class Dataset(models.Model):
-    """A named set of questions.
+    """A named set of questions of a workspace.
 
     Importing the same external ids again changes nothing.
     """
 
-    name = models.SlugField(max_length=100, unique=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="datasets")
+    name = models.SlugField(max_length=100)
     source_format = models.CharField(max_length=40)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
 
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="dataset_name_once_per_workspace")
+        ]
+
     def __str__(self) -> str:
         return self.name
+
+    def shared_roles(self, user: User) -> frozenset[Role]:
+        """Return no roles: datasets are shared as a part of their workspace."""
+        return frozenset()
 
 
 class Question(models.Model):

@@ -1,16 +1,26 @@
 """Reading datasets and their questions."""
 
+from accounts.models import Workspace
 from foundation.errors import NotFound
 from foundation.messages import say
 from predictions.models import Dataset
 
 
-def dataset_named(name: str) -> Dataset:
-    """Return a dataset. Raises NotFound, which lists those there are."""
+def dataset_names(workspace: Workspace) -> list[str]:
+    """Return the names of the datasets of a workspace in order."""
+    return list(workspace.datasets.order_by("name").values_list("name", flat=True))
+
+
+def dataset_named(name: str, workspace: Workspace) -> Dataset:
+    """Return a dataset of a workspace.
+
+    Raises:
+        NotFound: The workspace has none of this name; lists those it has.
+    """
     try:
-        return Dataset.objects.get(name=name)
+        return Dataset.objects.get(workspace=workspace, name=name)
     except Dataset.DoesNotExist:
-        names = ", ".join(Dataset.objects.order_by("name").values_list("name", flat=True))
+        names = ", ".join(dataset_names(workspace))
         raise NotFound(
             say("there is no dataset %(name)r; there are: %(known)s", name=name, known=names)
             if names

@@ -1,12 +1,13 @@
 """Read runs: their progress, their missing questions, the latest ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
-from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question
+from accounts.models import Workspace
+from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
 
 CHARACTERS_PER_TOKEN = 4  # of English, about; the brackets and quotes of the stored context count too
 
@@ -69,9 +70,18 @@ def latest_runs(dataset: Dataset) -> list[PredictionRun]:
     return [by_system[name] for name in sorted(by_system)]
 
 
-def finished_runs() -> QuerySet[PredictionRun]:
-    """Return all finished runs by dataset and system, the latest first."""
-    runs = PredictionRun.objects.filter(status=PredictionRun.Status.DONE).select_related("system", "dataset")
+def systems_of(workspace: Workspace) -> QuerySet[System]:
+    """Return the systems that have a run on a dataset of a workspace, by name."""
+    runs = PredictionRun.objects.filter(dataset__workspace=workspace)
+    return System.objects.filter(pk__in=runs.values("system")).order_by("name")
+
+
+def finished_runs(workspaces: Iterable[Workspace]) -> QuerySet[PredictionRun]:
+    """Return finished runs by dataset and system, the latest first."""
+    done = PredictionRun.objects.filter(
+        status=PredictionRun.Status.DONE, dataset__workspace__in=list(workspaces)
+    )
+    runs = done.select_related("system", "dataset")
     return runs.order_by("dataset__name", "system__name", "-created_at", "-pk")
 
 

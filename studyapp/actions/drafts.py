@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import DraftRevision, Study
@@ -27,15 +27,17 @@ class NothingToDo(StudyappError):
 
 
 @transaction.atomic
-def start_draft(*, draft: Mapping[str, Any], by: User | None) -> Study:
-    """Make a study with a draft, which need not be complete.
+def start_draft(*, draft: Mapping[str, Any], workspace: Workspace, by: User | None) -> Study:
+    """Make a study with a draft in a workspace; it need not be complete.
 
     Raises:
         DraftChanged: a study of that name is there already.
     """
     slug = draft["study"]
     content = opened(draft)
-    defaults: dict[str, Any] = {"title": _title(slug, content), "definition": {}, "created_by": by}
+    defaults: dict[str, Any] = {
+        "workspace": workspace, "title": _title(slug, content), "definition": {}, "created_by": by,
+    }  # fmt: skip
     study, is_new = Study.objects.get_or_create(slug=slug, defaults=defaults)
     if not is_new:
         raise DraftChanged(_("A study with this name already exists."))

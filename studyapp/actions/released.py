@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from analysis.io.schuff2020_release import GROUND_TRUTH, Release
 from foundation.errors import Conflict
 from predictions.models import System
@@ -26,7 +26,9 @@ _CODE = "released"
 
 
 @transaction.atomic
-def import_released_study(*, released: Release, slug: str, by: User | None) -> tuple[Study, bool]:
+def import_released_study(
+    *, released: Release, slug: str, workspace: Workspace, by: User | None
+) -> tuple[Study, bool]:
     """Store a released study; return it and whether it is new.
 
     Nobody can enter it: it is closed, and so are its conditions.
@@ -36,11 +38,16 @@ def import_released_study(*, released: Release, slug: str, by: User | None) -> t
     """
     study = Study.objects.select_for_update(no_key=True).filter(slug=slug).first()
     if study is not None:
-        _check_same(study, released)
+        _check_same(study, released, workspace)
         return study, False
     content = frozen_study(released)
     study = Study.objects.create(
-        slug=slug, title=content.title, status=Study.Status.CLOSED, definition={}, created_by=by
+        workspace=workspace,
+        slug=slug,
+        title=content.title,
+        status=Study.Status.CLOSED,
+        definition={},
+        created_by=by,
     )
     version = StudyVersion.objects.create(
         study=study,
@@ -60,10 +67,11 @@ def import_released_study(*, released: Release, slug: str, by: User | None) -> t
     return study, True
 
 
-def _check_same(study: Study, released: Release) -> None:
+def _check_same(study: Study, released: Release, workspace: Workspace) -> None:
     stored = [(version.published or {}).get("content_sha256") for version in study.versions.all()]
-    if stored != [released.digest]:
-        what = "other data of the released study" if any(stored) else "another study"
+    is_here = study.workspace_id == workspace.pk
+    if stored != [released.digest] or not is_here:
+        what = "other data of the released study" if any(stored) and is_here else "another study"
         raise Conflict(f"{study.slug!r} is the name of {what}; nothing was stored. Choose a name with --name")
 
 

@@ -120,6 +120,8 @@ def duplicate_study(*, study: Study, slug: str, title: str, by: User | None) -> 
     """
     if Study.objects.filter(slug=slug).exists():
         raise CannotRun(_("A study with this name already exists."))
-    copy = start_draft(draft={**edited(study).draft, "study": slug, "title": title}, by=by)
+    copy = start_draft(
+        draft={**edited(study).draft, "study": slug, "title": title}, workspace=study.workspace, by=by
+    )
     events.record(kind="study_duplicated", study=copy, by=by, data={"from": study.slug})
     return copy

@@ -5,7 +5,7 @@ import time
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from analysis.io.errors import AnalysisError
 from studyapp.actions import events
 from studyapp.models import SizePlan
@@ -17,9 +17,11 @@ class TakesLonger(Exception):
 
 
 @transaction.atomic
-def create_plan(*, settings: SizeSettings, by: User | None) -> SizePlan:
-    """Store the assumptions of a simulation."""
-    plan = SizePlan.objects.create(assumptions=settings.model_dump(mode="json"), created_by=by)
+def create_plan(*, settings: SizeSettings, workspace: Workspace, by: User | None) -> SizePlan:
+    """Store the assumptions of a simulation in a workspace."""
+    plan = SizePlan.objects.create(
+        workspace=workspace, assumptions=settings.model_dump(mode="json"), created_by=by
+    )
     events.record(kind="size_planned", by=by, data={"plan": plan.pk})
     return plan
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.db.models import Max
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from analysis.scores import hotpotqa
+from foundation.messages import say
 from studyapp.actions import events
 from studyapp.actions.correctness import judged_by
 from studyapp.actions.drafts import replace_draft
@@ -21,21 +22,24 @@ from studyapp.studio.drafts import opened
 
 
 @transaction.atomic
-def create_study(*, definition: StudyDefinition, by: User | None) -> Study:
+def create_study(*, definition: StudyDefinition, workspace: Workspace, by: User | None) -> Study:
     """Create a draft study, or replace the definition of an existing one.
 
     Versions stay as they are. The same definition again changes nothing; another one becomes a revision of
     the draft.
 
     Raises:
-        StudyRefused: something that the definition refers to is missing; nothing is stored then.
+        StudyRefused: something that the definition refers to is missing, or the name belongs to a study of
+            another workspace; nothing is stored then.
     """
-    design(definition)
+    design(definition, workspace)
     draft = definition.model_dump(mode="json")
     study, is_new = Study.objects.select_for_update(no_key=True).get_or_create(
         slug=definition.study,
-        defaults={"title": definition.title, "definition": draft, "created_by": by},
+        defaults={"workspace": workspace, "title": definition.title, "definition": draft, "created_by": by},
     )
+    if study.workspace_id != workspace.pk:
+        raise StudyRefused(("study",), say("a study with this name already exists; choose another name"))
     if not is_new and study.definition == draft:
         return study
     if is_new:
@@ -56,7 +60,7 @@ def launch_study(*, study: Study, by: User | None) -> StudyVersion:
             version replaced since.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    plan = design(definition_of(study))
+    plan = design(definition_of(study), study.workspace)
     version = _existing(study, plan) or _freeze(study, plan, by)
     _move(study, "launch")
     events.record(

@@ -48,6 +48,7 @@ def _page_fields(model: str, table: str) -> dict[str, Field]:
 # missing here, so that nothing new is exported unnoticed.
 FIELDS: dict[str, Field] = {
     "Study.id": _KEY,
+    "Study.workspace": _stays("of the site, not of the data"),
     "Study.slug": _out("study_version.json"),
     "Study.title": _out("study_version.json"),
     "Study.status": _stays("of the site, not of the data"),

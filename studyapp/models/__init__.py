@@ -14,7 +14,16 @@ from studyapp.models.participants import (
 )
 from studyapp.models.recruitment import ExternalIds, ReceivedNotice
 from studyapp.models.sizes import SizePlan
-from studyapp.models.studies import Condition, EntryLink, Item, Mode, Stimulus, Study, StudyVersion
+from studyapp.models.studies import (
+    Condition,
+    EntryLink,
+    Item,
+    Mode,
+    Stimulus,
+    Study,
+    StudyShare,
+    StudyVersion,
+)
 
 __all__ = [
     "Condition",
@@ -34,6 +43,7 @@ __all__ = [
     "StageResponse",
     "Stimulus",
     "Study",
+    "StudyShare",
     "StudyVersion",
     "SurveyResponse",
     "TimedPage",

@@ -5,6 +5,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.models import Role, User, Workspace
+
 
 class SizePlan(models.Model):
     """A simulation of the sample size of a planned study.
@@ -20,6 +22,7 @@ class SizePlan(models.Model):
         DONE = "done", _("Done")
         FAILED = "failed", _("Failed")
 
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="size_plans")
     assumptions = models.JSONField()
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     progress = models.PositiveSmallIntegerField(default=0)
@@ -31,3 +34,7 @@ class SizePlan(models.Model):
 
     def __str__(self) -> str:
         return f"sample size {self.pk}"
+
+    def shared_roles(self, user: User) -> frozenset[Role]:
+        """Return no roles: simulations are shared as a part of their workspace."""
+        return frozenset()

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Role, ShareBase, User, Workspace
 from predictions.models.data import Question
 from predictions.models.predictions import PredictionRun, System
 
@@ -29,7 +30,7 @@ def new_pseudonym_key() -> str:
 
 
 class Study(models.Model):
-    """A study.
+    """A study of a workspace.
 
     ``definition`` is the draft; what participants see is always a frozen version.
 
@@ -45,6 +46,7 @@ class Study(models.Model):
         PAUSED = "paused", _("Paused")
         CLOSED = "closed", _("Closed")
 
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="studies")
     slug = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200)
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
@@ -60,6 +62,28 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    def shared_roles(self, user: User) -> frozenset[Role]:
+        """Return the roles in which this study was shared with a user."""
+        return frozenset(Role(role) for role in self.shares.filter(user=user).values_list("role", flat=True))
+
+
+class StudyShare(ShareBase):
+    """A role of a person in one study alone."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="shares")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "user", "role"], name="study_role_once_per_person"),
+            models.CheckConstraint(
+                condition=Q(role__in=[Role.OWNER, Role.RESEARCHER, Role.ANALYST, Role.VIEWER]),
+                name="study_share_has_role_of_studies",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.role}) in {self.study}"
 
 
 class FrozenRow(Exception):

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import Q
 
+from accounts.models import Workspace
 from analysis.scores import hotpotqa
 from foundation.errors import NotFound
 from foundation.image_files import image_folder
 from foundation.messages import message_of, say
 from modelserver.wire.schema import SaliencyOptions
 from predictions.highlights import check_places, fact_weights, highlights
-from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.models import Dataset, Prediction, PredictionRun, Question
 from predictions.program_steps import IMAGES
 from predictions.queries.data import dataset_named
-from predictions.queries.predictions import latest_run
+from predictions.queries.predictions import latest_run, systems_of
 from predictions.saliency import method_name
 from studyapp.definition.checks import AttentionDefinition, FrozenAttention
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, Stratified, groups_of
@@ -56,15 +57,15 @@ class Design:
     content: FrozenStudy
 
 
-def design(definition: StudyDefinition) -> Design:
-    """Find the dataset, the runs and the items of a definition.
+def design(definition: StudyDefinition, workspace: Workspace) -> Design:
+    """Find the dataset, the runs and the items of a definition in a workspace.
 
     Raises:
         StudyRefused: the dataset, a system or the language is unknown, a condition has nothing to show, or
             there are too few questions that every condition can show.
     """
     try:
-        dataset = dataset_named(definition.dataset)
+        dataset = dataset_named(definition.dataset, workspace)
     except NotFound as error:
         raise StudyRefused(("dataset",), message_of(error)) from error
     _check_language(definition)
@@ -99,8 +100,9 @@ def _planned(dataset: Dataset, index: int, definition: ConditionDefinition) -> P
     if definition.system is None:
         return PlannedCondition(definition, None)
     location = ("conditions", index, "system")
-    if not System.objects.filter(name=definition.system).exists():
-        names = ", ".join(System.objects.order_by("name").values_list("name", flat=True))
+    systems = systems_of(dataset.workspace).values_list("name", flat=True)
+    if definition.system not in systems:
+        names = ", ".join(systems)
         raise StudyRefused(
             location,
             say(

@@ -8,10 +8,12 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from pydantic import ValidationError
 
+from accounts.models import Workspace
 from analysis.scores import hotpotqa
 from foundation.messages import say
 from foundation.translated_messages import translated, translated_error
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.queries.data import dataset_names
 from predictions.queries.predictions import latest_run
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.schema import StudyDefinition
@@ -89,14 +91,16 @@ def revisions(study: Study) -> QuerySet[DraftRevision]:
     return study.revisions.defer("content").select_related("made_by").order_by("-number")
 
 
-def known_names(dataset: str) -> KnownNames:
+def known_names(dataset: str, workspace: Workspace) -> KnownNames:
     """Return the names that a draft over a dataset can refer to.
 
     Systems are those with finished predictions on the dataset.
     """
-    done = PredictionRun.objects.filter(status=PredictionRun.Status.DONE, dataset__name=dataset)
+    done = PredictionRun.objects.filter(
+        status=PredictionRun.Status.DONE, dataset__workspace=workspace, dataset__name=dataset
+    )
     return KnownNames(
-        datasets=list(Dataset.objects.order_by("name").values_list("name", flat=True)),
+        datasets=dataset_names(workspace),
         systems=list(
             System.objects.filter(pk__in=done.values("system"))
             .order_by("name")
@@ -120,12 +124,12 @@ class Look:
     made_up: str = ""
 
 
-def look(draft: Draft) -> Look:
+def look(draft: Draft, workspace: Workspace) -> Look:
     """Return the preview of a draft: what a launch would freeze now."""
     problems_found = [Problem(problem.location, translated(problem.message)) for problem in problems(draft)]
     definition = sample.rest(draft)
     try:
-        return Look(problems_found, design(definition).content)
+        return Look(problems_found, design(definition, workspace).content)
     except StudyRefused as error:
         refused = Problem(error.location, translated_error(error))
         return Look(problems_found or [refused], sample.content(definition), translated_error(error))
@@ -144,18 +148,20 @@ class Candidate:
     right: list[tuple[str, bool | None]]
 
 
-def candidates(dataset: str, systems: Sequence[str], wanted: str, limit: int) -> tuple[list[Candidate], int]:
+def candidates(
+    dataset: Dataset | None, systems: Sequence[str], wanted: str, limit: int
+) -> tuple[list[Candidate], int]:
     """Return matching questions of a dataset, and the number of all matches.
 
     Every word must occur in the text or answer, or be the ID.
     """
-    rows = Question.objects.filter(dataset__name=dataset).order_by("pk")
+    rows = Question.objects.filter(dataset=dataset).order_by("pk")
     for word in wanted.split():
         rows = rows.filter(Q(external_id=word) | Q(text__icontains=word) | Q(answer__icontains=word))
     return _described(list(rows[:limit]), dataset, systems), rows.count()
 
 
-def drawn(draft: Draft) -> list[Candidate]:
+def drawn(draft: Draft, workspace: Workspace) -> list[Candidate]:
     """Return the items that a launch would take now.
 
     Raises:
@@ -165,25 +171,27 @@ def drawn(draft: Draft) -> list[Candidate]:
     if definition is None:
         raise StudyRefused((), say("the draft is not complete yet"))
     systems = [system for condition in definition.conditions if (system := condition.system) is not None]
-    return _described(design(definition).questions, definition.dataset, list(dict.fromkeys(systems)))
+    planned = design(definition, workspace)
+    return _described(planned.questions, planned.dataset, list(dict.fromkeys(systems)))
 
 
-def named(dataset: str, systems: Sequence[str], ids: Sequence[str]) -> list[Candidate]:
+def named(dataset: Dataset | None, systems: Sequence[str], ids: Sequence[str]) -> list[Candidate]:
     """Return the questions of these IDs in order, without unknown ones."""
-    questions = Question.objects.filter(dataset__name=dataset, external_id__in=ids)
+    questions = Question.objects.filter(dataset=dataset, external_id__in=ids)
     by_id = {question.external_id: question for question in questions}
     return _described([by_id[external_id] for external_id in ids if external_id in by_id], dataset, systems)
 
 
-def _described(questions: Sequence[Question], dataset: str, systems: Sequence[str]) -> list[Candidate]:
+def _described(
+    questions: Sequence[Question], dataset: Dataset | None, systems: Sequence[str]
+) -> list[Candidate]:
     """Return the questions with the answers of systems.
 
     Each system's latest run is read once.
     """
-    stored_dataset = Dataset.objects.filter(name=dataset).first()
     answers: dict[str, dict[int, str]] = {}
     for system in systems:
-        run = latest_run(stored_dataset, system) if stored_dataset else None
+        run = latest_run(dataset, system) if dataset else None
         rows = (
             Prediction.objects.filter(run=run, question__in=questions) if run else Prediction.objects.none()
         )

@@ -7,6 +7,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.policy import Act
+from accounts.queries.workspaces import workspaces_of
 from foundation.translated_messages import translated_error
 from predictions.models import PredictionRun
 from predictions.queries.predictions import finished_runs
@@ -26,7 +28,10 @@ from studyapp.web.stimulus_html import articles
 def overview(request: HttpRequest) -> HttpResponse:
     """List all systems and datasets with the progress of their judgements."""
     counts = correctness.queue_counts()
-    rows = [(run, counts.get(run.pk, correctness.QueueCounts())) for run in finished_runs()]
+    rows = [
+        (run, counts.get(run.pk, correctness.QueueCounts()))
+        for run in finished_runs(workspaces_of(staff_user(request), Act.JUDGE))
+    ]
     return render(request, "studyapp/staff/correctness/overview.html", {"rows": rows})
 
 
@@ -159,7 +164,7 @@ def apply_decisions(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _plan(request: HttpRequest, study: Study) -> Design | None:
     try:
-        return design(definition_of(study))
+        return design(definition_of(study), study.workspace)
     except StudyRefused as error:
         messages.error(request, translated_error(error))
         return None

@@ -52,7 +52,7 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     }
     problem = ""
     try:
-        contents[DRAFT] = design(definition_of(study)).content.canonical()
+        contents[DRAFT] = design(definition_of(study), study.workspace).content.canonical()
     except StudyRefused as error:
         problem = translated_error(error)
     names = list(contents)

@@ -7,6 +7,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.access import require_somewhere
+from accounts.policy import Act
 from foundation.errors import NoBroker
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
@@ -25,7 +27,11 @@ def sizes(request: HttpRequest) -> HttpResponse:
     """Ask for assumptions and simulate; a worker runs long simulations."""
     form = SizeForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and form.settings is not None:
-        plan = create_plan(settings=form.settings, by=staff_user(request))
+        plan = create_plan(
+            settings=form.settings,
+            workspace=require_somewhere(staff_user(request), Act.STUDY_EDIT)[0],
+            by=staff_user(request),
+        )
         try:
             run_plan(plan_id=plan.pk, seconds=AT_ONCE)
         except TakesLonger:

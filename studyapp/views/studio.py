@@ -11,6 +11,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.access import require_somewhere
+from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translated, translated_error
 from predictions.models import Dataset
@@ -58,13 +60,13 @@ def start(request: HttpRequest) -> HttpResponse:
     filled = StartForm(request.POST)
     if not filled.is_valid():
         return _home(request, filled, ImportForm(), status=422)
-    data = filled.cleaned_data
+    data, [workspace, *_rest] = filled.cleaned_data, require_somewhere(staff_user(request), Act.STUDY_EDIT)
     draft = starts.draft(
         starts.STARTS[data["start"]],
         slug=data["slug"],
         title=data["title"],
         dataset=data["dataset"],
-        systems=known_names(data["dataset"]).systems,
+        systems=known_names(data["dataset"], workspace).systems,
     )
     return _create(request, filled, draft)
 
@@ -86,7 +88,11 @@ def start_from_file(request: HttpRequest) -> HttpResponse:
 
 def _create(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
     try:
-        study = actions.start_draft(draft=draft, by=staff_user(request))
+        study = actions.start_draft(
+            draft=draft,
+            workspace=require_somewhere(staff_user(request), Act.STUDY_EDIT)[0],
+            by=staff_user(request),
+        )
     except TouchstoneError as error:
         filled.add_error("slug" if isinstance(filled, StartForm) else "file", translated_error(error))
         forms = (filled, ImportForm()) if isinstance(filled, StartForm) else (StartForm(), filled)
@@ -113,7 +119,7 @@ def review(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _review(request: HttpRequest, study: Study, file: ImportForm, *, status: int = 200) -> HttpResponse:
     now = edited(study)
-    problems = look(now.draft).problems
+    problems = look(now.draft, study.workspace).problems
     context = {
         **_frame(study, now, problems, "review"),
         "found": [(_step_of(problem), _named(problem), problem.message) for problem in problems],
@@ -138,8 +144,8 @@ def _step_page(
     request: HttpRequest, study: Study, step: Step, now: Edited, *, status: int = 200
 ) -> HttpResponse:
     """Show the form of a step, filled from the draft, beside the preview."""
-    seen = look(now.draft)
-    offered = known_names(str(now.draft.get("dataset", "")))
+    seen = look(now.draft, study.workspace)
+    offered = known_names(str(now.draft.get("dataset", "")), study.workspace)
     at = request.GET.get("at", "")
     built = form(step, now.draft, offered, seen.problems, at)
     content = seen.content
@@ -170,7 +176,7 @@ def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> Htt
         )
     except TouchstoneError as error:
         return _not_saved(request, study, step, sent, error)
-    left = [one for one in look(sent.draft).problems if _step_of(one) == step]
+    left = [one for one in look(sent.draft, study.workspace).problems if _step_of(one) == step]
     messages.success(request, _("Saved. This step is not complete yet.") if left else _("Saved."))
     if go_on and not left:
         next_step = STEPS.index(step) + 1
@@ -273,7 +279,7 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
         else:
             return redirect(_address(study, step, location))
     context = {
-        **_frame(study, now, look(now.draft).problems, name),
+        **_frame(study, now, look(now.draft, study.workspace).problems, name),
         "step": step,
         "path": path,
         "form": filled,

@@ -25,11 +25,11 @@ class Submitted(NamedTuple):
     draft: Draft
 
 
-def draft_sent(request: HttpRequest, step: Step | None, draft: Draft) -> Draft:
+def draft_sent(request: HttpRequest, study: Study, step: Step | None, draft: Draft) -> Draft:
     """Return the draft with the submitted fields of a step, less empty ones."""
     if step is None:
         return draft
-    built = form(step, draft, known_names(str(draft.get("dataset", ""))))
+    built = form(step, draft, known_names(str(draft.get("dataset", "")), study.workspace))
     sent = {name: without_nul(values) for name, values in request.POST.lists()}
     rest = {name: value for name, value in draft.items() if name not in step.fields}
     return {**rest, **read(built.widgets, sent)}
@@ -38,7 +38,7 @@ def draft_sent(request: HttpRequest, step: Step | None, draft: Draft) -> Draft:
 def submitted(request: HttpRequest, study: Study, step: Step) -> Submitted:
     """Return the draft that the form of a step submitted."""
     now = edited(study)
-    return Submitted(now, base_sent(request), draft_sent(request, step, now.draft))
+    return Submitted(now, base_sent(request), draft_sent(request, study, step, now.draft))
 
 
 def base_sent(request: HttpRequest) -> int:

@@ -26,13 +26,14 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the items and a search for questions to add."""
     study = study_or_404(slug)
     now = edited(study)
-    dataset = str(now.draft.get("dataset", ""))
-    systems = known_names(dataset).systems
+    name = str(now.draft.get("dataset", ""))
+    dataset = study.workspace.datasets.filter(name=name).first()
+    systems = known_names(name, study.workspace).systems
     ids, problem = _ids(now.draft), ""
     items = named(dataset, systems, ids)
     if not ids:
         try:
-            items = drawn(now.draft)
+            items = drawn(now.draft, study.workspace)
         except StudyRefused as error:
             problem = translated_error(error)
     [wanted] = without_nul([request.GET.get("q", "")])
@@ -41,7 +42,7 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "now": now,
-        "dataset": dataset,
+        "dataset": name,
         "items": items,
         "is_by_hand": bool(ids),
         "counts": correct_counts(items),

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
-from studyapp.models import Stage
+from studyapp.models import Stage, Study
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
 from studyapp.studio import sample
@@ -50,13 +50,13 @@ def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
     study = study_or_404(slug)
     draft = edited(study).draft
     if request.method == "POST":
-        draft = draft_sent(request, BY_NAME.get(step), draft)
-    return shown(request, slug, draft, request.POST if request.method == "POST" else request.GET)
+        draft = draft_sent(request, study, BY_NAME.get(step), draft)
+    return shown(request, study, draft, request.POST if request.method == "POST" else request.GET)
 
 
-def shown(request: HttpRequest, slug: str, draft: Draft, wanted: Any) -> HttpResponse:
+def shown(request: HttpRequest, study: Study, draft: Draft, wanted: Any) -> HttpResponse:
     """Render a page by name, condition, item and language."""
-    content = look(draft).content
+    content = look(draft, study.workspace).content
     chosen = choices(content, wanted)
     with translation.override(chosen["language"]):
         words = content.in_language(chosen["language"])
@@ -64,7 +64,7 @@ def shown(request: HttpRequest, slug: str, draft: Draft, wanted: Any) -> HttpRes
             return render(
                 request, "studyapp/participant/consent.html", consent_context(words, chosen["language"])
             )
-        if (message := _message(words, slug, chosen["page"])) is not None:
+        if (message := _message(words, study.slug, chosen["page"])) is not None:
             return render(request, "studyapp/participant/message.html", message)
         if chosen["page"] in OUTCOMES:
             return render(request, "studyapp/participant/done.html", _ended(words, chosen["page"]))

@@ -12,6 +12,7 @@ from annotation.actions.projects import create_project, set_member
 from annotation.models import Annotation, Item, Membership, Project, Role
 from annotation.operations import OperationIn, Subject
 from annotation.schemas import Image, ItemRecord
+from tests import workspaces
 
 _numbers = count(1)
 
@@ -56,7 +57,13 @@ def make_user(**fields: Any) -> User:
 
 def make_project(**fields: Any) -> Project:
     number = next(_numbers)
-    given = {"slug": f"project{number}", "title": f"Project {number}", "kind": "boxes", "by": None} | fields
+    given = {
+        "workspace": workspaces.main(),
+        "slug": f"project{number}",
+        "title": f"Project {number}",
+        "kind": "boxes",
+        "by": None,
+    } | fields
     return create_project(**given)
 
 

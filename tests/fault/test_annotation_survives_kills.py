@@ -20,10 +20,12 @@ SEED = """
 import json
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
+from accounts.models import Workspace
 from annotation.actions.projects import create_project
 from annotation.schemas import Image, ItemRecord
 images = (Image(name="left.png"), Image(name="right.png"))
-project = create_project(slug="kills", title="Kills", kind="boxes", by=None)
+main = Workspace.objects.get()
+project = create_project(workspace=main, slug="kills", title="Kills", kind="boxes", by=None)
 import_items(project=project, records=[
     ItemRecord(external_id=str(n), kind="boxes", program="equal(count(filter[black](find[dogs])), 2)",
                text="There are two black dogs.", images=images, answer=True)

@@ -15,7 +15,7 @@ from tests.site import Site, running_site
 FILL = """
 from pathlib import Path
 from django.core.management import call_command
-from accounts.models import User
+from accounts.models import User, Workspace
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.actions.runs import _requests, _store, start_run
@@ -28,7 +28,7 @@ boss = User.objects.create_superuser("boss", password="bosspass12")
 network = FakeModularSystem("net")
 for slug, kind in (("scenes", "boxes"), ("games", "spans")):
     path = Path({folder!r}) / slug / "test.jsonl"
-    project = create_project(slug=slug, title=slug, kind=kind, by=boss)
+    project = create_project(workspace=Workspace.objects.get(), slug=slug, title=slug, kind=kind, by=boss)
     import_items(records=read_jsonl(path), project=project, by=boss, image_folder=path.parent)
     run = start_run(project=project, system="net", revision=network.revision, by=boss)
     items = list(project.items.all())
@@ -40,7 +40,7 @@ for slug, kind in (("scenes", "boxes"), ("games", "spans")):
         "study": slug + "-study", "title": "Steps", "dataset": slug + "-data", "consent": "Yes?",
         "items": {{"count": 1, "seed": 1}}, "conditions": [condition],
     }})
-    study = create_study(definition=definition, by=boss)
+    study = create_study(workspace=Workspace.objects.get(), definition=definition, by=boss)
     launch_study(study=study, by=boss)
     print("LINK", slug, create_link(study=study, by=None)[1])
     print("ITEM", slug, f"/annotate/{{slug}}/outputs/net/{{network.revision}}/{{items[0].pk}}/")

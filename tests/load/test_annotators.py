@@ -21,10 +21,13 @@ SEED = """
 import json
 from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
+from accounts.models import Workspace
 from annotation.actions.projects import create_project
 from annotation.schemas import ItemRecord
 passage, tokens = "Ada kicked a goal.", [(0, 3), (4, 10), (11, 12), (13, 18)]
-project = create_project(slug={slug!r}, title="Load", kind="spans", by=None, annotators_per_item={k})
+main = Workspace.objects.get()
+project = create_project(workspace=main, slug={slug!r}, title="Load", kind="spans", by=None,
+                         annotators_per_item={k})
 import_items(project=project, records=[
     ItemRecord(external_id=str(n), kind="spans", program="count(filter[long](find[goals]))",
                text="How many long goals?", passage=passage, tokens=tokens, answer=1)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import Role, User
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from studyapp.actions.links import create_link
 from studyapp.actions.pages import (
@@ -27,6 +27,7 @@ from studyapp.models import EntryLink, Participant, Study, Trial
 from studyapp.queries.bots import plan_of
 from studyapp.queries.studies import current_page
 from studyapp.rules.page_timing import PageTiming
+from tests import workspaces
 from tests.paths import EXAMPLES
 
 _numbers = count(1)
@@ -51,12 +52,16 @@ CONTEXT = [
 
 
 def make_user(*, is_staff: bool = True) -> User:
-    return User.objects.create_user(username=f"user{next(_numbers)}", password="pass", is_staff=is_staff)
+    """A user; ``is_staff`` makes them an owner of the workspace of the tests."""
+    user = User.objects.create_user(username=f"user{next(_numbers)}", password="pass", is_staff=is_staff)
+    return workspaces.give(user, Role.OWNER) if is_staff else user
 
 
 def make_dataset(*, questions: int = 6, name: str | None = None) -> Dataset:
     """A dataset whose questions are q1, q2, … with one gold fact each in two of three articles."""
-    dataset = Dataset.objects.create(name=name or f"dataset{next(_numbers)}", source_format="hotpot")
+    dataset = Dataset.objects.create(
+        workspace=workspaces.main(), name=name or f"dataset{next(_numbers)}", source_format="hotpot"
+    )
     Question.objects.bulk_create(
         Question(
             dataset=dataset,
@@ -130,7 +135,7 @@ def make_study(*, launched: bool = True, by: User | None = None, **definition: A
 
 def make_study_of(definition: StudyDefinition, *, launched: bool = True, by: User | None = None) -> Study:
     """The study of a definition; given a study's definition changed, its next version."""
-    study = create_study(definition=definition, by=by)
+    study = create_study(workspace=workspaces.main(), definition=definition, by=by)
     if launched:
         launch_study(study=study, by=by)
         study.refresh_from_db()

@@ -11,6 +11,7 @@ from modelserver.serving.fake_server import FakeModelServer
 from predictions.actions.data import import_questions
 from predictions.formats.records import QuestionRecord
 from predictions.models import Dataset
+from tests import workspaces
 from tests.studyapp.questions import entry
 
 
@@ -46,7 +47,7 @@ def made_dataset(name: str, rows: list[dict[str, Any]]) -> Dataset:
         )
         for row in rows
     ]  # fmt: skip
-    import_questions(records=records, name=name, source_format="hotpot")
+    import_questions(workspace=workspaces.main(), records=records, name=name, source_format="hotpot")
     return Dataset.objects.get(name=name)
 
 

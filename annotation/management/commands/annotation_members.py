@@ -5,11 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from accounts.policy import Act
 from annotation.actions.projects import set_member
 from annotation.models import Project, Role
 from annotation.queries.bots import project_named
 from annotation.queries.records import people, user_called
-from jobs.base_command import JobCommand, slug
+from jobs.base_command import JobCommand, check_right, slug
 
 
 class Command(JobCommand):
@@ -31,6 +32,7 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Change the membership and list all members."""
         project = project_named(options["project"])
+        by = check_right(options, Act.ANNOTATION_MANAGE, project)
         if options["user"] is None:
             self._list(project)
             return
@@ -38,7 +40,7 @@ class Command(JobCommand):
         if user is None:
             raise CommandError(f"there is no user {options['user']!r}; create the account in the admin first")
         role = Role(options["role"])
-        set_member(project=project, user=user, role=role, active=not options["end"], by=None)
+        set_member(project=project, user=user, role=role, active=not options["end"], by=by)
         what = "is no longer a member" if options["end"] else f"is {role.value}"
         self.stdout.write(f"{project.slug}: {user.get_username()} {what}")
 

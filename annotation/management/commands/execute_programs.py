@@ -5,13 +5,14 @@ import sys
 from functools import partial
 from typing import Any
 
+from accounts.policy import Act
 from annotation.actions.runs import start_run
 from annotation.models import OutputRun
 from annotation.queries.bots import project_named
 from annotation.queries.runs import progress
 from annotation.tasks import SLICE, enqueue_missing, execute_slice
 from foundation.errors import RunFailed
-from jobs.base_command import JobCommand, count, slug, system_name
+from jobs.base_command import JobCommand, check_right, count, slug, system_name
 from jobs.progress import run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
 
@@ -32,10 +33,11 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = project_named(options["project"])
+        by = check_right(options, Act.ANNOTATION_MANAGE, project)
         with Bar(f"{options['system']} on {project.slug}", project.items.count()) as bar:
             try:
                 served = wait_for_system(options["system"], bar, kind="modular", patient=options["wait"])
-                run = start_run(project=project, system=served.name, revision=served.revision)
+                run = start_run(project=project, system=served.name, revision=served.revision, by=by)
                 enqueue = partial(enqueue_missing, run, size=options["slice"])
                 enqueued = enqueue()
                 if options["wait"]:

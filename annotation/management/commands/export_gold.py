@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from accounts.policy import Act
 from annotation.formats import registry
 from annotation.queries.bots import project_named
 from annotation.queries.export import export_size, item_records
 from annotation.schemas import ItemRecord
-from jobs.base_command import JobCommand, slug
+from jobs.base_command import JobCommand, check_right, slug
 from jobs.progress_bar import Bar
 
 
@@ -33,6 +34,7 @@ class Command(JobCommand):
         """Write the file."""
         gc.freeze()  # collecting what Django has loaded would take a quarter of the time
         project, gold_only = project_named(options["project"]), options["gold_only"]
+        check_right(options, Act.ANNOTATION_MANAGE, project)
         written = _Counted(item_records(project, gold_only=gold_only))
         with Bar(options["out"].name, export_size(project, gold_only=gold_only)) as bar:
             written.bar = bar

@@ -4,10 +4,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from accounts.policy import Act
 from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
 from annotation.queries.bots import project_named
-from jobs.base_command import JobCommand, slug, system_name
+from jobs.base_command import JobCommand, check_right, slug, system_name
 from jobs.progress_bar import Bar
 
 
@@ -29,8 +30,10 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import the file."""
         project, path = project_named(options["project"]), options["path"]
+        by = check_right(options, Act.ANNOTATION_MANAGE, project)
         with Bar(path.name, path.stat().st_size if path.is_file() else None, counted=False) as bar:
             added = import_outputs(
+                by=by,
                 records=read_outputs(path, on_progress=bar.at),
                 project=project,
                 system=options["system"],

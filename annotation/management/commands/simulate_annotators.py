@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.urls import reverse
 
+from accounts.policy import Act
 from annotation import bots
 from annotation.actions.bots import enlist_bots, retire_bots
 from annotation.bots import BEHAVIOURS, Bot, Plan
@@ -17,7 +18,7 @@ from annotation.formats.jsonl import read_jsonl
 from annotation.models import Project
 from annotation.queries.bots import current_gold, project_named, stored_operations, submitted_annotations
 from annotation.queries.progress import totals
-from jobs.base_command import count, slug
+from jobs.base_command import check_right, count, slug
 from jobs.progress_bar import Bar
 from jobs.simulation_command import SimulationCommand, get_status
 
@@ -47,6 +48,7 @@ class Command(SimulationCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = project_named(options["project"])
+        check_right(options, Act.ANNOTATION_MANAGE, project)
         gold = _gold_of(options["gold"]) if options["gold"] else current_gold(project)
         get_status(options["url"] + reverse("accounts:login"), options["url"])
         people = enlist_bots(project=project, n=options["n"])

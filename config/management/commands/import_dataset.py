@@ -9,13 +9,14 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from accounts.policy import Act
 from annotation.actions.data import import_project
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.registry import Source
 from annotation.formats.report import Report
 from annotation.models import Item
-from jobs.base_command import JobCommand, count, slug
+from jobs.base_command import JobCommand, add_workspace, count, slug, workspace_of
 from jobs.progress_bar import Bar
 from predictions.actions.data import ImportReport, import_questions
 from predictions.formats.hotpot import read_hotpot
@@ -39,6 +40,7 @@ class Command(JobCommand):
         parser.add_argument(
             "--name", required=True, type=slug, help="dataset or project, created if it is new"
         )
+        add_workspace(parser)
         parser.add_argument("--limit", type=count, metavar="N", help="import the first N only")
         parser.add_argument("--dry-run", action="store_true", help="check the file and store nothing")
         items = parser.add_argument_group("items to annotate")
@@ -67,13 +69,16 @@ class Command(JobCommand):
             self._import_items(options)
 
     def _import_questions(self, options: dict[str, Any]) -> None:
+        workspace, by = workspace_of(options, Act.DATA_MANAGE)
         with _bar(options["path"]) as bar:
             records = QUESTIONS[options["format"]](options["path"], on_progress=bar.at)
             report = import_questions(
                 records=islice(records, options["limit"]),
                 name=options["name"],
+                workspace=workspace,
                 source_format=options["format"],
                 dry_run=options["dry_run"],
+                by=by,
             )
         self._tell_questions(report, options["name"], options["dry_run"])
 
@@ -89,11 +94,14 @@ class Command(JobCommand):
             )
 
     def _import_items(self, options: dict[str, Any]) -> None:
+        workspace, by = workspace_of(options, Act.ANNOTATION_MANAGE)
         gc.freeze()  # Django's modules stay: collecting them again takes a fourth of the time
         with _bar(options["path"]) as bar:
             source = _source(options, bar.at)
             done = import_project(
                 slug=options["name"],
+                workspace=workspace,
+                by=by,
                 records=islice(registry.read(options["format"], source), options["limit"]),
                 annotators=options["annotators"],
                 purpose=options["purpose"] or Item.Purpose.ORDINARY,

@@ -6,14 +6,15 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
+from accounts.policy import Act
 from annotation.errors import NotFound
 from annotation.models import Project, SystemOutput
 from annotation.queries.bots import project_named
 from config.programs import executions, questions
-from jobs.base_command import JobCommand, slug, system_name
+from jobs.base_command import JobCommand, check_right, slug, system_name
 from predictions.actions.data import import_questions
 from predictions.actions.programs import import_executions
-from predictions.models import Dataset
+from predictions.queries.data import dataset_named
 
 
 class Command(JobCommand):
@@ -36,16 +37,20 @@ class Command(JobCommand):
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
         project, name = project_named(options["project"]), options["name"]
+        by = check_right(options, Act.DATA_MANAGE, project.workspace)
+        check_right(options, Act.PROJECT_SEE, project)
         chosen = _chosen(project, options["system"])
         records, lacking = questions(project)
         if not records:
             raise NotFound(f"{project.slug!r} has no item with an answer and all of its images")
-        report = import_questions(records=records, name=name, source_format="programs")
+        report = import_questions(
+            records=records, name=name, workspace=project.workspace, source_format="programs", by=by
+        )
         self.stdout.write(f"{name}: {report.added} questions added, {report.unchanged} were there already")
         for ids, what in ((lacking.answer, "answer"), (lacking.images, "image")):
             if ids:
                 self.stderr.write(f"warning: left out {len(ids)} items that lack an {what}; first {ids[0]}")
-        dataset, ids = Dataset.objects.get(name=name), [one.external_id for one in records]
+        dataset, ids = dataset_named(name, project.workspace), [one.external_id for one in records]
         for system, revision in chosen.items():
             outputs = executions(project, system, revision, ids)
             added = import_executions(records=outputs, dataset=dataset, system=system, revision=revision)

@@ -6,7 +6,7 @@ from typing import Any
 from foundation.errors import NotFound
 from jobs.base_command import JobCommand, system_name
 from predictions.actions.predictions import cancel_run
-from predictions.queries.data import dataset_named
+from predictions.management.dataset_option import add_dataset, dataset_of
 from predictions.queries.predictions import progress, running_runs
 
 
@@ -17,12 +17,13 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--dataset", required=True, help="the questions that are being answered")
+        add_dataset(parser, "the questions that are being answered")
         parser.add_argument("--system", required=True, type=system_name, help="the system that answers them")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        dataset = dataset_named(options["dataset"])
-        cancelled = [run for run in running_runs(dataset, options["system"]) if cancel_run(run_id=run.pk)]
+        dataset, by = dataset_of(options)
+        running = running_runs(dataset, options["system"])
+        cancelled = [run for run in running if cancel_run(run_id=run.pk, by=by)]
         if not cancelled:
             raise NotFound(f"no run of {options['system']} on {dataset.name} is under way")
         for run in cancelled:

@@ -7,7 +7,7 @@ from typing import Any
 from jobs.base_command import JobCommand, system_name
 from predictions.actions.predictions import FileReport, import_predictions
 from predictions.formats.predictions import read_predictions
-from predictions.queries.data import dataset_named
+from predictions.management.dataset_option import add_dataset, dataset_of
 
 
 class Command(JobCommand):
@@ -15,13 +15,13 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path, help="the file, JSON in UTF-8")
-        parser.add_argument("--dataset", required=True, help="the questions that are answered")
+        add_dataset(parser, "the questions that are answered")
         parser.add_argument("--system", required=True, type=system_name, help="the system that answered them")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        dataset = dataset_named(options["dataset"])
+        dataset, by = dataset_of(options)
         file = read_predictions(options["path"])
-        report = import_predictions(file=file, dataset=dataset, system=options["system"])
+        report = import_predictions(file=file, dataset=dataset, system=options["system"], by=by)
         self.stdout.write(
             f"{report.run}: {report.added} predictions added, {report.unchanged} were there already"
         )

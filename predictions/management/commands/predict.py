@@ -5,6 +5,7 @@ import sys
 from functools import partial
 from typing import Any, get_args
 
+from accounts.models import User
 from foundation.errors import RunFailed
 from jobs.base_command import JobCommand, count, system_name
 from jobs.progress import Job, run_job, wait, wait_for_system
@@ -12,8 +13,8 @@ from jobs.progress_bar import Bar
 from modelserver.wire.schema import SaliencyMethod
 from predictions.actions.predictions import start_run
 from predictions.actions.saliency import start_saliency
+from predictions.management.dataset_option import add_dataset, dataset_of
 from predictions.models import PredictionRun
-from predictions.queries.data import dataset_named
 from predictions.queries.predictions import progress
 from predictions.queries.saliency import without_weights
 from predictions.saliency import highlighting
@@ -24,7 +25,7 @@ class Command(JobCommand):
     help = "Have workers compute a system's predictions on a dataset. Stored ones are not computed again."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--dataset", required=True, help="the questions to answer")
+        add_dataset(parser, "the questions to answer")
         parser.add_argument("--system", required=True, type=system_name, help="a system of the model server")
         parser.add_argument("--wait", action="store_true", help="wait until all is done, with a progress bar")
         parser.add_argument(
@@ -41,12 +42,12 @@ class Command(JobCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        dataset = dataset_named(options["dataset"])
+        dataset, by = dataset_of(options)
         with Bar(f"{options['system']} on {dataset.name}", dataset.questions.count()) as bar:
             try:
                 patient = options["wait"] or options["saliency"] is not None
                 served = wait_for_system(options["system"], bar, patient=patient)
-                run = start_run(dataset=dataset, system=served.name, revision=served.revision)
+                run = start_run(dataset=dataset, system=served.name, revision=served.revision, by=by)
                 enqueue = partial(enqueue_missing, run, size=options["slice"])
                 enqueued = enqueue()
                 if patient:
@@ -60,11 +61,13 @@ class Command(JobCommand):
             return
         self._write_result(run)
         if options["saliency"] is not None:
-            self._compute_saliency(run, options["saliency"], options["slice"])
+            self._compute_saliency(run, options["saliency"], options["slice"], by)
 
-    def _compute_saliency(self, run: PredictionRun, method: SaliencyMethod, size: int) -> None:
+    def _compute_saliency(
+        self, run: PredictionRun, method: SaliencyMethod, size: int, by: User | None
+    ) -> None:
         """Wait for the saliency of all predictions; RunFailed if none has any."""
-        run = start_saliency(run=run, options=highlighting(method))
+        run = start_saliency(run=run, options=highlighting(method), by=by)
         total = run.predictions.count()
         job = Job(
             run_id=run.pk,

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from django.core.management.base import CommandError
 from pydantic import ValidationError
 
+from accounts.models import User
 from analysis.counterfactuals.drafts import STEPS, Drafts, draft
 from analysis.counterfactuals.instances import Instance, read_instances
 from analysis.counterfactuals.records import usable
@@ -24,8 +25,8 @@ from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
 from modelserver.wire.schema import SaliencyMethod, SaliencyOptions
 from predictions.actions.reading import start_probe, store_instances
+from predictions.management.dataset_option import add_dataset, dataset_of
 from predictions.models import Dataset, ReadingProbe
-from predictions.queries.data import dataset_named
 from predictions.queries.reading import done, question_rows, records_of
 from predictions.tasks import SLICE, enqueue_records, read_slice
 
@@ -40,7 +41,7 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--dataset", required=True, help="the questions to start from")
+        add_dataset(parser, "the questions to start from")
         parser.add_argument(
             "--system", nargs="+", action="extend", required=True, type=system_name, metavar="NAME",
             help="systems of the model server",
@@ -86,12 +87,13 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_folder(options["out"])
-        dataset = dataset_named(options["dataset"])
+        dataset, by = dataset_of(options)
         keys = store_instances(dataset=dataset, instances=self._instances(dataset, options))
         probes: list[ReadingProbe] = []
         try:
             for name, method in product(dict.fromkeys(options["system"]), dict.fromkeys(options["method"])):
-                probes.append(_probed(dataset, name, _saliency(method, options), keys, options["slice"]))
+                saliency = _saliency(method, options)
+                probes.append(_probed(dataset, name, saliency, keys, options["slice"], by))
         except KeyboardInterrupt:
             self.stderr.write("Stopped. What is there already is kept; run probe_reading again to go on.")
             sys.exit(130)
@@ -169,7 +171,12 @@ def _saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | None:
 
 
 def _probed(
-    dataset: Dataset, name: str, saliency: SaliencyOptions | None, keys: Sequence[int], size: int
+    dataset: Dataset,
+    name: str,
+    saliency: SaliencyOptions | None,
+    keys: Sequence[int],
+    size: int,
+    by: User | None,
 ) -> ReadingProbe:
     """Start or resume a probe and wait until it is complete.
 
@@ -178,7 +185,7 @@ def _probed(
     """
     served = served_system(name)
     probe = start_probe(
-        dataset=dataset, system=name, revision=served.revision, options=saliency, instances=keys
+        dataset=dataset, system=name, revision=served.revision, options=saliency, instances=keys, by=by
     )
     job = Job(
         run_id=probe.pk,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from accounts.models import User
 from foundation.errors import NotFound, RunFailed
 from foundation.whole_files import require_folder, write_whole
 from jobs.base_command import JobCommand, count, system_name
@@ -15,8 +16,8 @@ from jobs.progress_bar import Bar
 from jobs.queue import Slice
 from predictions import scoring
 from predictions.actions.scores import farm_obstacle, retry_failed_reductions, score_run, server_obstacle
+from predictions.management.dataset_option import add_dataset, dataset_of
 from predictions.models import Dataset, PredictionRun, Score
-from predictions.queries.data import dataset_named
 from predictions.queries.predictions import latest_run, latest_runs
 from predictions.queries.reductions import PendingReductions, answered, pending_reductions
 from predictions.score_document import scores_document
@@ -30,7 +31,7 @@ class Command(JobCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--dataset", required=True, help="the questions that were answered")
+        add_dataset(parser, "the questions that were answered")
         parser.add_argument(
             "--system", nargs="+", action="extend", type=system_name, metavar="NAME", default=[],
             help="the systems (default: all with finished predictions)",
@@ -44,9 +45,10 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         out: Path | None = options["out"]
         require_folder(out)
-        runs = _runs(dataset_named(options["dataset"]), list(dict.fromkeys(options["system"])))
+        dataset, by = dataset_of(options)
+        runs = _runs(dataset, list(dict.fromkeys(options["system"])))
         try:
-            scores = [_scored(run, options["slice"]) for run in runs]
+            scores = [_scored(run, options["slice"], by) for run in runs]
         except KeyboardInterrupt:
             self.stderr.write("Stopped. Answers that are there already are kept; run score again to go on.")
             sys.exit(130)
@@ -76,7 +78,7 @@ def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:
     return runs
 
 
-def _scored(run: PredictionRun, size: int) -> Score:
+def _scored(run: PredictionRun, size: int, by: User | None) -> Score:
     """Compute what FaRM needs, then all scores, and return them."""
     obstacle = farm_obstacle(run)
     if obstacle is None:
@@ -85,7 +87,7 @@ def _scored(run: PredictionRun, size: int) -> Score:
             _answer_reductions(run, size)
         except RunFailed as error:
             obstacle = str(error)
-    return score_run(run=run, farm_reason=obstacle)
+    return score_run(run=run, farm_reason=obstacle, by=by)
 
 
 def _answer_reductions(run: PredictionRun, size: int) -> None:

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jobs.base_command import JobCommand
+from accounts.policy import Act
+from jobs.base_command import JobCommand, add_workspace, workspace_of
 from studyapp.actions.studies import create_study
 from studyapp.definition.schema import StudyDefinition, definition_error, load_definition
 from studyapp.queries.designs import Design, PlannedCondition, StudyRefused, design
@@ -15,18 +16,19 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path, metavar="FILE.yaml", help="the definition")
+        add_workspace(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["path"]
         definition = load_definition(path)
+        workspace, by = workspace_of(options, Act.STUDY_EDIT)
         try:
-            create_study(definition=definition, by=None)
+            create_study(definition=definition, workspace=workspace, by=by)
         except StudyRefused as refusal:
             raise definition_error(path, [(refusal.location, str(refusal))]) from refusal
-        self._report(definition)
+        self._report(definition, design(definition, workspace))
 
-    def _report(self, definition: StudyDefinition) -> None:
-        plan = design(definition)
+    def _report(self, definition: StudyDefinition, plan: Design) -> None:
         self.stdout.write(f"{definition.study}: {definition.title}")
         for condition in plan.conditions:
             self.stdout.write(f"condition {condition.definition.name}: {_shows(plan, condition)}")

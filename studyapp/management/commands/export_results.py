@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jobs.base_command import JobCommand, slug
+from accounts.policy import Act
+from jobs.base_command import JobCommand, check_right, slug
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.queries.studies import study_named
@@ -27,6 +28,7 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
+        check_right(options, Act.STUDY_RESULTS, study)
         written = write_bundle(study, options["out"], public=options["public"], file_format=options["format"])
         for system, reason in written.missing_scores.items():
             self.stderr.write(f"No scores of {system}: {reason}")

@@ -4,7 +4,8 @@ import argparse
 import csv
 from typing import Any
 
-from jobs.base_command import JobCommand, slug
+from accounts.policy import Act
+from jobs.base_command import JobCommand, check_right, slug
 from studyapp.queries.privacy import external_ids
 from studyapp.queries.studies import study_named
 
@@ -22,6 +23,7 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
+        check_right(options, Act.STUDY_PERSONAL, study)
         writer = csv.writer(self.stdout, lineterminator="\n")
         writer.writerow(COLUMNS)
         for ids in external_ids(study).iterator():

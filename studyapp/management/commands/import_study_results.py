@@ -6,9 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from accounts.policy import Act
 from analysis.io.errors import InputError
 from analysis.io.schuff2020_release import read_release
-from jobs.base_command import JobCommand, slug
+from jobs.base_command import JobCommand, add_workspace, slug, workspace_of
 from studyapp.actions.released import import_released_study
 
 FORMATS = ("f1-is-not-enough",)
@@ -25,13 +26,17 @@ class Command(JobCommand):
         parser.add_argument(
             "--name", type=slug, default="f1-is-not-enough", metavar="SLUG", help="name of the study here"
         )
+        add_workspace(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             released = read_release(options["path"])
         except InputError as error:
             raise CommandError(str(error)) from error
-        study, is_new = import_released_study(released=released, slug=options["name"], by=None)
+        workspace, by = workspace_of(options, Act.STUDY_EDIT)
+        study, is_new = import_released_study(
+            released=released, slug=options["name"], workspace=workspace, by=by
+        )
         participants, items = len(released.participants), len(released.item_ids)
         if not is_new:
             self.stdout.write(f"{study} holds this file already; nothing was changed.")

@@ -3,7 +3,8 @@
 import argparse
 from typing import Any
 
-from jobs.base_command import JobCommand, slug
+from accounts.policy import Act
+from jobs.base_command import JobCommand, check_right, slug
 from studyapp.actions.privacy import anonymise_participant, delete_participant
 from studyapp.queries.privacy import participant_named
 from studyapp.queries.studies import study_named
@@ -21,9 +22,11 @@ class Command(JobCommand):
         parser.add_argument("--reason", required=True, help="reason for the log, without any name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        participant = participant_named(study_named(options["slug"]), options["person"])
+        study = study_named(options["slug"])
+        by = check_right(options, Act.STUDY_PERSONAL, study)
+        participant = participant_named(study, options["person"])
         act = anonymise_participant if options["anonymise"] else delete_participant
-        act(participant=participant, by=None, reason=options["reason"])
+        act(participant=participant, by=by, reason=options["reason"])
         self.stdout.write(
             "Anonymised one participant." if options["anonymise"] else "Deleted one participant."
         )

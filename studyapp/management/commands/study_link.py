@@ -9,7 +9,8 @@ from django.db import transaction
 from django.urls import reverse
 from pydantic import ValidationError
 
-from jobs.base_command import JobCommand, count, slug
+from accounts.policy import Act
+from jobs.base_command import JobCommand, check_right, count, slug
 from studyapp.actions.links import create_link
 from studyapp.definition.recruitment import OUTCOMES, PLATFORMS, Recruitment
 from studyapp.models import Mode
@@ -56,12 +57,13 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
+        by = check_right(options, Act.STUDY_EDIT, study)
         recruitment = _recruitment(options)
         with transaction.atomic():
             tokens = [
                 create_link(
                     study=study,
-                    by=None,
+                    by=by,
                     label=options["label"],
                     mode=options["mode"],
                     single_use=options["single_use"],

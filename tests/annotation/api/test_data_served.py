@@ -21,7 +21,7 @@ from accounts.models import User
 from annotation.actions.projects import add_webhook, create_project
 from annotation.actions.tokens import renew
 user = User.objects.create_user("manager")
-project = create_project(slug="dogs", title="Dogs", kind="boxes", by=user)
+project = create_project(workspace=Workspace.objects.get(), slug="dogs", title="Dogs", kind="boxes", by=user)
 hook = add_webhook(project=project, url={url!r}, kinds=["items_imported"], by=user)
 print(renew(user=user).key, hook.secret)
 """

@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from accounts.models import Role as WorkspaceRole
 from annotation.actions import assignments
 from annotation.models import AuditEvent, Membership, Project, Role
 from tests.annotation.api.test_annotations import client_of
@@ -14,6 +15,7 @@ from tests.annotation.factories import (
     make_project,
     make_user,
 )
+from tests.workspaces import give
 
 pytestmark = pytest.mark.django_db
 
@@ -57,8 +59,8 @@ def test_annotators_do_not_get_the_managers_pages(page: str) -> None:
     assert client_of(manager.user).get(f"/annotate/{member.project.slug}/{page}/").status_code == 200
 
 
-def test_staff_make_projects_and_manage_them() -> None:
-    user = make_user(is_staff=True)
+def test_managers_create_projects() -> None:
+    user = give(make_user(), WorkspaceRole.MANAGER)
     body = {"title": "Dogs", "slug": "dogs", "kind": "boxes", "annotators_per_item": 2}
     assert client_of(user).post("/annotate/new/", body)["Location"] == "/annotate/dogs/dashboard/"
     assert Project.objects.get(slug="dogs").memberships.get().role == Role.MANAGER

@@ -30,6 +30,7 @@ from studyapp.queries.correctness import (
 )
 from studyapp.queries.designs import design
 from studyapp.queries.drafts import definition_of
+from tests import workspaces
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -203,7 +204,7 @@ def test_what_a_launch_would_freeze_is_counted(study, run, judges):
     decide(answers[0], judges, is_correct=True)
     decide(answers[1], judges, is_correct=False)
     JudgedAnswer.objects.filter(pk=answers[2].pk).delete()
-    [row] = correctness_of_design(design(definition_of(study)))
+    [row] = correctness_of_design(design(definition_of(study), workspaces.main()))
     assert (row.exact, row.correct, row.wrong, row.waiting, row.not_queued) == (3, 1, 1, 0, 1)
 
 

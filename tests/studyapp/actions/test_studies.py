@@ -17,6 +17,7 @@ from studyapp.models.studies import FrozenRow
 from studyapp.queries.designs import StudyRefused, design, draw
 from studyapp.queries.studies import AlteredVersion, frozen, latest_version, verify_version
 from studyapp.rules.states import ForbiddenTransition
+from tests import workspaces
 from tests.studyapp import factories
 
 
@@ -26,7 +27,7 @@ def edited(definition, **changes):
 
 def refused(definition):
     with pytest.raises(StudyRefused) as caught:
-        create_study(definition=definition, by=None)
+        create_study(workspace=workspaces.main(), definition=definition, by=None)
     assert not Study.objects.exists(), "nothing half-done"
     assert not Event.objects.exists()
     return caught.value.location, str(caught.value)
@@ -36,7 +37,7 @@ def refused(definition):
 def test_it_works():
     user = factories.make_user()
     definition = factories.make_definition(conditions=3, items=4)
-    study = create_study(definition=definition, by=user)
+    study = create_study(workspace=workspaces.main(), definition=definition, by=user)
     assert (study.status, study.title, study.created_by) == ("draft", definition.title, user)
     version = launch_study(study=study, by=user)
     study.refresh_from_db()
@@ -56,23 +57,23 @@ def test_it_works():
 class TestDraft:
     def test_the_same_again_changes_nothing(self):
         definition = factories.make_definition()
-        study = create_study(definition=definition, by=None)
-        assert create_study(definition=definition, by=None) == study
+        study = create_study(workspace=workspaces.main(), definition=definition, by=None)
+        assert create_study(workspace=workspaces.main(), definition=definition, by=None) == study
         assert Event.objects.count() == 1
 
     def test_edited(self):
         definition = factories.make_definition()
-        create_study(definition=definition, by=None)
-        study = create_study(definition=edited(definition, title="New"), by=None)
+        create_study(workspace=workspaces.main(), definition=definition, by=None)
+        study = create_study(workspace=workspaces.main(), definition=edited(definition, title="New"), by=None)
         assert study.title == "New"
         assert Study.objects.get().definition["title"] == "New"
         assert list(Event.objects.values_list("kind", flat=True)) == ["study_created", "study_edited"]
 
     def test_every_definition_is_a_revision_of_its_own(self):
         first = factories.make_definition()
-        study = create_study(definition=first, by=None)
+        study = create_study(workspace=workspaces.main(), definition=first, by=None)
         for title in ("New", "Newer"):
-            study = create_study(definition=edited(first, title=title), by=None)
+            study = create_study(workspace=workspaces.main(), definition=edited(first, title=title), by=None)
             assert study.definition == edited(first, title=title).model_dump(mode="json")
         assert study.draft_number == 2
         assert list(study.revisions.values_list("number", "before", "changed")) == [
@@ -83,7 +84,7 @@ class TestDraft:
     def test_editing_leaves_an_open_study_open(self):
         definition = factories.make_definition()
         study = factories.make_study_of(definition)
-        create_study(definition=edited(definition, title="New"), by=None)
+        create_study(workspace=workspaces.main(), definition=edited(definition, title="New"), by=None)
         study.refresh_from_db()
         assert study.status == "open"
         version = latest_version(study)
@@ -167,7 +168,7 @@ class TestRefused:
         )
 
     def test_rule_about_an_item_that_was_not_drawn(self):
-        drawn = [q.external_id for q in design(factories.make_definition()).questions]
+        drawn = [q.external_id for q in design(factories.make_definition(), workspaces.main()).questions]
         Study.objects.all().delete()
         other = next(f"q{n}" for n in range(1, 7) if f"q{n}" not in drawn)
         rules = [{"name": "bad", "kind": "item", "item_id": other}]
@@ -185,7 +186,7 @@ class TestRefused:
         assert not StudyVersion.objects.exists()
 
     def test_launch_of_a_study_without_a_definition(self):
-        study = Study.objects.create(slug="old", title="Old", definition={})
+        study = Study.objects.create(workspace=workspaces.main(), slug="old", title="Old", definition={})
         with pytest.raises(StudyRefused, match="give it one with create_study"):
             launch_study(study=study, by=None)
 
@@ -197,10 +198,10 @@ class TestDraw:
         Prediction.objects.filter(question__external_id="q1").update(answer="")
         Prediction.objects.filter(question__external_id="q2").delete()
         Question.objects.filter(external_id="q3").update(supporting_facts=None)
-        assert {q.external_id for q in design(definition).questions} == {"q4", "q5", "q6"}
+        assert {q.external_id for q in design(definition, workspaces.main()).questions} == {"q4", "q5", "q6"}
 
     def test_named_items_keep_their_order(self):
-        plan = design(factories.make_definition(items={"ids": ["q3", "q1", "q2"]}))
+        plan = design(factories.make_definition(items={"ids": ["q3", "q1", "q2"]}), workspaces.main())
         assert [q.external_id for q in plan.questions] == ["q3", "q1", "q2"]
         assert [item.id for item in plan.content.items] == ["q3", "q1", "q2"]
 
@@ -210,7 +211,7 @@ class TestDraw:
         factories.make_run(dataset=dataset, system=system, revision="r2")
         unfinished = factories.make_run(dataset=dataset, system=system, revision="r3")
         PredictionRun.objects.filter(pk=unfinished.pk).update(status="running")
-        assert design(definition).content.conditions[0].revision == "r2"
+        assert design(definition, workspaces.main()).content.conditions[0].revision == "r2"
 
 
 class TestDrawing:
@@ -312,7 +313,7 @@ class TestLaunch:
         definition = factories.make_definition()
         study = factories.make_study_of(definition)
         factories.make_study_of(edited(definition, title="Second"))
-        create_study(definition=definition, by=None)
+        create_study(workspace=workspaces.main(), definition=definition, by=None)
         with pytest.raises(StudyRefused, match="version 1 holds, which version 2 has replaced"):
             launch_study(study=study, by=None)
         assert study.versions.count() == 2

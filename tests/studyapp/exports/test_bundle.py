@@ -23,6 +23,7 @@ from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.models import Event, Participant, Trial
 from studyapp.queries.studies import AlteredVersion, study_named
+from tests import workspaces
 from tests.studyapp.factories import (
     answer_item,
     make_definition,
@@ -254,12 +255,12 @@ def test_a_changed_version_is_not_exported(study, tmp_path):
 
 def test_versions_with_other_rules_are_told_apart(tmp_path):
     first = make_definition(exclusions=[])
-    study = create_study(definition=first, by=None)
+    study = create_study(workspace=workspaces.main(), definition=first, by=None)
     launch_study(study=study, by=None)
     make_participant(study=study, items=1)
     rule = {"name": "too-fast", "kind": "min_time", "clock": "client_total", "seconds": 30}
     second = type(first).model_validate({**first.model_dump(mode="json"), "exclusions": [rule]})
-    study = create_study(definition=second, by=None)
+    study = create_study(workspace=workspaces.main(), definition=second, by=None)
     launch_study(study=study, by=None)
     make_participant(study=study, items=1)
     write_bundle(study, tmp_path / "out")

@@ -10,7 +10,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import UniqueConstraint
 from django.utils import timezone
 
+from accounts.models import User
 from predictions.models import (
+    Dataset,
     Prediction,
     PredictionFailure,
     PredictionRun,
@@ -34,6 +36,8 @@ from studyapp.models import (
     ReceivedNotice,
     StageResponse,
     Stimulus,
+    Study,
+    StudyShare,
     StudyVersion,
     SurveyResponse,
     Trial,
@@ -53,6 +57,11 @@ def again(row: Any, **changes: Any) -> None:
 
 def first(model: Any) -> Any:
     return model.objects.order_by("pk").first()
+
+
+def share(role: str) -> StudyShare:
+    user = first(User) or factories.make_user()
+    return StudyShare.objects.create(study=first(Study), user=user, role=role)
 
 
 def two_failures() -> None:
@@ -190,6 +199,9 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "survey_shown_before_submitted": lambda: submitted(SurveyResponse, **before_shown()),
     "person_once_per_study_and_mode": lambda: [came("p"), came("p")],
     "external_ids_name_a_person": lambda: came(""),
+    "dataset_name_once_per_workspace": lambda: again(first(Dataset)),
+    "study_role_once_per_person": lambda: [share("viewer"), share("viewer")],
+    "study_share_has_role_of_studies": lambda: share("annotator"),
     "notice_once_per_platform": lambda: [notice(), notice()],
 }
 

@@ -7,6 +7,7 @@ from predictions.models import Question
 from studyapp.models import Stimulus
 from studyapp.queries.designs import StudyRefused, design
 from studyapp.queries.studies import AlteredVersion, frozen, verify_version
+from tests import workspaces
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +31,7 @@ def define(run, *, conditions=None, **changes):
 
 def refusal(definition):
     with pytest.raises(StudyRefused) as refused:
-        design(definition)
+        design(definition, workspaces.main())
     return refused.value.location, str(refused.value)
 
 
@@ -38,7 +39,7 @@ class TestStrata:
     @pytest.mark.parametrize(("share", "right"), [(0, 0), (0.25, 1), (0.5, 2), (1, 4)])
     def test_share_of_correct_answers(self, run, share, right):
         stratify = {"system": "reader", "correct": share}
-        plan = design(define(run, items={"count": 4, "seed": 1, "stratify": stratify}))
+        plan = design(define(run, items={"count": 4, "seed": 1, "stratify": stratify}), workspaces.main())
         shown = plan.content.condition("reader").shown
         assert sum(shown[q.external_id].answer == q.answer for q in plan.questions) == right
         assert len({question.pk for question in plan.questions}) == 4
@@ -46,7 +47,8 @@ class TestStrata:
     def test_seeds_draw_others(self, run):
         stratify = {"system": "reader", "correct": 0.5}
         plans = [
-            design(define(run, items={"count": 4, "seed": seed, "stratify": stratify})) for seed in (1, 1, 2)
+            design(define(run, items={"count": 4, "seed": seed, "stratify": stratify}), workspaces.main())
+            for seed in (1, 1, 2)
         ]
         drawn = [[question.external_id for question in plan.questions] for plan in plans]
         assert drawn[0] == drawn[1] != drawn[2]
@@ -64,7 +66,7 @@ class TestStrata:
 
 class TestPractice:
     def test_practice_items_are_others(self, run):
-        plan = design(define(run, items={"count": 6}, practice={"count": 5}))
+        plan = design(define(run, items={"count": 6}, practice={"count": 5}), workspaces.main())
         assert not {q.pk for q in plan.practice} & {q.pk for q in plan.questions}
         assert [row.id for row in plan.content.practice] == [q.external_id for q in plan.practice]
         assert len(plan.content.condition("reader").shown) == 11
@@ -88,7 +90,7 @@ class TestAttention:
         return define(run, attention=[check])
 
     def test_a_contradiction_shows_the_gold_facts_and_your_answer(self, run):
-        row = design(self.checked(run)).content.attention[0]
+        row = design(self.checked(run), workspaces.main()).content.attention[0]
         question = Question.objects.get(dataset=run.dataset, external_id="q1")
         assert (row.text, row.answer, row.gold_answer) == (question.text, "Nowhere", question.answer)
         assert [list(fact) for fact in row.facts] == question.supporting_facts
@@ -96,7 +98,9 @@ class TestAttention:
     def test_its_question_is_never_drawn_as_an_item(self, run):
         for seed in range(5):
             check = {**self.CHECK, "expected": {"rated_correct": False}}
-            plan = design(define(run, items={"count": 11, "seed": seed}, attention=[check]))
+            plan = design(
+                define(run, items={"count": 11, "seed": seed}, attention=[check]), workspaces.main()
+            )
             assert "q1" not in {q.external_id for q in plan.questions}
 
     @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ class TestAttention:
 class TestExplanations:
     def shown(self, run, explanation, **condition):
         conditions = [{"system": "reader", "explanation": explanation, "name": "a", **condition}]
-        plan = design(define(run, conditions=conditions))
+        plan = design(define(run, conditions=conditions), workspaces.main())
         return next(iter(plan.content.condition("a").shown.values()))
 
     def test_none_shows_the_answer_only(self, run):
@@ -136,7 +140,9 @@ class TestExplanations:
     def test_names_tell_styles_apart(self, run):
         run.predictions.update(fact_probabilities=PROBABILITIES)
         styles = [{"system": "reader", "explanation": style} for style in ("facts", "tokens", "both", "none")]
-        names = [arm.name for arm in design(define(run, conditions=styles)).content.conditions]
+        names = [
+            arm.name for arm in design(define(run, conditions=styles), workspaces.main()).content.conditions
+        ]
         assert names == ["reader", "reader (tokens)", "reader (facts and tokens)", "reader (no explanation)"]
 
     def test_tokens_by_the_probabilities_of_facts(self, run):
@@ -172,14 +178,16 @@ class TestExplanations:
             fact_probabilities=PROBABILITIES
         )
         tokens = [{"system": "reader", "explanation": "tokens"}]
-        plan = design(define(run, conditions=tokens, items={"count": 2}))
+        plan = design(define(run, conditions=tokens, items={"count": 2}), workspaces.main())
         assert {q.external_id for q in plan.questions} == {"q1", "q2"}
         named = define(run, conditions=tokens, items={"ids": ["q3"]})
         assert "no answer with weights from" in refusal(named)[1]
 
     def test_without_an_explanation_gold_facts_may_be_unknown(self, run):
         run.dataset.questions.update(supporting_facts=None)
-        plan = design(define(run, conditions=[{"ground_truth": True, "explanation": "none"}]))
+        plan = design(
+            define(run, conditions=[{"ground_truth": True, "explanation": "none"}]), workspaces.main()
+        )
         assert len(plan.questions) == 4
 
 
@@ -187,7 +195,7 @@ class TestLanguages:
     def test_complete_translations_only_are_frozen(self, run):
         texts = {"title": "Titel", "consent": "Ja.", "instructions": "Lesen."}
         words = {"de": texts, "fr": {**texts, "title": "Titre"}}
-        assert design(define(run, translations=words)).content.languages == ["en", "de"]
+        assert design(define(run, translations=words), workspaces.main()).content.languages == ["en", "de"]
 
     def test_a_language_that_the_site_does_not_speak(self, run):
         assert refusal(define(run, language="fr")) == (

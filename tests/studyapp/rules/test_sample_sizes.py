@@ -8,6 +8,7 @@ from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeSettings, simulate
 from studyapp.views import staff_sizes
+from tests import workspaces
 from tests.studyapp import factories
 
 SENT = {"effects": "0, 1", "items": "1", "participant_sd": "1", "item_sd": "0", "residual_sd": "0",
@@ -101,7 +102,7 @@ def test_without_a_broker_it_says_so(staff, monkeypatch):
 
 @pytest.mark.django_db
 def test_a_plan_that_was_stopped_is_pending_and_one_that_is_done_stays():
-    plan = create_plan(settings=settings(), by=None)
+    plan = create_plan(workspace=workspaces.main(), settings=settings(), by=None)
     with pytest.raises(TakesLonger):
         run_plan(plan_id=plan.pk, seconds=0)
     plan.refresh_from_db()

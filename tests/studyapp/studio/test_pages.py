@@ -12,6 +12,7 @@ from studyapp.actions.studies import create_study
 from studyapp.models import DraftRevision, Event, Participant, Study
 from studyapp.queries.drafts import edited, look
 from studyapp.studio.steps import STEPS
+from tests import workspaces
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +79,7 @@ def start(staff, dataset, slug="mine", template="xqa-2020"):
 
 def test_it_works(staff, dataset):
     study = start(staff, dataset)
-    assert look(edited(study).draft).problems == []
+    assert look(edited(study).draft, workspaces.main()).problems == []
     for step in STEPS:
         assert "Participant view" in page(staff, f"/staff/studio/mine/step/{step.name}/")
     assert "The draft is complete" in page(staff, "/staff/studio/mine/review/")
@@ -199,10 +200,14 @@ def test_two_people_do_not_overwrite_each_other(staff, dataset):
 
 def test_an_open_form_does_not_overwrite_a_newer_file(staff):
     definition = factories.make_definition(title="Old")
-    study = create_study(definition=definition, by=None)
+    study = create_study(workspace=workspaces.main(), definition=definition, by=None)
     address = f"/staff/studio/{study.slug}/step/texts/"
     fields = form_of(page(staff, address))
-    create_study(definition=definition.model_copy(update={"consent": "A new consent."}), by=None)
+    create_study(
+        workspace=workspaces.main(),
+        definition=definition.model_copy(update={"consent": "A new consent."}),
+        by=None,
+    )
     assert staff.post(address, fields).status_code == 409
     study.refresh_from_db()
     assert study.definition["consent"] == "A new consent."
@@ -250,7 +255,7 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
         sent = {f"{place}.{name}": value for name, value in fields.items()}
         send(staff, "mine", "questionnaire", **sent)
         draft = edited(Study.objects.get()).draft
-        assert look(draft).problems == [], kind
+        assert look(draft, workspaces.main()).problems == [], kind
         scale = draft["questionnaire"]["post_survey"][2]["scale"]
         assert scale == "yes_no" if kind == "yes_no" else scale["kind"] == kind
         if kind in ("single", "multiple"):
@@ -272,7 +277,7 @@ def test_a_scale_is_added_by_name(staff, dataset):
     assert [one["key"] for one in draft["questionnaire"]["post_survey"]][-14:-11] == [
         "umux_capabilities", "umux_ease", "trust_jian_1",
     ]  # fmt: skip
-    assert look(draft).problems == []
+    assert look(draft, workspaces.main()).problems == []
 
 
 def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dataset):
@@ -296,7 +301,7 @@ def test_conditions_checks_rules_and_translations_are_made_by_buttons(staff, dat
     send(staff, "mine", "rules", "add/exclusions/", what="answered")
     send(staff, "mine", "rules", **{"exclusions.4.question": "certainty=1"})
     draft = edited(Study.objects.get()).draft
-    assert look(draft).problems == []
+    assert look(draft, workspaces.main()).problems == []
     assert draft["screening"][0]["accept"] == [True]
     assert draft["comprehension"]["questions"][0]["correct"] is False
     assert draft["attention"][0]["expected"] == {"rated_correct": False}

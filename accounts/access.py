@@ -1,0 +1,49 @@
+"""Access of web requests: 404 without a role, 403 without the right."""
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.models import User, Workspace
+from accounts.policy import Act, Roles, allows
+from accounts.queries.workspaces import workspaces_of
+from accounts.rights import Owned, refusal, roles_on
+
+# The same for what is missing and for what others own, so that addresses reveal nothing.
+NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
+
+
+def user_of(request: HttpRequest) -> User:
+    """Return the logged-in user of a view that requires a login."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def require(user: User, act: Act, owned: Owned | Workspace | None) -> Roles:
+    """Let a user through who may do this with an object; return their roles.
+
+    Raises:
+        Http404: There is no such object, or the user has no role on it.
+        PermissionDenied: No role of the user allows the act.
+    """
+    roles = roles_on(user, owned) if owned is not None else Roles()
+    if not roles:
+        raise Http404(NOT_THERE)
+    if not allows(roles, act):
+        raise PermissionDenied(refusal(roles, act))
+    return roles
+
+
+def require_somewhere(user: User, act: Act) -> list[Workspace]:
+    """Return the workspaces in which the user may do this.
+
+    Raises:
+        PermissionDenied: There is none.
+    """
+    workspaces = list(workspaces_of(user, act))
+    if not workspaces:
+        raise PermissionDenied(
+            _("In no workspace do you have a role with which you may %(act)s.") % {"act": act.label}
+        )
+    return workspaces

@@ -1,0 +1,1 @@
+"""Writes of accounts: workspaces, roles, invitations, tokens, audit log."""

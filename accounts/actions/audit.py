@@ -1,0 +1,25 @@
+"""The audit log: one row per act."""
+
+from typing import Any
+
+from accounts.event_labels import EVENT_LABELS
+from accounts.models import AuditEntry, User, Workspace
+
+
+def record(
+    *,
+    kind: str,
+    by: User | None,
+    workspace: Workspace | None = None,
+    subject: object = "",
+    data: dict[str, Any] | None = None,
+) -> AuditEntry:
+    """Append one row to the audit log.
+
+    Raises:
+        KeyError: The kind has no label, so a page would have to show an identifier.
+    """
+    EVENT_LABELS.check(kind)
+    return AuditEntry.objects.create(
+        kind=kind, actor=by, workspace=workspace, subject=str(subject)[:200], data=data or {}
+    )

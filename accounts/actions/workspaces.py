@@ -1,0 +1,70 @@
+"""Create workspaces, and give and end roles in them."""
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.actions import audit
+from accounts.errors import LastOwner
+from accounts.models import Membership, Role, User, Workspace
+
+
+@transaction.atomic
+def create_workspace(*, slug: str, name: str, by: User | None, owner: User | None = None) -> Workspace:
+    """Create a workspace; its owner is ``owner``, or who creates it.
+
+    Raises:
+        ValidationError: Names the field that is wrong.
+    """
+    workspace = Workspace(slug=slug, name=name, created_by=by)
+    workspace.full_clean()
+    workspace.save()
+    audit.record(kind="workspace_created", by=by, workspace=workspace, subject=workspace)
+    first = owner or by
+    if first is not None:
+        give_role(workspace=workspace, user=first, role=Role.OWNER, by=by)
+    return workspace
+
+
+@transaction.atomic
+def rename_workspace(*, workspace: Workspace, name: str, by: User | None) -> Workspace:
+    """Change the name that people read; the short name stays.
+
+    Raises:
+        ValidationError: The name is empty or too long.
+    """
+    workspace.name = name
+    workspace.full_clean()
+    workspace.save(update_fields=["name"])
+    audit.record(kind="workspace_renamed", by=by, workspace=workspace, subject=workspace)
+    return workspace
+
+
+@transaction.atomic
+def give_role(*, workspace: Workspace, user: User, role: Role, by: User | None) -> Membership:
+    """Give a person a role in a workspace, unless they have it already."""
+    membership, is_new = Membership.objects.get_or_create(
+        workspace=workspace, user=user, role=role, defaults={"created_by": by}
+    )
+    if is_new:
+        audit.record(kind="role_given", by=by, workspace=workspace, subject=user, data={"role": str(role)})
+    return membership
+
+
+@transaction.atomic
+def end_role(*, workspace: Workspace, user: User, role: Role, by: User | None) -> None:
+    """End a role of a person in a workspace, if they have it.
+
+    Raises:
+        LastOwner: No other active user is an owner of the workspace.
+    """
+    # Lock the workspace, so that of two owners who leave at the same moment one stays.
+    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    rows = Membership.objects.filter(workspace=workspace, role=role)
+    if role == Role.OWNER and not rows.exclude(user=user).filter(user__is_active=True).exists():
+        raise LastOwner(
+            _("%(name)s is the last owner of this workspace. Make another person an owner first.")
+            % {"name": user.username}
+        )
+    ended, _rows = rows.filter(user=user).delete()
+    if ended:
+        audit.record(kind="role_ended", by=by, workspace=workspace, subject=user, data={"role": str(role)})

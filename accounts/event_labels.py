@@ -1,0 +1,47 @@
+"""Labels of the audit log.
+
+``actions.audit`` records no kind without a label.
+"""
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Role, Scope
+from foundation.event_labels import EventLabels
+
+EVENT_LABELS = EventLabels(
+    kinds={
+        "account_activated": _("Account activated"),
+        "account_created": _("Account created"),
+        "account_deactivated": _("Account deactivated"),
+        "export_downloaded": _("Export downloaded"),
+        "invitation_accepted": _("Invitation accepted"),
+        "invitation_created": _("Invitation created"),
+        "invitation_revoked": _("Invitation revoked"),
+        "login": _("Login"),
+        "login_failed": _("Failed login"),
+        "logout": _("Logout"),
+        "password_changed": _("Password changed"),
+        "password_link_created": _("One-time link for a new password created"),
+        "password_reset": _("Password reset"),
+        "personal_data_read": _("Personal data read"),
+        "role_ended": _("Role ended"),
+        "role_given": _("Role given"),
+        "second_factor_added": _("Second factor added"),
+        "second_factor_removed": _("Second factor removed"),
+        "sessions_ended": _("Logged out everywhere"),
+        "token_created": _("API token created"),
+        "token_revoked": _("API token revoked"),
+        "workspace_created": _("Workspace created"),
+        "workspace_renamed": _("Workspace renamed"),
+    },
+    details={
+        "email": _("e-mail address"),
+        "kind": _("kind"),
+        "name": _("name"),
+        "object": _("object"),
+        "page": _("page"),
+        "role": _("role"),
+        "scope": _("scope"),
+    },
+    values={"role": dict(Role.choices), "scope": dict(Scope.choices)},
+)

@@ -1,0 +1,128 @@
+"""Workspaces, roles, invitations, tokens and the audit log.
+
+What exists moves into one workspace, of which the staff are owners.
+"""
+
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+
+def make_first_workspace(apps, schema_editor):
+    """Make the workspace that everything belongs to so far."""
+    workspace = apps.get_model("accounts", "Workspace").objects.create(slug="main", name="Main")
+    membership = apps.get_model("accounts", "Membership")
+    for user in apps.get_model("accounts", "User").objects.filter(is_staff=True):
+        membership.objects.create(workspace=workspace, user=user, role="owner")
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='Workspace',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('slug', models.SlugField(max_length=100, unique=True)),
+                ('name', models.CharField(max_length=200)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Membership',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('role', models.CharField(choices=[('owner', 'Owner'), ('researcher', 'Researcher'), ('analyst', 'Analyst'), ('viewer', 'Viewer'), ('manager', 'Annotation manager'), ('adjudicator', 'Adjudicator'), ('annotator', 'Annotator')], max_length=12)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='workspace_roles', to=settings.AUTH_USER_MODEL)),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memberships', to='accounts.workspace')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Invitation',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(blank=True, max_length=20)),
+                ('object_id', models.PositiveBigIntegerField(blank=True, null=True)),
+                ('role', models.CharField(choices=[('owner', 'Owner'), ('researcher', 'Researcher'), ('analyst', 'Analyst'), ('viewer', 'Viewer'), ('manager', 'Annotation manager'), ('adjudicator', 'Adjudicator'), ('annotator', 'Annotator')], max_length=12)),
+                ('email', models.EmailField(blank=True, max_length=254)),
+                ('token_hash', models.CharField(max_length=64, unique=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('expires_at', models.DateTimeField()),
+                ('accepted_at', models.DateTimeField(blank=True, null=True)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
+                ('accepted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='invitations', to='accounts.workspace')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='AuditEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(max_length=40)),
+                ('subject', models.CharField(blank=True, max_length=200)),
+                ('at', models.DateTimeField(auto_now_add=True)),
+                ('data', models.JSONField(default=dict)),
+                ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audit_entries', to=settings.AUTH_USER_MODEL)),
+                ('workspace', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audit', to='accounts.workspace')),
+            ],
+            options={
+                'verbose_name_plural': 'audit entries',
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='ApiToken',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=100)),
+                ('prefix', models.CharField(max_length=12)),
+                ('token_hash', models.CharField(max_length=64, unique=True)),
+                ('scope', models.CharField(choices=[('read', 'Read'), ('annotate', 'Read and annotate'), ('manage', 'Everything that you may do')], default='read', max_length=10)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('expires_at', models.DateTimeField()),
+                ('last_used_at', models.DateTimeField(blank=True, null=True)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='token_has_name'), models.CheckConstraint(condition=models.Q(('scope__in', ['read', 'annotate', 'manage'])), name='token_scope_exists')],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name='workspace',
+            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='workspace_has_name'),
+        ),
+        migrations.AddConstraint(
+            model_name='membership',
+            constraint=models.UniqueConstraint(fields=('workspace', 'user', 'role'), name='workspace_role_once_per_person'),
+        ),
+        migrations.AddConstraint(
+            model_name='membership',
+            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['owner', 'researcher', 'analyst', 'viewer', 'manager', 'adjudicator', 'annotator'])), name='workspace_role_exists'),
+        ),
+        migrations.AddConstraint(
+            model_name='invitation',
+            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['owner', 'researcher', 'analyst', 'viewer', 'manager', 'adjudicator', 'annotator'])), name='invitation_role_exists'),
+        ),
+        migrations.AddConstraint(
+            model_name='invitation',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', ''), ('object_id__isnull', True)), models.Q(models.Q(('kind', ''), _negated=True), ('object_id__isnull', False)), _connector='OR'), name='invitation_to_workspace_or_object'),
+        ),
+        migrations.AddConstraint(
+            model_name='invitation',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('accepted_at__isnull', True), ('accepted_by__isnull', True)), models.Q(('accepted_at__isnull', False), ('accepted_by__isnull', False)), _connector='OR'), name='accepted_invitation_names_its_user'),
+        ),
+        migrations.AddIndex(
+            model_name='auditentry',
+            index=models.Index(fields=['workspace', '-id'], name='audit_newest_of_workspace'),
+        ),
+        migrations.RunPython(make_first_workspace, migrations.RunPython.noop),
+    ]

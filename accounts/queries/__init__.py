@@ -1,0 +1,1 @@
+"""Reads of workspaces, roles and the audit log."""

@@ -1,0 +1,27 @@
+"""The option by which commands name a dataset."""
+
+import argparse
+from typing import Any
+
+from accounts.models import User
+from accounts.policy import Act
+from jobs.base_command import add_workspace, workspace_of
+from predictions.models import Dataset
+from predictions.queries.data import dataset_named
+
+
+def add_dataset(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add ``--dataset``, with a help text, and ``--workspace``."""
+    parser.add_argument("--dataset", required=True, help=text)
+    add_workspace(parser)
+
+
+def dataset_of(options: dict[str, Any]) -> tuple[Dataset, User | None]:
+    """Return the dataset, and the user of ``--as``, who may change its runs.
+
+    Raises:
+        NotFound: There is no such workspace or dataset.
+        NotAllowed: The roles of the user do not allow it.
+    """
+    workspace, user = workspace_of(options, Act.DATA_MANAGE)
+    return dataset_named(options["dataset"], workspace), user
