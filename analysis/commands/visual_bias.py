@@ -14,7 +14,7 @@ from ..io.whole_files import sha256, write_text
 from ..report.page import write_page
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.examples import read_examples, read_predictions
-from ..visual_bias.pairs import PARTS, VisualBias, group
+from ..visual_bias.pairs import VisualBias, group
 from ..visual_bias.systems import SystemScores, score_system
 from .options import Count, print_json
 from .visual_bias_page import (
@@ -22,6 +22,7 @@ from .visual_bias_page import (
     build_page,
     contrast_key,
     majority_sentence,
+    part_sizes,
     plain_text,
     system_tables,
 )
@@ -101,22 +102,13 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def _bias_json(bias: VisualBias) -> Json:
-    right = bias.majority_labels == bias.labels
-    parts = {}
-    for part in PARTS:
-        members = bias.examples_of(part)
-        parts[part] = {
-            "examples": int(members.sum()),
-            "pairs": int(bias.pairs_of(part).sum()),
-            "majority_label_accuracy": float(right[members].mean()) if members.any() else None,
-        }
     return {
         "examples": len(bias.ids),
         "labelled_true": int(bias.labels.sum()),
         "pairs": len(bias.sizes),
         "majority_label_accuracy": bias.majority_accuracy,
         "pair_frequencies": [asdict(one) for one in bias.frequencies],
-        "parts": parts,
+        "parts": {part: asdict(size) for part, size in part_sizes(bias).items()},
     }
 
 

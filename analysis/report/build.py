@@ -38,7 +38,7 @@ from .section_systems import (
     ranks_section,
     scores_section,
 )
-from .tables import Cell, Table
+from .tables import Table, inputs_table, pairs_table
 
 BANNERS = {
     "bot": "These participants are programs, not people. The report shows that the study and the analysis "
@@ -128,7 +128,7 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
                 relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE
             ),
             Section("left-out", "Each system left out", [left_out_block(relations, left_out)]),
-            Section("reproduction", "To reproduce this", [_versions_table(), _inputs_table(sources)]),
+            Section("reproduction", "To reproduce this", [_versions_table(), inputs_table(sources)]),
         ],
     )
 
@@ -348,7 +348,7 @@ def _reproduction_section(study: Study) -> Section:
             Script("refit.R", "The same models in R (lme4, ordinal)", _refit(study)),
             Text(f"Hash of the study's frozen definition: {study.version.hash}."),
             _versions_table(),
-            _inputs_table(study.bundle.hashes),
+            inputs_table(study.bundle.hashes),
         ],
     )
 
@@ -361,10 +361,4 @@ def _versions_table() -> Table:
     versions = {"touchstone": __version__, "python": platform.python_version()} | {
         name: installed_version(name) for name in LIBRARIES
     }
-    rows = [[Cell(name), Cell(number)] for name, number in versions.items()]
-    return Table("versions", "Versions of the software", ["Software", "Version"], rows, words=(1,))
-
-
-def _inputs_table(hashes: dict[str, str]) -> Table:
-    rows = [[Cell(name), Cell(digest)] for name, digest in hashes.items()]
-    return Table("inputs", "Input files", ["File", "SHA-256"], rows, words=(1,))
+    return pairs_table("versions", "Versions of the software", ("Software", "Version"), versions)
