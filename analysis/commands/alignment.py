@@ -17,7 +17,7 @@ from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, align
 from ..io.whole_files import sha256, write_text
 from ..report.figures import COLOURS, GREY, MARKERS, STYLE, drawn
 from ..report.page import Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number
+from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number, scale
 from ..stats.arrays import Array
 from ..study.comparisons import holm
 from .options import Count, print_json
@@ -323,4 +323,4 @@ def _p_text(p: float) -> str:
 
 
 def _percent(bounds: tuple[float, float] | None) -> str:
-    return interval((100 * bounds[0], 100 * bounds[1]), 1) if bounds else ""
+    return interval(scale(bounds, 100), 1)

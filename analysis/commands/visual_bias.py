@@ -64,9 +64,8 @@ def print_visual_bias(
             notes.append(
                 f"{path}: {unknown} of {len(predicted)} predictions are for no example and do not count"
             )
-        rng = np.random.default_rng(
-            seed
-        )  # one per system, so that systems do not change each other's figures
+        # One per system, so that systems do not change each other's figures.
+        rng = np.random.default_rng(seed)
         try:
             systems[name] = score_system(bias, predicted, rng=rng, resamples=resamples, trials=trials)
         except AnalysisError as error:
@@ -120,8 +119,5 @@ def _system_json(scores: SystemScores) -> Json:
 
 
 def _quantity(quantity: Quantity) -> Json:
-    values: Json = {
-        "value": quantity.value,
-        "interval": list(quantity.interval.bounds) if quantity.interval else None,
-    }
+    values: Json = {"value": quantity.value, "interval": quantity.bounds}
     return {**values, "reason": quantity.reason} if quantity.reason else values

@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 
 from ..report.figures import COLOURS, GREY, INK, MARKERS, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text
-from ..report.tables import Cell, Column, Table, interval, number, p_text
+from ..report.tables import Cell, Column, Table, interval, number, p_text, scale
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.pairs import PARTS, Frequency, Part, VisualBias
 from ..visual_bias.systems import Delta, SystemScores
@@ -170,7 +170,7 @@ def _detail_table(systems: Systems) -> Table:
             "%",
             lambda row: _signed(row.quantity) if row.delta else _percent(row.quantity.value),
         ),
-        Column("low high", "quantity.interval.bounds", "95 % interval", lambda row: _bounds(row.quantity)),
+        Column("low high", "quantity.bounds", "95 % interval", lambda row: _bounds(row.quantity)),
         Column("p", "delta.p", "p", lambda row: p_text(row.delta.p) if row.delta else ""),
     ]
     caption = "Accuracy and differences, with uncertainty"
@@ -287,5 +287,4 @@ def _signed(quantity: Quantity) -> str:
 
 
 def _bounds(quantity: Quantity) -> str:
-    bounds = quantity.interval
-    return interval((PERCENT * bounds.low, PERCENT * bounds.high), 1) if bounds else ""
+    return interval(scale(quantity.bounds, PERCENT), 1)

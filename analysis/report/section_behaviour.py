@@ -46,10 +46,7 @@ def describe_behaviour(study: Study) -> Behaviour:
     levels = certainty.scale.points if certainty and isinstance(certainty.scale, Scale) else 0
     return Behaviour(
         learning=learning(
-            ways,
-            [positions_of(grid, view.trials) for grid in ways],
-            rng=streams[0],
-            resamples=resamples,
+            ways, [positions_of(grid, view.trials) for grid in ways], rng=streams[0], resamples=resamples
         ),
         calibration=calibration(grids, levels, rng=streams[1], resamples=resamples) if levels else [],
         agreement=agreements(grids, questions, rng=streams[2], resamples=resamples),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..participants.attrition import (
+    COUNTS,
     AttritionTest,
     completion_test,
     excluded_shares,
@@ -165,9 +166,8 @@ def _how_averaged(study: Study) -> str:
         return f"{text} Confidence intervals were switched off (--resamples 0)."
     return (
         f"{text} In brackets: 95 % confidence intervals (percentiles) of a two-way bootstrap, which "
-        "resamples participants "
-        f"{DRAWN[study.allocation.design]} and items across the study ({study.options.resamples} "
-        "replicates), widened for few participants."
+        f"resamples participants {DRAWN[study.allocation.design]} and items across the study "
+        f"({study.options.resamples} replicates), widened for few participants."
     )
 
 
@@ -263,10 +263,9 @@ def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | N
         _GroupFlow(" and ".join(titles[name] for name in own), flow.get(group, ConditionFlow()))
         for group, own in study.allocation.groups.items()
     ]
-    counts = ("assigned", "started", "completed", "active", "withdrawn")
     columns = [
         Column("", "title", "Condition"),
-        *(Column("", f"flow.{name}", name.capitalize()) for name in counts),
+        *(Column("", f"flow.{name}", name.capitalize()) for name in COUNTS),
         Column("", lambda row: _dropped(row.flow), "Dropped, after item", is_text=True),
     ]
     notes = [f"{consented} participants consented."] if consented is not None else []
@@ -274,11 +273,8 @@ def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | N
 
 
 def _dropped(flow: ConditionFlow) -> str:
-    return ", ".join(f"{n} after {k}" for k, n in sorted(flow.dropped_at.items(), key=_item)) or "none"
-
-
-def _item(entry: tuple[str, int]) -> int:
-    return int(entry[0])
+    places = sorted((int(place), count) for place, count in flow.dropped_at.items())
+    return ", ".join(f"{count} after {place}" for place, count in places) or "none"
 
 
 def _rules_table(study: Study, exclusions: Exclusions) -> Table:
@@ -325,8 +321,7 @@ def _published(study: Study, exclusions: Exclusions) -> list[Block]:
             Text(
                 f"The publication of this study reports {published.excluded_percent:.2f} % of the responses "
                 f"as excluded; the rules above give {exclusions.excluded} of {exclusions.total}, "
-                f"{_percent(exclusions.percent)}. "
-                "This report uses the recomputed exclusions."
+                f"{_percent(exclusions.percent)}. This report uses the recomputed exclusions."
             )
         )
     if published.note:

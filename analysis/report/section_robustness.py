@@ -47,9 +47,8 @@ def choices_section(study: Study, choices: Choices) -> Section:
         return Section("choices", title, [Text(text)])
     universes = choices.multiverse
     labels = {score.key: score.label for score in study.retained.relations.scores if score.headline}
-    which = "every subset of the exclusion rules" if universes.complete else (
-        "no rule, each rule alone, all but each, and all of them"
-    )  # fmt: skip
+    some = "no rule, each rule alone, all but each, and all of them"
+    which = "every subset of the exclusion rules" if universes.complete else some
     names = {m.key: m.label for m in study.everything.estimates.measures} | {TIME: "Completion time"}
     blocks: list[Block] = [
         Text(

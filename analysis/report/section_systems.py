@@ -41,9 +41,8 @@ TWO_WAY = (
 )
 OVER_PARTICIPANTS = (
     f"In brackets: {REGION} Participants are resampled within their system, or all together if any of them "
-    "judged several systems. Items cannot be resampled because the table does not hold them: the "
-    "statements are about these items, and intervals that also allowed for other items would be wider. "
-    f"{FIXED_SYSTEMS}"
+    "judged several systems. Items cannot be resampled because the table does not hold them: the statements "
+    f"are about these items, and intervals that also allowed for other items would be wider. {FIXED_SYSTEMS}"
 )
 SWITCHED_OFF = "Confidence intervals were switched off (--resamples 0)."
 NOTHING_TO_RESAMPLE = (
@@ -164,7 +163,7 @@ def what_n_shows(n: int) -> list[str]:
             f"n = {n}. With two systems every correlation is +1 or −1, whatever the score: it only says "
             "whether the system with the better score is also ahead with people, and proves nothing about "
             "others. No p below 1 could ever be reached. An interval from −1 to 1 says that people are too "
-            "close to call.",
+            "close to call."
         ]
     if n < LEAST_FOR_P:
         return [
