@@ -48,8 +48,7 @@ def _as_json(result: Agreement) -> dict[str, Any]:
 
 
 def _quantity(quantity: Quantity) -> dict[str, Any]:
-    interval = quantity.interval and [quantity.interval.low, quantity.interval.high]
-    return {"value": quantity.value, "interval": interval, "n": quantity.n, "reason": quantity.reason}
+    return {"value": quantity.value, "interval": quantity.bounds, "n": quantity.n, "reason": quantity.reason}
 
 
 def _print_table(result: Agreement, title: str) -> None:

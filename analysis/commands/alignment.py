@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -17,7 +17,7 @@ from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, align
 from ..io.whole_files import sha256, write_text
 from ..report.figures import COLOURS, GREY, MARKERS, STYLE, drawn
 from ..report.page import Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Column, Table, csv_text, interval, number
+from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number, scale
 from ..stats.arrays import Array
 from ..study.comparisons import holm
 from .options import Count, print_json
@@ -111,9 +111,7 @@ def build_page(
     context = generalisation_table(answers, drops)
     if context:
         sections.append(Section("generalisation", "Generalisation", [context]))
-    rows = [[Cell(name), Cell(digest)] for name, digest in sources.items()]
-    inputs = Table("inputs", "Input files", ["File", "SHA-256"], rows, words=(1,))
-    sections.append(Section("reproduction", "To reproduce this", [inputs]))
+    sections.append(Section("reproduction", "To reproduce this", [inputs_table(sources)]))
     facts = {
         "Records": str(len(records)),
         "Systems": ", ".join(dict.fromkeys(record.system for record in records)),
@@ -161,20 +159,30 @@ def drops_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
     return Table.from_columns("counterfactuals", caption, rows, columns, [_TEST]) if rows else None
 
 
-_Row: TypeAlias = tuple[Answer, Array]
 _GROUP_COLUMNS = [
     Column("dataset system step context", lambda row: row[0][:4], "System", lambda row: _name(row[0]))
 ]
 
 
-def _percent_column(key: str, heading: str, share: Callable[[_Row], float]) -> Column:
-    return Column(key, share, heading, lambda row: number(100 * share(row), 1))
+def _percent_column(key: str, heading: str, share: Callable[[Any], float]) -> Column:
+    return Column(key, share, heading, lambda row: _share(share(row)))
 
 
 _TEST = (
     "* significant drop: paired sign-flip test of the mean difference, one-tailed, Holm over all rows and "
     "both kinds of counterfactuals, p < .05."
 )
+
+
+class _Distributions(NamedTuple):
+    """Mean F1 of a group with words outside the training distribution."""
+
+    key: Answer
+    near: Answer
+    n_out: int
+    original: float
+    within: float | None
+    outside: float
 
 
 def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
@@ -185,59 +193,45 @@ def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table
     keys = [key for key in answers if key[4] == "out"]
     if not keys:
         return None
-    rows, data = [], []
+    rows = []
     for key in keys:
         near: Answer = (*key[:4], "in")
         original = answers.get(near, answers[key])[:, 0].mean()
-        after = answers[near][:, 1].mean() if near in answers else None
-        out = answers[key][:, 1].mean()
-        cells = [
-            str(len(answers[key])),
-            number(100 * original, 1),
-            _marked(after, drops[near]) if after is not None else number(None),
-            _marked(out, drops[key]),
-        ]
-        rows.append([Cell(_name(key)), *map(Cell, cells)])
-        data.append((*key[:4], len(answers[key]), original, after, out))
-    return Table(
-        "generalisation",
-        "F1 on counterfactuals within and outside the words of training, in percent",
-        ["System", "n outside", "Original", "Within", "Outside"],
-        rows,
-        notes=[_TEST],
-        data_header=("dataset", "system", "step", "context", "n_out", "original", "within", "outside"),
-        data=data,
-    )
+        within = answers[near][:, 1].mean() if near in answers else None
+        rows.append(_Distributions(key, near, len(answers[key]), original, within, answers[key][:, 1].mean()))
+    columns = [
+        *_GROUP_COLUMNS,
+        Column("n_out", heading="n outside"),
+        _percent_column("original", "Original", lambda row: row.original),
+        Column("within", "", "Within", lambda row: _marked(row.within, drops.get(row.near))),
+        Column("outside", "", "Outside", lambda row: _marked(row.outside, drops[row.key])),
+    ]
+    caption = "F1 on counterfactuals within and outside the words of training, in percent"
+    return Table.from_columns("generalisation", caption, rows, columns, [_TEST])
 
 
 def alignment_table(results: Sequence[Alignment]) -> Table:
     """Tabulate the alignment scores of every system and method (table 4)."""
-    rows = []
-    for alignment in results:
-        share = alignment.among_answered
-        mark = MARK if alignment.above_control else ""
-        rows.append(
-            [
-                Cell(_title(alignment)),
-                Cell(str(alignment.n)),
-                Cell(number(100 * alignment.score, 1), detail=_percent(alignment.interval)),
-                Cell(str(alignment.answered)),
-                Cell(
-                    number(None if share is None else 100 * share, 1) + mark,
-                    detail=_percent(alignment.among_answered_interval),
-                ),
-                Cell(number(None if alignment.control is None else 100 * alignment.control, 1)),
-            ]
-        )
-    data = [list(summary(alignment).values()) for alignment in results]
-    return Table(
-        "alignment",
-        "Alignment score, in percent, with 95 % intervals",
-        ["System", "n", "Score", "Answered twice", "Aligned among them", "Random partition"],
-        rows,
-        data_header=tuple(summary(results[0])),
-        data=data,
-    )
+    columns = [
+        Column("", heading="System", cell=_title),
+        *fields("dataset", "system", "step", "method", "context", "distribution", of="group"),
+        Column("n", heading="n"),
+        *fields("answered", "higher", "aligned", "untested"),
+        Column("score", "", "Score", lambda row: Cell(_share(row.score), detail=_percent(row.interval))),
+        Column("interval"),
+        Column("", "answered", "Answered twice"),
+        Column("among_answered", heading="Aligned among them", cell=_among_cell),
+        Column("among_answered_interval"),
+        Column("control", "", "Random partition", lambda row: _share(row.control)),
+        Column("above_control"),
+    ]
+    caption = "Alignment score, in percent, with 95 % intervals"
+    return Table.from_columns("alignment", caption, results, columns)
+
+
+def _among_cell(alignment: Alignment) -> Cell:
+    mark = MARK if alignment.above_control else ""
+    return Cell(_share(alignment.among_answered) + mark, detail=_percent(alignment.among_answered_interval))
 
 
 def alignment_figure(results: Sequence[Alignment]) -> Figure:
@@ -316,8 +310,12 @@ def _words(names: Iterable[str]) -> Iterator[str]:
     return (name for name in names if name)
 
 
-def _marked(share: float, p: float) -> str:
-    return number(100 * share, 1) + (MARK if p < 0.05 else "")
+def _share(value: float | None) -> str:
+    return number(None if value is None else 100 * value, 1)
+
+
+def _marked(share: float | None, p: float | None) -> str:
+    return _share(share) + (MARK if p is not None and p < 0.05 else "")
 
 
 def _p_text(p: float) -> str:
@@ -325,4 +323,4 @@ def _p_text(p: float) -> str:
 
 
 def _percent(bounds: tuple[float, float] | None) -> str:
-    return interval((100 * bounds[0], 100 * bounds[1]), 1) if bounds else ""
+    return interval(scale(bounds, 100), 1)

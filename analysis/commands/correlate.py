@@ -20,20 +20,18 @@ from ..io.errors import InputError
 from ..io.tabular_files import Column, read_csv_header, read_table
 from ..io.whole_files import sha256
 from ..participants.estimates import over_participants
-from ..participants.measures import find_measure
+from ..participants.measures import Measure, find_measure
 from ..report.build import build_correlation_report
 from ..report.page import write_page
-from ..scores.score_table import find_score
+from ..scores.score_table import Score, find_score
 from ..stats.arrays import Array
 from ..stats.bootstrap import draw_counts
 from ..stats.rank_agreement import Direction
 from ..study.human_vs_model import Quantity, Relations, relate
 from .options import Count
 
-PARTICIPANT = (
-    "participant",
-    "participant_id",
-)  # names of a second column that make it a table of participants
+# Names of a second column that make it a table of participants.
+PARTICIPANT = ("participant", "participant_id")
 
 
 def _parse_directions(_type: object, tokens: Sequence[Token]) -> list[tuple[str, Direction]]:
@@ -106,11 +104,17 @@ def relate_tables(
     if by_participant:
         measures = _averaged(people, systems, wanted, rng, resamples)
     else:
-        measures = [_measure(str(name), own, wanted) for name, own in people.loc[systems].items()]
+        measures = [
+            _quantity(str(name), own, wanted, find_measure(str(name)))
+            for name, own in people.loc[systems].items()
+        ]
     return relate(
         systems,
         measures,
-        [_score(str(name), column, wanted) for name, column in scores.loc[systems].items()],
+        [
+            _quantity(str(name), own, wanted, find_score(str(name)))
+            for name, own in scores.loc[systems].items()
+        ],
         rng=rng,
     )
 
@@ -148,7 +152,7 @@ def _averaged(
         values = [own[name].to_numpy(float)[:, None] for own in rows]
         means = [over_participants(v, np.ones(v.shape), geometric=geometric)[0] for v in values]
         draws = [_draws(v, w, geometric=geometric) for v, w in zip(values, weights, strict=True)]
-        measure = _measure(str(name), pd.Series(means), wanted)
+        measure = _quantity(str(name), pd.Series(means), wanted, definition)
         measures.append(replace(measure, replicates=np.column_stack(draws) if resamples else None))
     return measures
 
@@ -171,21 +175,12 @@ def _read(path: Path, keys: int = 1) -> pd.DataFrame:
         *(Column(name, "number") for name in header[keys:]),
     ]
     table = read_table(path, columns)
-    repeated = np.flatnonzero(table.frame.duplicated(named))
-    if len(repeated):
-        row = int(repeated[0])
-        values = ", ".join(repr(table.frame[name].iloc[row]) for name in named)
-        raise table.fault(row, named[-1], f"second row for {values}")
+    table.check_unique(named)
     return table.frame.set_index(named if keys > 1 else named[0])
 
 
-def _measure(name: str, values: pd.Series, wanted: Mapping[str, Direction]) -> Quantity:
-    definition = find_measure(name)
-    direction = wanted.get(name, definition.wanted if definition else None)
-    return Quantity(name, definition.label if definition else name, direction, values.to_numpy(float))
-
-
-def _score(name: str, values: pd.Series, wanted: Mapping[str, Direction]) -> Quantity:
-    definition = find_score(name)
+def _quantity(
+    name: str, values: pd.Series, wanted: Mapping[str, Direction], definition: Measure | Score | None
+) -> Quantity:
     direction = wanted.get(name, definition.wanted if definition else None)
     return Quantity(name, definition.label if definition else name, direction, values.to_numpy(float))

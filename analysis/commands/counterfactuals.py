@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from cyclopts import Parameter
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from ..counterfactuals.comparison import Distribution
 from ..counterfactuals.drafts import STEPS, Step, draft
 from ..counterfactuals.instances import Extent, instances_text, read_instances
 from ..counterfactuals.reviews import as_json
-from ..io.errors import InputError, first_problem
-from ..io.whole_files import read_json, write_text
+from ..io.errors import InputError
+from ..io.whole_files import parse_model, read_json, write_text
 from .options import print_json
 
 WHOLE: Literal["whole"] = "whole"
@@ -117,19 +117,10 @@ def read_questions(path: Path) -> Iterator[dict[str, Any]]:
     content = read_json(path)
     if isinstance(content, list):
         for number, entry in enumerate(content, 1):
-            try:
-                parsed = _Question.model_validate(entry)
-            except ValidationError as error:
-                field, problem = first_problem(error)
-                raise InputError(path, problem, where=f"entry {number}", field=field) from None
+            parsed = parse_model(_Question, entry, path, where=f"entry {number}")
             yield parsed.model_dump(by_alias=True, exclude_none=True)
         return
-    try:
-        squad = _Squad.model_validate(content)
-    except ValidationError as error:
-        field, problem = first_problem(error)
-        raise InputError(path, problem, field=field) from None
-    for article in squad.data:
+    for article in parse_model(_Squad, content, path).data:
         for paragraph in article.paragraphs:
             for asked in paragraph.qas:
                 if len({answer.text for answer in asked.answers}) == 1:

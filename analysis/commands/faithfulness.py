@@ -11,18 +11,11 @@ from ..faithfulness.boxes import AVERAGINGS, Averaging, BoxScores, score_boxes
 from ..faithfulness.compare import permutation_test
 from ..faithfulness.examples import GoldExample, MatchError
 from ..faithfulness.faithful_nmn import read_faithful_nmn
-from ..faithfulness.files import (
-    line_of,
-    read_box_gold,
-    read_box_outputs,
-    read_span_gold,
-    read_span_outputs,
-)
+from ..faithfulness.files import line_of, read_box_gold, read_box_outputs, read_span_gold, read_span_outputs
 from ..faithfulness.reference import change
 from ..faithfulness.spans import score_spans
 from ..faithfulness.stored import box_examples, load_scores, same_examples, span_examples
 from ..io.errors import AnalysisError, InputError
-from ..stats.bootstrap_sums import Quantity
 from .options import Count, print_json
 
 Json = dict[str, Any]
@@ -60,7 +53,7 @@ def print_box_scores(
     intervals: Json = {averaging: {} for averaging in AVERAGINGS}
     estimates = scores.intervals(rng=np.random.default_rng(seed), resamples=resamples)
     for (averaging, module), estimate in estimates.items():
-        intervals[averaging][module] = _bounds(estimate)
+        intervals[averaging][module] = estimate.bounds
     result: Json = {
         "kind": "boxes",
         "reference": reference,
@@ -103,7 +96,7 @@ def print_span_scores(
         "kind": "spans",
         **{module: row.loss for module, row in table.items()},
         "n": {module: row.n for module, row in table.items()},
-        "intervals": {module: _bounds(estimates[module]) for module in table},
+        "intervals": {module: estimates[module].bounds for module in table},
         "worst": [asdict(example) for example in scores.worst(worst)],
         "examples": span_examples(scores),
     }
@@ -181,7 +174,3 @@ def _coverage(gold: int, scored: Sequence[str], outputs: Mapping[str, object]) -
 
 def _box_table(scores: BoxScores, averaging: Averaging, *, upper: bool = False) -> Json:
     return {module: asdict(row) for module, row in scores.table(averaging, upper=upper).items()}
-
-
-def _bounds(estimate: Quantity) -> list[float] | None:
-    return list(estimate.interval.bounds) if estimate.interval else None

@@ -19,7 +19,7 @@ from ..planning.power import pilot as read_pilot
 from ..planning.sample_size import Design, assumed, design_sentence, plan_size, rate_text
 from ..report.figures import COLOURS, INK, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Table, number
+from ..report.tables import Column, Table, csv_rows, number
 from ..stats.arrays import Array
 from ..study.analysis import Options, analyse
 from .options import Count, Mode, Numbers, Positive, Sizes, print_json
@@ -29,7 +29,13 @@ Measure: TypeAlias = Literal[
 ]
 
 
-CURVE = ("participants", "power", "error", "low", "high")  # columns of the power curve
+CURVE = [
+    Column("participants", heading="Participants per condition"),
+    Column("", lambda power: power.participants * len(power.effects), "In all"),
+    Column("power", "all.value", "Power, 95 % of the simulation", lambda power: rate_text(power.all)),
+    Column("error", "all.error"),
+    Column("low high", "all.interval"),
+]
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,7 @@ def from_pilot(
 
 def _as_values(design: Design) -> dict[str, object]:
     """Return what the page shows, as plain values."""
+    header, rows = csv_rows(CURVE, design.curve)
     return {
         "sentence": design_sentence(design),
         "participants": design.smallest.participants,
@@ -179,42 +186,17 @@ def _as_values(design: Design) -> dict[str, object]:
         "source": design.source,
         "unit": design.unit,
         "method": design.curve[0].method,
-        "curve": [dict(zip(CURVE, row, strict=True)) for row in _curve_rows(design)],
+        "curve": [dict(zip(header, row, strict=True)) for row in rows],
     }
-
-
-def _curve_rows(design: Design) -> list[tuple[float, ...]]:
-    return [
-        (power.participants, power.all.value, power.all.error, *power.all.interval)
-        for power in design.curve
-        if power.all
-    ]
 
 
 def build_power_page(design: Design) -> Page:
     """Build the page of a sample size, with curve and table."""
-    method = design.curve[0].method
-    rows = [
-        [
-            Cell(str(one.participants)),
-            Cell(str(one.participants * len(design.effects))),
-            Cell(rate_text(one.all)),
-        ]
-        for one in design.curve
-    ]
-    header = ["Participants per condition", "In all", "Power, 95 % of the simulation"]
+    notes = [f"Analysed as: {design.curve[0].method}."]
     blocks: list[Block] = [
         Text(design_sentence(design)),
         _curve_figure(design),
-        Table(
-            "power",
-            "Power by sample size",
-            header,
-            rows,
-            [f"Analysed as: {method}."],
-            CURVE,
-            _curve_rows(design),
-        ),
+        Table.from_columns("power", "Power by sample size", design.curve, CURVE, notes),
         Text(
             "Plant the smallest effect that would matter, not the one that the pilot showed, and plan with "
             "a range of spreads: those of a small pilot are uncertain. An effect that differs from item to "

@@ -14,7 +14,7 @@ from ..io.whole_files import sha256, write_text
 from ..report.page import write_page
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.examples import read_examples, read_predictions
-from ..visual_bias.pairs import PARTS, VisualBias, group
+from ..visual_bias.pairs import VisualBias, group
 from ..visual_bias.systems import SystemScores, score_system
 from .options import Count, print_json
 from .visual_bias_page import (
@@ -22,6 +22,7 @@ from .visual_bias_page import (
     build_page,
     contrast_key,
     majority_sentence,
+    part_sizes,
     plain_text,
     system_tables,
 )
@@ -63,9 +64,8 @@ def print_visual_bias(
             notes.append(
                 f"{path}: {unknown} of {len(predicted)} predictions are for no example and do not count"
             )
-        rng = np.random.default_rng(
-            seed
-        )  # one per system, so that systems do not change each other's figures
+        # One per system, so that systems do not change each other's figures.
+        rng = np.random.default_rng(seed)
         try:
             systems[name] = score_system(bias, predicted, rng=rng, resamples=resamples, trials=trials)
         except AnalysisError as error:
@@ -101,22 +101,13 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def _bias_json(bias: VisualBias) -> Json:
-    right = bias.majority_labels == bias.labels
-    parts = {}
-    for part in PARTS:
-        members = bias.examples_of(part)
-        parts[part] = {
-            "examples": int(members.sum()),
-            "pairs": int(bias.pairs_of(part).sum()),
-            "majority_label_accuracy": float(right[members].mean()) if members.any() else None,
-        }
     return {
         "examples": len(bias.ids),
         "labelled_true": int(bias.labels.sum()),
         "pairs": len(bias.sizes),
         "majority_label_accuracy": bias.majority_accuracy,
         "pair_frequencies": [asdict(one) for one in bias.frequencies],
-        "parts": parts,
+        "parts": {part: asdict(size) for part, size in part_sizes(bias).items()},
     }
 
 
@@ -128,8 +119,5 @@ def _system_json(scores: SystemScores) -> Json:
 
 
 def _quantity(quantity: Quantity) -> Json:
-    values: Json = {
-        "value": quantity.value,
-        "interval": list(quantity.interval.bounds) if quantity.interval else None,
-    }
+    values: Json = {"value": quantity.value, "interval": quantity.bounds}
     return {**values, "reason": quantity.reason} if quantity.reason else values

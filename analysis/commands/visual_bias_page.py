@@ -1,6 +1,8 @@
 """Visual bias as tables and figures, on a page or as plain text."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -10,9 +12,9 @@ from matplotlib.ticker import NullLocator
 
 from ..report.figures import COLOURS, GREY, INK, MARKERS, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text
-from ..report.tables import Cell, Column, Table, interval, number, p_text
+from ..report.tables import Cell, Column, Table, interval, number, p_text, scale
 from ..stats.bootstrap_sums import Quantity
-from ..visual_bias.pairs import PARTS, Frequency, VisualBias
+from ..visual_bias.pairs import PARTS, Frequency, Part, VisualBias
 from ..visual_bias.systems import Delta, SystemScores
 
 Systems = Mapping[str, SystemScores]
@@ -83,60 +85,96 @@ def _frequency_table(bias: VisualBias) -> Table:
     return Table.from_columns("pair_frequencies", caption, bias.frequencies, columns, [note])
 
 
+@dataclass(frozen=True)
+class PartSize:
+    """Size of a part of the data; no accuracy without an example."""
+
+    examples: int
+    pairs: int
+    majority_label_accuracy: float | None
+
+
+def part_sizes(bias: VisualBias) -> dict[Part, PartSize]:
+    """Return the size of each part, and how far its majority labels go."""
+    right = bias.majority_labels == bias.labels
+    sizes = {}
+    for part in PARTS:
+        members = bias.examples_of(part)
+        accuracy = float(right[members].mean()) if members.any() else None
+        sizes[part] = PartSize(int(members.sum()), int(bias.pairs_of(part).sum()), accuracy)
+    return sizes
+
+
 def _part_table(bias: VisualBias) -> Table:
     meanings = {
         "all": "",
         "balanced": "pairs with both labels",
         "unbalanced": "pairs of several examples, one label",
     }
-    rows, data = [], []
-    right = bias.majority_labels == bias.labels
-    for part in PARTS:
-        members = bias.examples_of(part)
-        examples, pairs = int(members.sum()), int(bias.pairs_of(part).sum())
-        majority = float(right[members].mean()) if examples else None
-        texts = (part, meanings[part], str(examples), str(pairs), _percent(majority, 2))
-        rows.append([Cell(text) for text in texts])
-        data.append((part, examples, pairs, majority))
-    header = ["Part", "Which", "Examples", "Pairs", "Majority label right %"]
-    names = ("part", "examples", "pairs", "majority_accuracy")
-    return Table("parts", "Parts of the data", header, rows, [], names, data, words=(1,))
+    columns = [
+        Column("part", lambda row: row[0], "Part"),
+        Column("", lambda row: meanings[row[0]], "Which", is_text=True),
+        Column("examples", lambda row: row[1].examples, "Examples"),
+        Column("pairs", lambda row: row[1].pairs, "Pairs"),
+        Column(
+            "majority_accuracy",
+            lambda row: row[1].majority_label_accuracy,
+            "Majority label right %",
+            lambda row: _percent(row[1].majority_label_accuracy, 2),
+        ),
+    ]
+    return Table.from_columns("parts", "Parts of the data", list(part_sizes(bias).items()), columns)
 
 
 def _overview_table(systems: Systems) -> Table:
-    rows = []
-    for name, scores in systems.items():
-        cells = [Cell(name), Cell(_percent(scores.accuracy["all"].value))]
-        for delta in scores.deltas[:2]:
-            value = scores.accuracy[delta.first].value
-            cells.append(
-                Cell(_percent(value), detail="" if value is None else f"({_signed(delta.difference)})")
-            )
-        rows.append(cells)
-    header = ["System", "All", "Balanced", "Unbalanced"]
+    def compared(scores: SystemScores, delta: Delta) -> Cell:
+        value = scores.accuracy[delta.first].value
+        return Cell(_percent(value), detail="" if value is None else f"({_signed(delta.difference)})")
+
+    columns = [
+        Column("", lambda row: row[0], "System"),
+        Column("", lambda row: _percent(row[1].accuracy["all"].value), "All"),
+        Column("", heading="Balanced", cell=lambda row: compared(row[1], row[1].deltas[0])),
+        Column("", heading="Unbalanced", cell=lambda row: compared(row[1], row[1].deltas[1])),
+    ]
     note = "Accuracy in percent; in brackets the difference to all examples."
-    return Table("systems", "Accuracy of systems", header, rows, [note])
+    return Table.from_columns("systems", "Accuracy of systems", list(systems.items()), columns, [note])
+
+
+class _Detail(NamedTuple):
+    """An accuracy of a system on a part, or a difference of two."""
+
+    system: str
+    what: str
+    quantity: Quantity
+    delta: Delta | None = None
 
 
 def _detail_table(systems: Systems) -> Table:
-    rows, data = [], []
+    rows = []
     for name, scores in systems.items():
-        for part, accuracy in scores.accuracy.items():
-            rows.append([name, part, str(accuracy.n), _percent(accuracy.value), _bounds(accuracy), ""])
-            data.append((name, part, accuracy.n, accuracy.value, *_ends(accuracy), None))
-        for delta in scores.deltas:
-            what = f"{delta.first} − {delta.second}"
-            rows.append(
-                [name, what, "", _signed(delta.difference), _bounds(delta.difference), p_text(delta.p)]
-            )
-            data.append(
-                (name, contrast_key(delta), None, delta.difference.value, *_ends(delta.difference), delta.p)
-            )
-    header = ["System", "What", "Examples", "%", "95 % interval", "p"]
-    names = ("system", "what", "examples", "value", "low", "high", "p")
-    cells = [[Cell(text) for text in row] for row in rows]
+        rows += [_Detail(name, part, accuracy) for part, accuracy in scores.accuracy.items()]
+        rows += [_Detail(name, contrast_key(delta), delta.difference, delta) for delta in scores.deltas]
+    columns = [
+        Column("system", heading="System"),
+        Column("what", "", "What", lambda row: row.what.replace("-", " − "), is_text=True),
+        Column(
+            "examples",
+            lambda row: None if row.delta else row.quantity.n,
+            "Examples",
+            lambda row: "" if row.delta else str(row.quantity.n),
+        ),
+        Column(
+            "value",
+            "quantity.value",
+            "%",
+            lambda row: _signed(row.quantity) if row.delta else _percent(row.quantity.value),
+        ),
+        Column("low high", "quantity.bounds", "95 % interval", lambda row: _bounds(row.quantity)),
+        Column("p", "delta.p", "p", lambda row: p_text(row.delta.p) if row.delta else ""),
+    ]
     caption = "Accuracy and differences, with uncertainty"
-    return Table("system_accuracy", caption, header, cells, [PAIRS_NOTE], names, data, words=(1,))
+    return Table.from_columns("system_accuracy", caption, rows, columns, [PAIRS_NOTE])
 
 
 def contrast_key(delta: Delta) -> str:
@@ -249,9 +287,4 @@ def _signed(quantity: Quantity) -> str:
 
 
 def _bounds(quantity: Quantity) -> str:
-    bounds = quantity.interval
-    return interval((PERCENT * bounds.low, PERCENT * bounds.high), 1) if bounds else ""
-
-
-def _ends(quantity: Quantity) -> Sequence[float | None]:
-    return quantity.interval.bounds if quantity.interval else (None, None)
+    return interval(scale(quantity.bounds, PERCENT), 1)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy.special import stdtr
 
 from ..io.errors import AnalysisError, InputError, first_problem
-from ..io.whole_files import read_lines
+from ..io.whole_files import parse_model, read_lines
 from ..stats.arrays import Array
 
 LEVEL = 0.05  # of the test in each instance
@@ -201,19 +201,14 @@ def read_records(path: Path) -> list[Record]:
 
 def _read_line(path: Path, number: int, line: bytes, lines: dict[tuple[Group, str], int]) -> Record:
     where = f"line {number}"
-    try:
-        record = Record.model_validate_json(line)
-    except ValidationError as error:
-        field, problem = first_problem(error)
-        raise InputError(path, problem, where=where, field=field) from None
+    record = parse_model(Record, line, path, where=where)
     if (record.positive is None) != (record.negative is None):
         missing = "positive" if record.positive is None else "negative"
         raise InputError(path, "positive and negative come together", where=where, field=missing)
-    key = group_of(record), record.id
-    if key in lines:
-        problem = f"{record.id!r} is already in line {lines[key]}, with the same names"
+    first = lines.setdefault((group_of(record), record.id), number)
+    if first != number:
+        problem = f"{record.id!r} is already in line {first}, with the same names"
         raise InputError(path, problem, where=where, field="id")
-    lines[key] = number
     return record
 
 

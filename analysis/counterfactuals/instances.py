@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..io.errors import InputError, first_problem
-from ..io.whole_files import read_lines
+from ..io.errors import InputError
+from ..io.whole_files import parse_model, read_lines
 from .partitions import Partition, Span
 
 Text = Annotated[str, Field(min_length=1)]
@@ -143,16 +143,11 @@ def read_instances(path: Path) -> list[Instance]:
 
 
 def _read_line(path: Path, number: int, line: bytes, lines: dict[str, int]) -> Instance:
-    try:
-        instance = Instance.model_validate_json(line)
-    except ValidationError as error:
-        field, problem = first_problem(error)
-        raise InputError(path, problem, where=f"line {number}", field=field) from None
+    where = f"line {number}"
+    instance = parse_model(Instance, line, path, where=where)
     first = lines.setdefault(instance.id, number)
     if first != number:
-        raise InputError(
-            path, f"{instance.id!r} is already in line {first}", where=f"line {number}", field="id"
-        )
+        raise InputError(path, f"{instance.id!r} is already in line {first}", where=where, field="id")
     return instance
 
 

@@ -35,11 +35,7 @@ _VERBS = _set_of(
     """
 )
 _NOT_VERBS = _set_of("red hundred bed need speed seed feed breed kindred sacred")
-_PRONOUNS = _set_of(
-    """
-    he him his himself she her hers herself they them their theirs it its itself
-    """
-)
+_PRONOUNS = _set_of("he him his himself she her hers herself they them their theirs it its itself")
 _FUNCTION = _set_of(
     """
     a an the in on at of for from to by with and or but nor if when while after before as since until his

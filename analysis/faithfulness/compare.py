@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..stats.arrays import Array
+from ..stats.arrays import Array, chunks
 from ..stats.bootstrap_sums import Tally
 
 CELLS_PER_CHUNK = 4_000_000  # trials by examples held at once
@@ -78,13 +78,11 @@ def permutation_test(
     shifts = (second.sums - first.sums)[moved]
     start = first.sums.sum(axis=0)
     least = abs(score - second_score) - ROUNDING * max(abs(score), abs(second_score))
-    as_extreme = done = 0
-    while done < trials:
-        rows = min(trials - done, max(1, CELLS_PER_CHUNK // max(1, len(moved))))
-        sums = start + _swaps(rng, rows, len(moved)) @ shifts
+    as_extreme = 0
+    for rows in chunks(trials, CELLS_PER_CHUNK // max(1, len(moved))):
+        sums = start + _swaps(rng, rows.stop - rows.start, len(moved)) @ shifts
         differences = first.formula(sums) - second.formula(total - sums)
         as_extreme += int(np.count_nonzero(np.abs(differences) >= least))
-        done += rows
     p = (as_extreme + 1) / (trials + 1)
     return Comparison(score, second_score, score - second_score, len(first.sums), trials, as_extreme, p)
 

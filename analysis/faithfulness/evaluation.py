@@ -208,11 +208,8 @@ def _tallies(kind: Kind, items: Sequence[ItemOutputs], averaging: Averaging) -> 
 
 
 def _figures(table: Mapping[str, Any], quantities: Mapping[str, Quantity]) -> dict[str, Figure]:
-    intervals = {name: quantity.interval for name, quantity in quantities.items() if quantity.interval}
-    return {
-        name: Figure(**asdict(score), interval=intervals[name].bounds if name in intervals else None)
-        for name, score in table.items()
-    }
+    bounds = {name: quantity.bounds for name, quantity in quantities.items()}
+    return {name: Figure(**asdict(score), interval=bounds.get(name)) for name, score in table.items()}
 
 
 def _worst_boxes(scores: BoxScores, most: int | None) -> list[WorstItem]:

@@ -10,24 +10,17 @@ one gold list may be a list of lists.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from ..io.errors import InputError, first_problem
-from ..io.whole_files import read_json
+from ..io.errors import InputError
+from ..io.whole_files import parse_model, read_json, read_lines
 from ..stats.arrays import Array
-from .examples import (
-    GoldExample,
-    GoldModule,
-    OutputExample,
-    OutputModule,
-    canonical,
-    is_scored,
-)
+from .examples import GoldExample, GoldModule, OutputExample, OutputModule, canonical, is_scored
 from .overlap import Index
 from .spans import GoldSpans, SpanOutput
 
@@ -48,21 +41,10 @@ class _GoldNode(_Line):
     boxes: list[Boxes] | None = None
 
 
-class _Gold(_Line):
-    id: Name
-    modules: list[_GoldNode]
-
-
 class _OutputNode(_Line):
     index: Place
     module: Name
     probabilities: list[Probability] | None = None
-
-
-class _Output(_Line):
-    id: Name
-    proposals: list[Boxes]
-    modules: list[_OutputNode]
 
 
 class _GoldList(_Line):
@@ -70,19 +52,23 @@ class _GoldList(_Line):
     spans: list[tuple[Place, Place]]
 
 
-class _SpanGold(_Line):
-    id: Name
-    modules: list[_GoldList]
-
-
 class _Attention(_Line):
     module: Name
     attention: list[Probability] | list[list[Probability]]
 
 
-class _SpanOutput(_Line):
+Node = TypeVar("Node", _GoldNode, _GoldList, _Attention)
+
+
+class _Example(_Line, Generic[Node]):
     id: Name
-    modules: list[_Attention]
+    modules: list[Node]
+
+
+class _Output(_Line):
+    id: Name
+    proposals: list[Boxes]
+    modules: list[_OutputNode]
 
 
 Wire = TypeVar("Wire", bound=_Line)
@@ -95,7 +81,7 @@ def read_box_gold(path: Path) -> list[GoldExample]:
     Raises:
         InputError: Names file, line and field.
     """
-    return _read(path, _Gold, _box_gold)
+    return _read(path, _Example[_GoldNode], _box_gold)
 
 
 def read_box_outputs(path: Path) -> dict[str, OutputExample]:
@@ -117,7 +103,7 @@ def read_span_gold(path: Path) -> list[GoldSpans]:
     """
     if path.suffix == ".json":
         return _released_drop(path)
-    return _read(path, _SpanGold, _span_gold)
+    return _read(path, _Example[_GoldList], _span_gold)
 
 
 def read_span_outputs(path: Path) -> dict[str, SpanOutput]:
@@ -126,50 +112,31 @@ def read_span_outputs(path: Path) -> dict[str, SpanOutput]:
     Raises:
         InputError: Names file, line and field.
     """
-    return {one.id: one for one in _read(path, _SpanOutput, _span_output)}
+    return {one.id: one for one in _read(path, _Example[_Attention], _span_output)}
 
 
 def line_of(path: Path, id: str) -> int | None:
     """Find the line of an example in JSON lines; None without it."""
-    for number, line in _lines(path):
-        if json.loads(line).get("id") == id:
-            return number
-    return None
+    ids = read_lines(path, lambda number, line: (json.loads(line).get("id"), number), what="example")
+    return next((number for name, number in ids if name == id), None)
 
 
 def _read(path: Path, wire: type[Wire], make: Callable[[Wire], Made]) -> list[Made]:
     """Parse every line of a file; an ID must not repeat."""
-    seen: dict[str, int] = {}
-    examples = []
-    for number, line in _lines(path):
+    lines: dict[str, int] = {}
+
+    def read(number: int, line: bytes) -> Made:
         where = f"line {number}"
         try:
-            example = make(wire.model_validate_json(line))
-        except ValidationError as error:
-            field, problem = first_problem(error)
-            raise InputError(path, problem, where=where, field=field) from None
+            example = make(parse_model(wire, line, path, where=where))
         except _Malformed as error:
             raise InputError(path, error.problem, where=where, field=error.field) from None
-        if example.id in seen:
-            problem = f"{example.id!r} is already in line {seen[example.id]}"
-            raise InputError(path, problem, where=where, field="id")
-        seen[example.id] = number
-        examples.append(example)
-    if not examples:
-        raise InputError(path, "holds no example")
-    return examples
+        first = lines.setdefault(example.id, number)
+        if first != number:
+            raise InputError(path, f"{example.id!r} is already in line {first}", where=where, field="id")
+        return example
 
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
-    except OSError as error:
-        raise InputError(path, error.strerror or "cannot be read") from None
+    return read_lines(path, read, what="example")
 
 
 class _Malformed(ValueError):
@@ -180,7 +147,7 @@ class _Malformed(ValueError):
         super().__init__(problem)
 
 
-def _box_gold(wire: _Gold) -> GoldExample:
+def _box_gold(wire: _Example[_GoldNode]) -> GoldExample:
     _check_indices([node.index for node in wire.modules])
     scored = (node for node in wire.modules if is_scored(canonical(node.module)))
     images = {len(node.boxes) for node in scored if node.boxes is not None}
@@ -210,11 +177,11 @@ def _box_output(wire: _Output) -> OutputExample:
     return OutputExample(wire.id, proposals, tuple(nodes))
 
 
-def _span_gold(wire: _SpanGold) -> GoldSpans:
+def _span_gold(wire: _Example[_GoldList]) -> GoldSpans:
     return GoldSpans(wire.id, tuple((node.module, _spans(node.spans)) for node in wire.modules))
 
 
-def _span_output(wire: _SpanOutput) -> SpanOutput:
+def _span_output(wire: _Example[_Attention]) -> SpanOutput:
     modules = []
     for place, node in enumerate(wire.modules):
         field = f"modules.{place}.attention"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ..stats.arrays import Array
+from ..stats.arrays import Array, chunks
 
 Index = NDArray[np.int64]
 PAIRS_PER_CHUNK = 12_288  # pairs looked at at once: their arrays stay in the processor's cache
@@ -43,9 +43,8 @@ def overlapping(
     for count in map(int, np.unique(counts[counts > 0])):
         rows = np.flatnonzero(counts == count)
         windows = sliding_window_view(theirs, count, axis=1)
-        chunk = max(1, PAIRS_PER_CHUNK // count)
-        for low in range(0, len(rows), chunk):
-            i = rows[low : low + chunk]
+        for chunk in chunks(len(rows), PAIRS_PER_CHUNK // count):
+            i = rows[chunk]
             shared, both = _areas(ours[:, i, None], windows[:, starts[i]])
             kept = np.flatnonzero((1 + least) * shared > (least * (1 - ROUNDING)) * both)
             row, shared, both = i[kept // count], shared.ravel()[kept], both.ravel()[kept]

@@ -43,10 +43,7 @@ NAMES: dict[str, tuple[str, int]] = {
     "ground-two-nums": ("find-num", 2),
     "ground-two-dates": ("find-date", 2),
 }
-GROUPS = {
-    "min-max": ("find-min-num", "find-max-num"),
-    "find-arg": ("find-num", "find-date"),
-}  # of Table 2
+GROUPS = {"min-max": ("find-min-num", "find-max-num"), "find-arg": ("find-num", "find-date")}  # of Table 2
 
 
 @dataclass(frozen=True)
@@ -141,19 +138,11 @@ class SpanScores:
         worst = []
         for question in np.argsort(-totals, kind="stable")[:most]:
             own = np.flatnonzero(self.question == question)
-            if not len(own):
-                worst.append(WorstQuestion(self.examples[question], 0.0, None, None, None))
-                continue
-            node = own[np.argmax(self.loss[own])]
-            worst.append(
-                WorstQuestion(
-                    self.examples[question],
-                    float(totals[question]),
-                    int(self.place[node]),
-                    self.module[node],
-                    float(self.loss[node]),
-                )
-            )
+            node = own[np.argmax(self.loss[own])] if len(own) else None
+            most_lossy: tuple[int | None, str | None, float | None] = (None, None, None)
+            if node is not None:
+                most_lossy = int(self.place[node]), self.module[node], float(self.loss[node])
+            worst.append(WorstQuestion(self.examples[question], float(totals[question]), *most_lossy))
         return worst
 
     def _sums(self, modules: Iterable[str]) -> Array:

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from ..io.errors import InputError, first_problem
-from ..io.whole_files import read_lines
+from ..io.errors import InputError
+from ..io.whole_files import parse_model, read_lines
 from ..programs import Execution, FoundBox, FoundSpan, Program, ProgramError, parse, run
 from .agreement import Item
 from .items import Kind, nodes_of
@@ -87,12 +87,9 @@ def read_annotations(path: Path) -> tuple[Kind, list[Item]]:
 
 def _parse(path: Path, number: int, line: bytes) -> tuple[_Record, Program]:
     where = f"line {number}"
+    record = parse_model(_Record, line, path, where=where)
     try:
-        record = _Record.model_validate_json(line)
         return record, parse(record.program, kind=record.kind)
-    except ValidationError as error:
-        field, problem = first_problem(error)
-        raise InputError(path, problem, where=where, field=field) from None
     except ProgramError as error:
         raise InputError(path, error.message, where=where, field="program") from None
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -25,13 +25,7 @@ CONDITIONS = ("Qi-2019", "Select & Forget", "regularized", GROUND_TRUTH)
 
 YesNo = Literal["yes", "no"]
 Agreement = Literal["strong_disagree", "disagree", "neutral", "agree", "strong_agree"]
-_POINTS: dict[Agreement, int] = {
-    "strong_disagree": 1,
-    "disagree": 2,
-    "neutral": 3,
-    "agree": 4,
-    "strong_agree": 5,
-}
+_POINTS: dict[Agreement, int] = {level: points for points, level in enumerate(get_args(Agreement), start=1)}
 
 
 class _Strict(BaseModel):
@@ -43,9 +37,8 @@ class Ratings(_Strict):
 
     question_ids: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
     certainty_ratings: list[Agreement]
-    times: Annotated[
-        list[Annotated[int, Field(ge=0, lt=2**31)]], Field(alias="completion_times(ms)")
-    ]  # milliseconds
+    # Milliseconds.
+    times: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(alias="completion_times(ms)")]
     answer_correct_ratings: list[YesNo]
     answer_known_before: list[YesNo]
     helpfulness_ratings: list[Agreement]

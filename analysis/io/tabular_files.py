@@ -51,6 +51,12 @@ class Table:
         """Build the error for a value of the row (0-based)."""
         return InputError(self.path, problem, where=self.place(row), field=field)
 
+    def check_unique(self, columns: list[str]) -> None:
+        """Raise InputError for a second row with the same values in columns."""
+        for row in np.flatnonzero(self.frame.duplicated(columns)):
+            values = ", ".join(repr(self.frame[column].iloc[row]) for column in columns)
+            raise self.fault(int(row), columns[-1], f"second row for {values}")
+
 
 def find_table(folder: Path, name: str) -> Path | None:
     """Find the file of a table in any of the three formats; None without one.

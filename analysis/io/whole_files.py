@@ -11,8 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .errors import InputError
+from pydantic import BaseModel, ValidationError
 
+from .errors import InputError, first_problem
+
+Model = TypeVar("Model", bound=BaseModel)
 Record = TypeVar("Record")
 
 
@@ -22,17 +25,49 @@ def read_json(path: Path) -> Any:
     Raises:
         InputError: The file is missing, unreadable, or not JSON (with line and column).
     """
+    return parse_json(path, read_text(path))
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """Read a text file.
+
+    Raises:
+        InputError: The file is missing, unreadable, or not UTF-8.
+    """
     try:
-        return json.loads(path.read_text("utf-8"))
+        return path.read_text(encoding)
     except FileNotFoundError:
         raise InputError(path, "there is no such file") from None
     except OSError as error:
         raise InputError(path, error.strerror or "cannot be read") from None
     except UnicodeDecodeError as error:
         raise InputError(path, f"is not UTF-8 (byte {error.start})") from None
+
+
+def parse_json(path: Path, text: str, lines_before: int = 0) -> Any:
+    """Parse JSON from a file, in which some lines stand before it.
+
+    Raises:
+        InputError: The text is not JSON (with line and column).
+    """
+    try:
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
+        where = f"line {error.lineno + lines_before}, column {error.colno}"
         raise InputError(path, f"is not JSON: {error.msg}", where=where) from None
+
+
+def parse_model(model: type[Model], data: Any, path: Path, *, where: str = "") -> Model:
+    """Check values, or JSON as bytes, against a model.
+
+    Raises:
+        InputError: Names file, place and field of the first problem.
+    """
+    try:
+        return model.model_validate_json(data) if isinstance(data, bytes) else model.model_validate(data)
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        raise InputError(path, problem, where=where, field=field) from None
 
 
 def read_lines(path: Path, read: Callable[[int, bytes], Record], *, what: str) -> list[Record]:

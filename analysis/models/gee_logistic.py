@@ -6,6 +6,8 @@ References:
     2. Mancl and DeRouen (2001): bias-reduced covariance, for few clusters.
 """
 
+from functools import partial
+
 import numpy as np
 import statsmodels.api as sm
 
@@ -51,8 +53,9 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     if not np.isin(trials.outcome, (0.0, 1.0)).all():
         raise ValueError("outcome must be 0 or 1")
     reason = unsupported(trials, position=position) or one_sided(trials)
+    refuse = partial(refused, trials, METHOD, SCALE, level=level)
     if reason:
-        return refused(trials, METHOD, SCALE, reason, level=level)
+        return refuse(reason)
     exog = design(trials, intercept=True, position=position)
     order = np.argsort(trials.participant, kind="stable")
     with recorded_warnings():
@@ -66,13 +69,11 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
         try:
             fit = model.fit(cov_type="bias_reduced")
         except np.linalg.LinAlgError:
-            return refused(trials, METHOD, SCALE, "the estimating equations have no solution", level=level)
+            return refuse("the estimating equations have no solution")
     if not fit.converged:
-        return refused(trials, METHOD, SCALE, "the fit did not converge", level=level)
+        return refuse("the fit did not converge")
     if np.abs(fit.params).max() > SEPARATED:
-        return refused(
-            trials, METHOD, SCALE, "the answers are separated: an odds ratio is infinite", level=level
-        )
+        return refuse("the answers are separated: an odds ratio is infinite")
     correlation = float(model.cov_struct.dep_params)
     return fitted_model(
         trials,

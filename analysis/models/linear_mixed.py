@@ -22,15 +22,7 @@ from scipy import optimize
 
 from ..stats.arrays import Array
 from ..stats.results import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS, check_level
-from .trial_model import (
-    Model,
-    Trials,
-    design,
-    fitted_model,
-    participant_freedom,
-    refused,
-    unsupported,
-)
+from .trial_model import Model, Trials, design, fitted_model, participant_freedom, refused, unsupported
 
 METHOD = "linear mixed model of log time, crossed participants and items, REML"
 SCALE = "log seconds"
@@ -46,11 +38,7 @@ NO_PARTICIPANT_VARIANCE = (
 
 
 def mixed_log_time(
-    trials: Trials,
-    *,
-    position: bool = True,
-    item_by_condition: bool = True,
-    level: float = 0.95,
+    trials: Trials, *, position: bool = True, item_by_condition: bool = True, level: float = 0.95
 ) -> Model:
     """Estimate differences of mean log time between conditions.
 

@@ -5,6 +5,8 @@ References:
     2. Liang and Zeger (1986): sandwich covariance over clusters.
 """
 
+from functools import partial
+
 import numpy as np
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
@@ -55,8 +57,9 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
     """
     check_level(level)
     reason = unsupported(trials, position=position) or _one_ended(trials)
+    refuse = partial(refused, trials, METHOD, SCALE, level=level)
     if reason:
-        return refused(trials, METHOD, SCALE, reason, level=level)
+        return refuse(reason)
     exog = design(trials, intercept=False, position=position)
     ratings = np.unique(trials.outcome, return_inverse=True)[1]
     with recorded_warnings():
@@ -70,16 +73,14 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
                 cov_kwds={"groups": trials.participant, "use_correction": False},
             )
         except (np.linalg.LinAlgError, ValueError):  # ValueError: position and condition say the same
-            return refused(trials, METHOD, SCALE, "the likelihood has no single maximum", level=level)
+            return refuse("the likelihood has no single maximum")
         parameters = np.asarray(fit.params)
         gradient = np.abs(model.score_obs(parameters).sum(axis=0)).max()
     effects = exog.shape[1]
     if np.abs(parameters[:effects]).max() > SEPARATED:
-        return refused(
-            trials, METHOD, SCALE, "the ratings are separated: an odds ratio is infinite", level=level
-        )
+        return refuse("the ratings are separated: an odds ratio is infinite")
     if gradient > GRADIENT * len(ratings):
-        return refused(trials, METHOD, SCALE, "the fit did not converge", level=level)
+        return refuse("the fit did not converge")
     covariance = fit.cov_params()[:effects, :effects] * trials.participants / (trials.participants - 1)
     inflation = np.diag(covariance) / np.diag(fit.normalized_cov_params)[:effects]
     return fitted_model(

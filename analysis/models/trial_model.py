@@ -8,7 +8,7 @@ Bayesian). None treats trials as independent.
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -128,9 +128,8 @@ class Model(Fit):
                 return contrast
             if (contrast.second, contrast.first) == (first, second):
                 low, high = contrast.interval
-                return Contrast(
-                    first, second, -contrast.estimate, contrast.standard_error, (-high, -low), contrast.p
-                )
+                estimate, interval = -contrast.estimate, (-high, -low)
+                return replace(contrast, first=first, second=second, estimate=estimate, interval=interval)
         raise ValueError(f"there is no contrast of {first!r} and {second!r}")
 
 

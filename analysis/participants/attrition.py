@@ -12,16 +12,18 @@ References:
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy
 from scipy.special import gammaln
 
-from ..stats.arrays import Array
+from ..stats.arrays import Array, chunks
 from .bundle import Condition, ModeFlow
 
 MOST_TABLES = 500_000  # tables enumerated for an exact p
+COUNTS = ("assigned", "started", "completed", "active", "withdrawn")  # of a flow
 SAMPLED = 19_999
 MOST_DRAWN = 200_000_000  # values drawn for a permutation p; larger studies take fewer permutations
 FEWEST_SAMPLED = 999
@@ -120,17 +122,12 @@ def participant_flow(
     for group, members in groups.items():
         own = {hits: n for (name, hits), n in counted.items() if name == group}
         counts = flow.conditions.get(group) if flow else None
+        recorded: dict[str, Any] = {name: getattr(counts, name, None) for name in COUNTS}
         arms.append(
             ArmFlow(
                 title=" and ".join(titles[name] for name in members),
-                assigned=counts.assigned if counts else None,
-                started=counts.started if counts else None,
-                completed=counts.completed if counts else None,
-                active=counts.active if counts else None,
-                withdrawn=counts.withdrawn if counts else None,
-                dropped_at={int(k): n for k, n in sorted(counts.dropped_at.items(), key=_place)}
-                if counts
-                else {},
+                **recorded,
+                dropped_at=dict(sorted((int(k), n) for k, n in counts.dropped_at.items())) if counts else {},
                 trials=sum(own.values()),
                 hit={rule: sum(n for hits, n in own.items() if rule in hits) for rule in rules},
                 retained=own.get((), 0),
@@ -173,19 +170,11 @@ def position_test(flow: ParticipantFlow, *, rng: np.random.Generator) -> Attriti
     Permutation of the people between conditions, Kruskal-Wallis statistic.
     """
     question = "Not completed, and compared by the items submitted before"
-    groups = {
-        condition.title: np.repeat(
-            list(condition.dropped_at.keys()), list(condition.dropped_at.values())
-        ).astype(float)
-        for condition in flow.arms
-    }
-    counts = {
-        condition.title: (
-            len(groups[condition.title]),
-            condition.assigned if condition.assigned is not None else len(groups[condition.title]),
-        )
-        for condition in flow.arms
-    }
+    groups, counts = {}, {}
+    for arm in flow.arms:
+        left = np.repeat(list(arm.dropped_at.keys()), list(arm.dropped_at.values())).astype(float)
+        groups[arm.title] = left
+        counts[arm.title] = len(left), len(left) if arm.assigned is None else arm.assigned
     return _kruskal(question, groups, counts, rng)
 
 
@@ -287,22 +276,19 @@ def _kruskal(
     question: str, groups: dict[str, Array], counts: dict[str, tuple[int, int]], rng: np.random.Generator
 ) -> AttritionTest:
     filled = [values for values in groups.values() if len(values)]
-    values = np.concatenate(filled) if filled else np.zeros(0)
-    reason = ""
     if len(filled) < 2:
         reason = "fewer than two conditions have anybody to compare"
-    elif (values == values[0]).all():
-        reason = "all values are the same"
-    if reason:
         return AttritionTest(question, None, False, counts, "", reason)
+    values = np.concatenate(filled)
+    if (values == values[0]).all():
+        return AttritionTest(question, None, False, counts, "", "all values are the same")
     ranks = scipy.stats.rankdata(values)
     ends = np.cumsum([len(group) for group in filled])[:-1]
     observed = _between(ranks[None], ends)[0]
     extreme = 0
     number = min(SAMPLED, max(FEWEST_SAMPLED, MOST_DRAWN // len(ranks)))
-    size = max(1, 2_000_000 // len(ranks))
-    for start in range(0, number, size):
-        drawn = rng.permuted(np.tile(ranks, (min(size, number - start), 1)), axis=1)
+    for rows in chunks(number, 2_000_000 // len(ranks)):
+        drawn = rng.permuted(np.tile(ranks, (rows.stop - rows.start, 1)), axis=1)
         extreme += int((_between(drawn, ends) >= observed * (1 - 1e-12)).sum())
     method = f"Kruskal-Wallis over {number} permutations of participants"
     return AttritionTest(question, (extreme + 1) / (number + 1), False, counts, method)
@@ -324,7 +310,3 @@ def _untestable(counts: dict[str, tuple[int, int]]) -> str:
     if lost == 0:
         return "nobody was lost"
     return "nobody completed" if lost == n else ""
-
-
-def _place(entry: tuple[str, int]) -> int:
-    return int(entry[0])

@@ -7,14 +7,14 @@ None here.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
-from ..io.errors import AnalysisError, InputError, first_problem
+from ..io.errors import AnalysisError, InputError
 from ..io.tabular_files import Column, Table, find_table, read_table
-from ..io.whole_files import read_json, sha256
+from ..io.whole_files import Model, parse_model, read_json, sha256
 from ..scores.per_question import TABLE as QUESTION_SCORES
 from ..scores.per_question import read_question_scores
 from .exclusion_rules import CLOCK_COLUMNS, Answered, Rule, parse_rules
@@ -31,7 +31,6 @@ Role = Literal[
     "irrelevant_information",
     "satisfaction",
 ]
-_Model = TypeVar("_Model", bound=BaseModel)
 
 _WHO = (
     Column("participant_id", "text", required=True, filled=True),
@@ -234,9 +233,9 @@ def load_bundle(path: Path) -> Bundle:
     """
     if not path.is_dir():
         raise InputError(path, "is not a folder")
-    study = _parse(path / "study_version.json", Study)
+    study = _read(path / "study_version.json", Study)
     rules = _load_rules(path / "rules.json", study)
-    trials = _load_trials(path, study)
+    trials = read_table(_table(path, "trials"), (*_TRIALS, *_question_columns(study, "item_questionnaire")))
     participants = read_table(_table(path, "participants"), _PARTICIPANTS)
     post_path = find_table(path, "post_survey")
     post = read_table(post_path, (*_PERSON, *_question_columns(study, "post_survey"))) if post_path else None
@@ -244,7 +243,7 @@ def load_bundle(path: Path) -> Bundle:
     _check_conditions(participants, study)
     if post is not None:
         _check_conditions(post, study)
-        _check_unique(post, ["participant_id"])
+        post.check_unique(["participant_id"])
     flow_path, scores_path = path / "flow.json", path / "scores.json"
     answers = [question.key for version in study.versions for question in version.item_questionnaire]
     submitted = trials.frame["submitted_at"].notna() | trials.frame[answers].notna().any(axis=1)
@@ -256,7 +255,7 @@ def load_bundle(path: Path) -> Bundle:
         participants=participants.frame,
         post_survey=None if post is None else post.frame,
         rules=rules,
-        flow=_parse(flow_path, _Flow).modes if flow_path.exists() else {},
+        flow=_read(flow_path, _Flow).modes if flow_path.exists() else {},
         scores=load_scores(scores_path) if scores_path.exists() else None,
         question_scores=_question_scores(path),
         hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.is_file()},
@@ -269,7 +268,7 @@ def load_scores(path: Path) -> Scores:
     Raises:
         InputError: Names file and field of the first problem.
     """
-    scores = _parse(path, Scores)
+    scores = _read(path, Scores)
     for system, entry in scores.systems.items():
         for key, value in entry.scores.items():
             field = f"systems.{system}.scores.{key}"
@@ -278,17 +277,13 @@ def load_scores(path: Path) -> Scores:
     return scores
 
 
-def _parse(path: Path, model: type[_Model]) -> _Model:
-    try:
-        return model.model_validate(read_json(path))
-    except ValidationError as error:
-        field, problem = first_problem(error)
-        raise InputError(path, problem, field=field) from None
+def _read(path: Path, model: type[Model]) -> Model:
+    return parse_model(model, read_json(path), path)
 
 
 def _load_rules(path: Path, study: Study) -> list[Rule]:
     try:
-        rules = parse_rules(_parse(path, _Rules).rules)
+        rules = parse_rules(_read(path, _Rules).rules)
     except InputError:
         raise
     except AnalysisError as error:
@@ -315,10 +310,6 @@ def _table(path: Path, name: str) -> Path:
     return file
 
 
-def _load_trials(path: Path, study: Study) -> Table:
-    return read_table(_table(path, "trials"), (*_TRIALS, *_question_columns(study, "item_questionnaire")))
-
-
 def _question_columns(study: Study, part: str) -> list[Column]:
     """Build the columns of all versions' questions.
 
@@ -337,8 +328,8 @@ def _question_columns(study: Study, part: str) -> list[Column]:
 
 def _check_trials(trials: Table, participants: Table, study: Study) -> None:
     _check_conditions(trials, study)
-    _check_unique(trials, ["participant_id", "item_id"])
-    _check_unique(participants, ["participant_id"])
+    trials.check_unique(["participant_id", "item_id"])
+    participants.check_unique(["participant_id"])
     conditions = dict(zip(participants.frame["participant_id"], participants.frame["condition"], strict=True))
     of_participant = trials.frame["participant_id"].map(conditions)
     unknown = ~trials.frame["participant_id"].isin(conditions.keys())
@@ -363,12 +354,6 @@ def _check_conditions(table: Table, study: Study) -> None:
         for row in _rows((versions == version) & conditions.notna() & ~conditions.isin(names)):
             problem = f"version {version} has no condition {conditions.iloc[row]!r}"
             raise table.fault(row, "condition", problem)
-
-
-def _check_unique(table: Table, columns: list[str]) -> None:
-    for row in _rows(table.frame.duplicated(columns)):
-        values = ", ".join(repr(table.frame[column].iloc[row]) for column in columns)
-        raise table.fault(row, columns[-1], f"second row for {values}")
 
 
 def _rows(flags: pd.Series) -> list[int]:

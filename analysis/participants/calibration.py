@@ -19,14 +19,7 @@ import numpy as np
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap import percentile_interval
 from .learning_curves import ratings_right
-from .participant_means import (
-    EVERYBODY,
-    Part,
-    ParticipantMean,
-    ParticipantMeans,
-    participant_means,
-    slope_of,
-)
+from .participant_means import EVERYBODY, Part, ParticipantMean, ParticipantMeans, participant_means, slope_of
 from .trial_grid import Grid, participant_groups
 
 NOT_A_PROBABILITY = "the certainty scale is no probability, so there is nothing to be calibrated to"

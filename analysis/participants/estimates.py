@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..stats.arrays import Array
+from ..stats.arrays import Array, chunks
 from ..stats.bootstrap import (
     Method,
     Weights,
@@ -129,13 +129,11 @@ def estimate(
     reasons = {(m.key, g.condition): missing_reason(m, g) for m in measures for g in grids}
     laid_out = [Summed(grid) for grid in grids]
     ones = [summed.sums(np.ones((len(grids[0].items), 1))) for summed in laid_out]
+    measured = [m for m in measures if not all(reasons[m.key, grid.condition] for grid in grids)]
     values = {
         m.key: [_values(m, sums, grid, reasons) for sums, grid in zip(ones, grids, strict=True)]
-        if _any(reasons, m, grids)
-        else []
-        for m in measures
+        for m in measured
     }
-    measured = [m for m in measures if values[m.key]]
     again = _Reaggregation(grids, laid_out, measured, reasons)
     drawn = _replicates(again, rng, resamples, advance)
     left_out = _without_item(again) if resamples else {}
@@ -144,13 +142,12 @@ def estimate(
     for m in measures:
         for column, grid in enumerate(grids):
             reason = reasons[m.key, grid.condition]
-            own = values[m.key][column] if values[m.key] and not reason else np.array([])
+            own = np.array([]) if reason else values[m.key][column]
             draws = replicates[m.key][:, column] if m.key in replicates else np.array([])
             items = without_item[m.key][:, column] if m.key in without_item else np.array([])
             table[m.key, grid.condition] = _estimate(
                 m, grid, own, draws, items, ones[column], reason, method=method
             )
-    per_participant = {m.key: values[m.key] for m in measured}
     names = tuple(g.condition for g in grids)
     pairs = {
         (m.key, names[first], names[second]): PairedDraws(
@@ -159,9 +156,7 @@ def estimate(
         for m in measured
         for column, (first, second) in enumerate(again.pairs, start=len(grids))
     }
-    return Estimates(
-        names, tuple(measures), table, per_participant, replicates, without_item, again.groups, pairs
-    )
+    return Estimates(names, tuple(measures), table, values, replicates, without_item, again.groups, pairs)
 
 
 def paired_change(measure: Measure, before: Array, after: Array) -> Array:
@@ -233,10 +228,6 @@ def without_participant(values: Array, *, geometric: bool = False) -> Array:
     with np.errstate(divide="ignore"):
         means = leave_one_out_means(np.log(values) if geometric else values)
     return np.exp(means) if geometric else means
-
-
-def _any(reasons: dict[tuple[str, str], str], measure: Measure, grids: Sequence[Grid]) -> bool:
-    return any(not reasons[measure.key, grid.condition] for grid in grids)
 
 
 def _values(measure: Measure, sums: Sums, grid: Grid, reasons: dict[tuple[str, str], str]) -> Array:
@@ -329,12 +320,9 @@ def _without_item(again: _Reaggregation) -> dict[str, Array]:
     The item has weight 0.
     """
     table = again.empty(again.items)
-    for start in range(0, again.items, ITEMS_AT_ONCE):
-        left = range(start, min(start + ITEMS_AT_ONCE, again.items))
-        kept = np.ones((again.items, len(left)))
-        kept[left, np.arange(len(left))] = 0.0
-        weights = Weights(kept, [np.ones((count, len(left))) for count in again.people])
-        again.fill(table, slice(start, left.stop), weights)
+    for left in chunks(again.items, ITEMS_AT_ONCE):
+        kept = 1 - np.eye(again.items, left.stop - left.start, -left.start)
+        again.fill(table, left, Weights(kept, [np.ones((count, kept.shape[1])) for count in again.people]))
     return table
 
 

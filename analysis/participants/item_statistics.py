@@ -88,11 +88,7 @@ def item_measures(grids: Sequence[Grid]) -> list[ItemValue]:
 
 
 def trial_table(
-    trials: pd.DataFrame,
-    excluded: Sequence[tuple[str, ...]],
-    *,
-    clock: str | None,
-    rating: str | None,
+    trials: pd.DataFrame, excluded: Sequence[tuple[str, ...]], *, clock: str | None, rating: str | None
 ) -> pd.DataFrame:
     """Build a table with one row per submitted trial, in the order given.
 
@@ -115,19 +111,13 @@ def trial_table(
         raise ValueError(f"excluded has {len(excluded)} entries for {len(trials)} trials")
     rated = _truth(trials[rating] if rating else pd.Series(np.nan, index=trials.index))
     correct = _truth(trials["system_correct"])
-    cells = {
-        "tp": rated & correct,
-        "fp": rated & ~correct,
-        "fn": ~rated & correct,
-        "tn": ~rated & ~correct,
-    }
+    cells = {"tp": rated & correct, "fp": rated & ~correct, "fn": ~rated & correct, "tn": ~rated & ~correct}
     judged = rated.notna() & correct.notna()
     cells = {name: flags.where(judged) for name, flags in cells.items()}
     frame = trials[["participant_id", "item_id", "condition", "position"]].copy()
     frame["seconds"] = trials[clock] / 1000 if clock else np.nan
     frame["rated_correct"], frame["system_correct"] = rated, correct
-    for name, flags in cells.items():
-        frame[name] = flags
+    frame = frame.assign(**cells)
     frame["right"] = cells["tp"] | cells["tn"]
     frame["over_estimation"] = cells["fp"].astype("Int8") - cells["fn"].astype("Int8")
     frame["excluded_by"] = [";".join(names) for names in excluded]

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..stats.arrays import Array, ratio
+from ..stats.arrays import Array, chunks, ratio
 from ..stats.bootstrap import percentile_interval
 from .bundle import Points, Question
 from .trial_grid import Grid
@@ -224,11 +224,8 @@ def _bootstrap(
 ) -> Array:
     items, values = coincidences.shape[:2]
     draws = np.full(resamples, np.nan)
-    size = max(1, CELLS_PER_CHUNK // (values * values))
     flat = coincidences.reshape(items, -1)
-    for start in range(0, resamples, size):
-        count = min(size, resamples - start)
-        weights = rng.multinomial(items, np.full(items, 1 / items), size=count).astype(float)
-        matrices = (weights @ flat).reshape(count, values, values)
-        draws[start : start + count] = _alphas(matrices, levels, metric)
+    for rows in chunks(resamples, CELLS_PER_CHUNK // (values * values)):
+        weights = rng.multinomial(items, np.full(items, 1 / items), size=rows.stop - rows.start)
+        draws[rows] = _alphas((weights.astype(float) @ flat).reshape(-1, values, values), levels, metric)
     return draws

@@ -13,6 +13,8 @@ References:
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Literal
 
 import numpy as np
@@ -24,6 +26,7 @@ from .trial_grid import Sums
 
 Wanted = Literal["higher", "lower"] | None
 Unit = Literal["share", "seconds", "points", "number"]
+Formula = Callable[[Sums], Array]
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Measure:
     wanted: Wanted
     needs: tuple[str, ...]
     counted: str
-    formula: Callable[[Sums], Array]
+    formula: Formula
     definition: str
     geometric: bool = False
     headline: bool = True
@@ -94,81 +97,89 @@ def criterion(s: Sums) -> Array:
     return -(hits + false_alarms) / 2
 
 
-_RATING = ("correctness_rating",)
-_BOTH = ("correctness_rating", "system_correct")
+def _mean(name: str) -> Formula:
+    return lambda s: ratio(s[name], s[f"{name}_n"])
+
+
+def _of_all(*cells: str) -> Formula:
+    return lambda s: ratio(reduce(add, (s[cell] for cell in cells)), s["judged_n"])
+
+
+def _shares(*cells: str) -> Formula:
+    """Compute the share of the first cell in the sum of them all."""
+    return lambda s: ratio(s[cells[0]], reduce(add, (s[cell] for cell in cells)))
+
+
+def _judged(
+    key: str,
+    label: str,
+    wanted: Wanted,
+    formula: Formula,
+    definition: str,
+    *,
+    unit: Unit = "share",
+    headline: bool = True,
+) -> Measure:
+    """Build a measure of trials with a known rating and known correctness."""
+    needs = ("correctness_rating", "system_correct")
+    return Measure(key, label, unit, wanted, needs, "judged_n", formula, definition, headline=headline)
+
+
+def _survey(key: str, label: str, wanted: Wanted = "higher") -> Measure:
+    return Measure(key, label, "points", wanted, (key,), "", lambda s: s[key], "post survey")
+
 
 MEASURES: tuple[Measure, ...] = (
     Measure(
-        "agreement", "Agreement", "share", None, _RATING, "correctness_rating_n",
-        lambda s: ratio(s["correctness_rating"], s["correctness_rating_n"]),
-        "share of trials rated correct",
+        "agreement", "Agreement", "share", None, ("correctness_rating",), "correctness_rating_n",
+        _mean("correctness_rating"), "share of trials rated correct",
     ),
-    Measure(
-        "accuracy", "System accuracy on these trials", "share", None, _BOTH, "judged_n",
-        lambda s: ratio(s["tp"] + s["fn"], s["judged_n"]),
+    _judged(
+        "accuracy", "System accuracy on these trials", None, _of_all("tp", "fn"),
         "share of the rated trials in which the system is correct", headline=False,
     ),
-    Measure(
-        "over_estimation", "Over-estimation", "share", "lower", _BOTH, "judged_n",
-        lambda s: ratio(s["fp"] - s["fn"], s["judged_n"]),
+    _judged(
+        "over_estimation", "Over-estimation", "lower", lambda s: ratio(s["fp"] - s["fn"], s["judged_n"]),
         "agreement − accuracy over the same trials = (FP − FN) / n",
     ),
-    Measure(
-        "fraction_correct", "Fraction of correct ratings", "share", "higher", _BOTH, "judged_n",
-        lambda s: ratio(s["tp"] + s["tn"], s["judged_n"]),
-        "(TP + TN) / n",
+    _judged(
+        "fraction_correct", "Fraction of correct ratings", "higher", _of_all("tp", "tn"), "(TP + TN) / n"
     ),
-    Measure(
-        "fp", "False positives, of all responses", "share", "lower", _BOTH, "judged_n",
-        lambda s: ratio(s["fp"], s["judged_n"]), "FP / n: rated correct, is wrong",
+    _judged(
+        "fp", "False positives, of all responses", "lower", _of_all("fp"), "FP / n: rated correct, is wrong"
     ),
-    Measure(
-        "fn", "False negatives, of all responses", "share", "lower", _BOTH, "judged_n",
-        lambda s: ratio(s["fn"], s["judged_n"]), "FN / n: rated wrong, is correct",
+    _judged(
+        "fn", "False negatives, of all responses", "lower", _of_all("fn"), "FN / n: rated wrong, is correct"
     ),
-    Measure(
-        "tp", "True positives, of all responses", "share", "higher", _BOTH, "judged_n",
-        lambda s: ratio(s["tp"], s["judged_n"]), "TP / n",
+    _judged("tp", "True positives, of all responses", "higher", _of_all("tp"), "TP / n"),
+    _judged("tn", "True negatives, of all responses", "higher", _of_all("tn"), "TN / n"),
+    _judged(
+        "false_positive_rate", "False-positive rate", "lower", _shares("fp", "tn"),
+        "FP / (FP + TN), of the wrong answers", headline=False,
     ),
-    Measure(
-        "tn", "True negatives, of all responses", "share", "higher", _BOTH, "judged_n",
-        lambda s: ratio(s["tn"], s["judged_n"]), "TN / n",
+    _judged(
+        "false_negative_rate", "False-negative rate", "lower", _shares("fn", "tp"),
+        "FN / (FN + TP), of the correct answers", headline=False,
     ),
-    Measure(
-        "false_positive_rate", "False-positive rate", "share", "lower", _BOTH, "judged_n",
-        lambda s: ratio(s["fp"], s["fp"] + s["tn"]), "FP / (FP + TN), of the wrong answers", headline=False,
+    _judged(
+        "true_negative_rate", "True-negative rate", "higher", _shares("tn", "fp"),
+        "TN / (FP + TN), of the wrong answers", headline=False,
     ),
-    Measure(
-        "false_negative_rate", "False-negative rate", "share", "lower", _BOTH, "judged_n",
-        lambda s: ratio(s["fn"], s["fn"] + s["tp"]), "FN / (FN + TP), of the correct answers", headline=False,
+    _judged("user_precision", "User precision", "higher", precision, "TP / (TP + FP)"),
+    _judged("user_recall", "User recall (true-positive rate)", "higher", recall, "TP / (TP + FN)"),
+    _judged("user_f1", "User F1", "higher", f1, "harmonic mean of user precision and recall"),
+    _judged(
+        "d_prime", "Sensitivity d′", "higher", d_prime, "z(hits) − z(false alarms), log-linear correction",
+        unit="number",
     ),
-    Measure(
-        "true_negative_rate", "True-negative rate", "share", "higher", _BOTH, "judged_n",
-        lambda s: ratio(s["tn"], s["fp"] + s["tn"]), "TN / (FP + TN), of the wrong answers", headline=False,
-    ),
-    Measure(
-        "user_precision", "User precision", "share", "higher", _BOTH, "judged_n", precision,
-        "TP / (TP + FP)",
-    ),
-    Measure(
-        "user_recall", "User recall (true-positive rate)", "share", "higher", _BOTH, "judged_n", recall,
-        "TP / (TP + FN)",
-    ),
-    Measure(
-        "user_f1", "User F1", "share", "higher", _BOTH, "judged_n", f1,
-        "harmonic mean of user precision and recall",
-    ),
-    Measure(
-        "d_prime", "Sensitivity d′", "number", "higher", _BOTH, "judged_n", d_prime,
-        "z(hits) − z(false alarms), log-linear correction",
-    ),
-    Measure(
-        "criterion", "Criterion c", "number", None, _BOTH, "judged_n", criterion,
-        "−(z(hits) + z(false alarms)) / 2; below 0 leans to rating answers correct", headline=False,
+    _judged(
+        "criterion", "Criterion c", None, criterion,
+        "−(z(hits) + z(false alarms)) / 2; below 0 leans to rating answers correct",
+        unit="number", headline=False,
     ),
     Measure(
         "time_mean", "Completion time, mean", "seconds", None, ("time",), "seconds_n",
-        lambda s: ratio(s["seconds"], s["seconds_n"]), "mean time of a participant's trials",
+        _mean("seconds"), "mean time of a participant's trials",
     ),
     Measure(
         "time_median", "Completion time, median", "seconds", None, ("time",), "seconds_n",
@@ -180,30 +191,18 @@ MEASURES: tuple[Measure, ...] = (
         "geometric mean of a participant's times, and of the participants", geometric=True, headline=False,
     ),
     Measure(
-        "certainty", "Certainty", "points", "higher", ("certainty",), "certainty_n",
-        lambda s: ratio(s["certainty"], s["certainty_n"]), "mean rating over trials",
+        "certainty", "Certainty", "points", "higher", ("certainty",), "certainty_n", _mean("certainty"),
+        "mean rating over trials",
     ),
     Measure(
         "helpfulness", "Helpfulness", "points", "higher", ("helpfulness",), "helpfulness_n",
-        lambda s: ratio(s["helpfulness"], s["helpfulness_n"]), "mean rating over trials",
+        _mean("helpfulness"), "mean rating over trials",
     ),
-    Measure(
-        "trust", "Trust", "points", "higher", ("trust",), "", lambda s: s["trust"], "post survey",
-    ),
-    Measure(
-        "relevant_information", "Relevant information", "points", "higher", ("relevant_information",), "",
-        lambda s: s["relevant_information"], "post survey",
-    ),
-    Measure(
-        "irrelevant_information", "Irrelevant information", "points", "lower", ("irrelevant_information",),
-        "", lambda s: s["irrelevant_information"], "post survey",
-    ),
-    Measure(
-        "satisfaction", "Satisfaction", "points", "higher", ("satisfaction",), "",
-        lambda s: s["satisfaction"], "post survey",
-    ),
+    _survey("trust", "Trust"),
+    _survey("relevant_information", "Relevant information"),
+    _survey("irrelevant_information", "Irrelevant information", "lower"),
+    _survey("satisfaction", "Satisfaction"),
 )  # fmt: skip
-_BY_KEY = {measure.key: measure for measure in MEASURES}
 
 
 def find_measure(name: str) -> Measure | None:
@@ -223,9 +222,6 @@ def own_measures(item_questions: Iterable[Question], post_questions: Iterable[Qu
 
 
 def _own(question: Question, counted: str) -> Measure:
-    def formula(s: Sums, key: str = question.key) -> Array:
-        return ratio(s[key], s[counted]) if counted else s[key]
-
     return Measure(
         key=question.key,
         label=question.text,
@@ -233,7 +229,7 @@ def _own(question: Question, counted: str) -> Measure:
         wanted=None,
         needs=(question.key,),
         counted=counted,
-        formula=formula,
+        formula=_mean(question.key) if counted else lambda s: s[question.key],
         definition="mean answer to this study's own question",
         headline=False,
     )

@@ -8,6 +8,8 @@ product.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,21 +77,39 @@ def build_grids(
     """
     items = tuple(sorted(trials["item_id"].unique()))
     shared = set(participants.loc[participants["participant_id"].duplicated(keep=False), "condition"])
-    return [
-        _grid(
-            condition,
-            tuple(sorted(participants.loc[participants["condition"] == condition, "participant_id"])),
-            items,
-            trials[trials["condition"] == condition],
-            post_survey,
-            clock,
-            item_columns,
-            # What is asked once, after all conditions, is about none of them.
-            {} if condition in shared else post_columns,
-            condition in shared,
+    grids = []
+    for condition in conditions:
+        people = tuple(sorted(participants.loc[participants["condition"] == condition, "participant_id"]))
+        own = trials[trials["condition"] == condition]
+        rows = pd.Index(people).get_indexer(pd.Index(own["participant_id"]))
+        columns = pd.Index(items).get_indexer(pd.Index(own["item_id"]))
+        spread = partial(_spread, (len(people), len(items)), (rows, columns))
+        post = {}
+        # What is asked once, after all conditions, is about none of them.
+        if post_survey is not None and condition not in shared:
+            answers = post_survey.set_index("participant_id").reindex(list(people))
+            post = {name: answers[column].to_numpy(float) for name, column in post_columns.items()}
+        grids.append(
+            Grid(
+                condition=condition,
+                participants=people,
+                items=items,
+                present=~np.isnan(spread(1.0)),
+                seconds=spread(own[clock] / 1000 if clock else np.nan),
+                system_correct=spread(own["system_correct"]),
+                answers={name: spread(own[column]) for name, column in item_columns.items()},
+                post=post,
+                shared=condition in shared,
+            )
         )
-        for condition in conditions
-    ]
+    return grids
+
+
+def _spread(shape: tuple[int, int], cells: tuple[Any, Any], values: pd.Series | float) -> Array:
+    """Put the values of trials into their cells, NaN elsewhere."""
+    grid = np.full(shape, np.nan)
+    grid[cells] = values
+    return grid
 
 
 def participant_groups(grids: Sequence[Grid]) -> tuple[int, ...]:
@@ -144,42 +164,6 @@ def merge_shared(grids: Sequence[Grid], name: str) -> Grid:
         system_correct=joined([grid.system_correct for grid in grids]),
         answers={key: joined([grid.answers[key] for grid in grids]) for key in first.answers},
         post={},
-    )
-
-
-def _grid(
-    condition: str,
-    people: tuple[str, ...],
-    items: tuple[str, ...],
-    trials: pd.DataFrame,
-    post_survey: pd.DataFrame | None,
-    clock: str | None,
-    item_columns: dict[str, str],
-    post_columns: dict[str, str],
-    shared: bool,
-) -> Grid:
-    rows = pd.Index(people).get_indexer(pd.Index(trials["participant_id"]))
-    columns = pd.Index(items).get_indexer(pd.Index(trials["item_id"]))
-
-    def spread(values: pd.Series | float) -> Array:
-        grid = np.full((len(people), len(items)), np.nan)
-        grid[rows, columns] = values
-        return grid
-
-    post = {}
-    if post_survey is not None:
-        answers = post_survey.set_index("participant_id").reindex(list(people))
-        post = {name: answers[column].to_numpy(float) for name, column in post_columns.items()}
-    return Grid(
-        condition=condition,
-        participants=people,
-        items=items,
-        present=~np.isnan(spread(1.0)),
-        seconds=spread(trials[clock] / 1000) if clock else spread(np.nan),
-        system_correct=spread(trials["system_correct"]),
-        answers={name: spread(trials[column]) for name, column in item_columns.items()},
-        post=post,
-        shared=shared,
     )
 
 

@@ -12,7 +12,7 @@ interaction) limits what more participants can show of other items; no sample si
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, Protocol
+from typing import Literal, NotRequired, Protocol, TypedDict, Unpack
 
 import numpy as np
 import scipy
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from ..participants.trial_grid import Grid
-from ..stats.arrays import Array
+from ..stats.arrays import Array, chunks
 
 CELLS_PER_CHUNK = 2_000_000  # trials simulated at once
 Contrast = tuple[int, int]
@@ -221,11 +221,9 @@ def power(
     """
     shifts, pairs = _design_iv(effects, participants, items, simulations, alpha, contrasts)
     claimed = np.zeros((simulations, len(pairs)), dtype=bool)
-    size = max(1, CELLS_PER_CHUNK // (len(shifts) * participants * items))
-    for start in range(0, simulations, size):
-        count = min(size, simulations - start)
-        means = population.means(rng, shifts, participants, items, count)
-        claimed[start : start + count] = _holm(_welch(means, pairs)) <= alpha
+    for rows in chunks(simulations, CELLS_PER_CHUNK // (len(shifts) * participants * items)):
+        means = population.means(rng, shifts, participants, items, rows.stop - rows.start)
+        claimed[rows] = _holm(_welch(means, pairs)) <= alpha
     real = np.array([shifts[a] != shifts[b] for a, b in pairs])
     return Power(
         participants=participants,
@@ -240,50 +238,36 @@ def power(
     )
 
 
+class PowerArguments(TypedDict):
+    """Arguments of `power` beside the population and the participants."""
+
+    effects: Sequence[float]
+    items: int
+    simulations: int
+    rng: np.random.Generator
+    alpha: NotRequired[float]
+    contrasts: NotRequired[Sequence[Contrast] | None]
+
+
 def power_curve(
-    population: Population,
-    *,
-    effects: Sequence[float],
-    participants: Sequence[int],
-    items: int,
-    simulations: int,
-    rng: np.random.Generator,
-    alpha: float = 0.05,
-    contrasts: Sequence[Contrast] | None = None,
+    population: Population, *, participants: Sequence[int], **design: Unpack[PowerArguments]
 ) -> list[Power]:
-    """Simulate the power of each sample size; arguments as in `power`."""
-    return [
-        power(
-            population,
-            effects=effects,
-            participants=size,
-            items=items,
-            simulations=simulations,
-            rng=rng,
-            alpha=alpha,
-            contrasts=contrasts,
-        )
-        for size in participants
-    ]
+    """Simulate the power of each sample size; other arguments as in `power`."""
+    return [power(population, participants=size, **design) for size in participants]
 
 
 def smallest_design(
     population: Population,
     *,
-    effects: Sequence[float],
-    items: int,
-    simulations: int,
-    rng: np.random.Generator,
     target: float = 0.8,
     criterion: Criterion = "all",
     most: int = 1000,
-    alpha: float = 0.05,
-    contrasts: Sequence[Contrast] | None = None,
+    **design: Unpack[PowerArguments],
 ) -> SmallestDesign:
     """Find the smallest sample size with the target power.
 
     The search doubles the size and then halves the gap. `criterion` says if all or any of the contrasts with
-    an effect must be detected.
+    an effect must be detected. Other arguments as in `power`.
 
     Raises:
         ValueError: The target is not in (0, 1), `most` is below 2, no effect is planted, or as in `power`.
@@ -295,16 +279,7 @@ def smallest_design(
     tried: dict[int, Power] = {}
 
     def enough(size: int) -> bool:
-        tried[size] = result = power(
-            population,
-            effects=effects,
-            participants=size,
-            items=items,
-            simulations=simulations,
-            rng=rng,
-            alpha=alpha,
-            contrasts=contrasts,
-        )
+        tried[size] = result = power(population, participants=size, **design)
         rate = result.all if criterion == "all" else result.any
         if rate is None:
             raise ValueError("effects plant no difference in any contrast")

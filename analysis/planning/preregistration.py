@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from ..io.errors import AnalysisError, InputError, first_problem
-from ..io.whole_files import read_json
+from ..io.errors import AnalysisError, InputError
+from ..io.whole_files import parse_model, read_json
 from ..participants.bundle import Points, Question, Version
 from ..participants.exclusion_rules import Rule, parse_rules
 from ..participants.measures import MEASURES, Measure, own_measures
@@ -103,11 +103,7 @@ def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
     """
     path = folder / FILE
     raw = read_json(path)
-    try:
-        document = _Document.model_validate(raw)
-    except ValidationError as error:
-        where, problem = first_problem(error)
-        raise InputError(path, problem, field=where) from None
+    document = parse_model(_Document, raw, path)
     numbers = [frozen.version for frozen in document.versions]
     wanted = max(numbers) if version is None else version
     if wanted not in numbers:

@@ -6,16 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..io.errors import AnalysisError
-from .power import (
-    Assumed,
-    Contrast,
-    Population,
-    Power,
-    Rate,
-    SmallestDesign,
-    power_curve,
-    smallest_design,
-)
+from .power import Assumed, Contrast, Population, Power, Rate, SmallestDesign, power_curve, smallest_design
 
 CURVE_POINTS = 9
 SPAN = (0.25, 2.5)  # of the smallest design, that the curve covers
@@ -62,15 +53,13 @@ def plan_size(
     streams = np.random.default_rng(seed).spawn(2)
     try:
         smallest = smallest_design(
-            population, effects=effects, items=items, simulations=simulations, rng=streams[0], target=target,
-            alpha=alpha, contrasts=against_first(effects),
+            population, target=target, effects=effects, items=items, simulations=simulations, alpha=alpha,
+            rng=streams[0],
         )  # fmt: skip
-        sizes = sorted(set(participants)) or sizes_around(
-            smallest.participants or smallest.tried[-1].participants
-        )
+        largest = smallest.participants or smallest.tried[-1].participants
         curve = power_curve(
-            population, effects=effects, participants=sizes, items=items, simulations=simulations,
-            rng=streams[1], alpha=alpha, contrasts=against_first(effects),
+            population, participants=sorted(set(participants)) or sizes_around(largest), effects=effects,
+            items=items, simulations=simulations, alpha=alpha, rng=streams[1],
         )  # fmt: skip
     except ValueError as error:
         raise AnalysisError(str(error)) from None

@@ -52,8 +52,7 @@ _TWO_DATES: Lists = (("find-two-events", (2, 4)), ("ground-two-dates", (1, 3)))
 QUESTION_TYPES: dict[str, QuestionType] = {
     "num_find_qtype": QuestionType("find-num(find)", (("find-events", (1,)), ("find-nums", (0,)))),
     "num_filterfind_qtype": QuestionType(
-        "find-num(filter(find))",
-        (("find-events", (2,)), ("after-filter-events", (1,)), ("find-nums", (0,))),
+        "find-num(filter(find))", (("find-events", (2,)), ("after-filter-events", (1,)), ("find-nums", (0,)))
     ),
     "max_find_qtype": QuestionType("find-max-num(find-num(find))", (*_EXTREME, (_AFTER_MAX, (0,)))),
     "min_find_qtype": QuestionType("find-min-num(find-num(find))", (*_EXTREME, (_AFTER_MIN, (0,)))),
@@ -99,25 +98,12 @@ _TWO_AS_ONE = QuestionType(
     "subtraction(find-date(find))", (("find-two-events", (2,)), ("ground-two-dates", (1,)))
 )
 
-_DIRECTIONS: dict[str, dict[str, str]] = {
-    "num-compare": dict.fromkeys(
-        (
-            "more",
-            "most",
-            "larger",
-            "largest",
-            "bigger",
-            "biggest",
-            "higher",
-            "highest",
-            "greater",
-            "greatest",
-        ),
-        "greater",
-    )
-    | dict.fromkeys(("fewer", "fewest", "less", "least", "smaller", "smallest", "lower", "lowest"), "less"),
-    "date-compare": dict.fromkeys(("first", "earlier", "earliest", "before"), "earlier")
-    | dict.fromkeys(("second", "later", "latest", "last", "after"), "later"),
+_DIRECTIONS = {  # module to its arguments, each with the words of a question that ask for it
+    "num-compare": {
+        "greater": "more most larger largest bigger biggest higher highest greater greatest",
+        "less": "fewer fewest less least smaller smallest lower lowest",
+    },
+    "date-compare": {"earlier": "first earlier earliest before", "later": "second later latest last after"},
 }
 
 
@@ -159,9 +145,9 @@ def _form(qtype: str, arguments: int) -> QuestionType:
 
 
 def _direction(module: str, question: str) -> str:
-    directions = _DIRECTIONS[module]
+    directions = {word: name for name, words in _DIRECTIONS[module].items() for word in words.split()}
     for word in re.findall(r"[a-z]+", question.lower()):
         if word in directions:
             return directions[word]
-    wanted = " nor ".join(dict.fromkeys(directions.values()))
+    wanted = " nor ".join(_DIRECTIONS[module])
     raise AnalysisError(f"the question “{question}” says neither {wanted}")

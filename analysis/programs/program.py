@@ -1,7 +1,7 @@
 """Programs: nodes in pre-order, typed, and properties of their shape."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import NamedTuple
@@ -123,15 +123,12 @@ class Program:
         depth = self.nodes[index].depth
         below = self.nodes[index : self.end(index)]
         moved = (
-            Node(
+            replace(
+                node,
                 index=node.index - index,
-                module=node.module,
-                argument=node.argument,
                 children=tuple(child - index for child in node.children),
                 parent=None if node.index == index or node.parent is None else node.parent - index,
                 depth=node.depth - depth,
-                type=node.type,
-                role=node.role,
             )
             for node in below
         )

@@ -38,7 +38,7 @@ from .section_systems import (
     ranks_section,
     scores_section,
 )
-from .tables import Cell, Table
+from .tables import Table, inputs_table, pairs_table
 
 BANNERS = {
     "bot": "These participants are programs, not people. The report shows that the study and the analysis "
@@ -128,7 +128,7 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
                 relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE
             ),
             Section("left-out", "Each system left out", [left_out_block(relations, left_out)]),
-            Section("reproduction", "To reproduce this", [_versions_table(), _inputs_table(sources)]),
+            Section("reproduction", "To reproduce this", [_versions_table(), inputs_table(sources)]),
         ],
     )
 
@@ -197,9 +197,7 @@ def against_scores_section(study: Study) -> Section:
         return Section("against-scores", title, [Text("Nothing to plot: no pair has both values.")])
     blocks: list[Block] = []
     if measure.key != "fp":
-        blocks.append(
-            Text("False positives are unknown here; the figure shows agreement instead.", "note"),
-        )
+        blocks.append(Text("False positives are unknown here; the figure shows agreement instead.", "note"))
     groups = {score.key: score.group for score in SCORES}
     for name, standard, words in (
         ("standard-scores", True, "the standard scores"),
@@ -285,9 +283,8 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     if options.resamples:
         sentences.append(
             "Confidence intervals are from a two-way bootstrap of participants and items "
-            f"({options.resamples} "
-            f"replicates, seed {options.seed}; Owen 2007): percentiles for measures and BCa (Efron 1987) for "
-            "differences, both widened for few participants (Hesterberg 2015)."
+            f"({options.resamples} replicates, seed {options.seed}; Owen 2007): percentiles for measures and "
+            "BCa (Efron 1987) for differences, both widened for few participants (Hesterberg 2015)."
             + ("" if between else " Participants were drawn with all the conditions that they saw.")
         )
     fitted = [label for label, model in inference.models.items() if not model.reason]
@@ -326,11 +323,10 @@ def _interval_method(study: Study) -> str:
         return "Confidence intervals were switched off (--resamples 0)."
     return (
         "Confidence intervals (95 %) are percentile intervals of a two-way bootstrap with "
-        f"{options.resamples} replicates "
-        f"and seed {options.seed}: participants are resampled {DRAWN[study.allocation.design]} and items "
-        "across the study, both independently. Intervals of means over participants are widened for few "
-        "participants (Hesterberg 2015). Such intervals tend to be wide. They assume that "
-        "participants and items are draws from larger populations of their kind."
+        f"{options.resamples} replicates and seed {options.seed}: participants are resampled "
+        f"{DRAWN[study.allocation.design]} and items across the study, both independently. Intervals of "
+        "means over participants are widened for few participants (Hesterberg 2015). Such intervals tend to "
+        "be wide. They assume that participants and items are draws from larger populations of their kind."
     )
 
 
@@ -340,31 +336,22 @@ def _reproduction_section(study: Study) -> Section:
         f"python -m analysis report BUNDLE --out DIR --seed {options.seed} --resamples {options.resamples} "
         f"--mode {study.mode} --study-version {study.version.version}"
     )
+    script = r_script(study.version, study.bundle.rules, mode=study.mode, clock=study.clock)
     return Section(
         "reproduction",
         "To reproduce this",
         [
             Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
-            Script("refit.R", "The same models in R (lme4, ordinal)", _refit(study)),
+            Script("refit.R", "The same models in R (lme4, ordinal)", script),
             Text(f"Hash of the study's frozen definition: {study.version.hash}."),
             _versions_table(),
-            _inputs_table(study.bundle.hashes),
+            inputs_table(study.bundle.hashes),
         ],
     )
-
-
-def _refit(study: Study) -> str:
-    return r_script(study.version, study.bundle.rules, mode=study.mode, clock=study.clock)
 
 
 def _versions_table() -> Table:
     versions = {"touchstone": __version__, "python": platform.python_version()} | {
         name: installed_version(name) for name in LIBRARIES
     }
-    rows = [[Cell(name), Cell(number)] for name, number in versions.items()]
-    return Table("versions", "Versions of the software", ["Software", "Version"], rows, words=(1,))
-
-
-def _inputs_table(hashes: dict[str, str]) -> Table:
-    rows = [[Cell(name), Cell(digest)] for name, digest in hashes.items()]
-    return Table("inputs", "Input files", ["File", "SHA-256"], rows, words=(1,))
+    return pairs_table("versions", "Versions of the software", ("Software", "Version"), versions)

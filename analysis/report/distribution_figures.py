@@ -18,7 +18,18 @@ from ..participants.measures import Measure
 from ..participants.trial_grid import Grid
 from ..stats.arrays import Array
 from ..study.analysis import Study
-from .figures import INK, SCALE, STYLE, Look, axis_label, drawn, looks, scatter_offsets, wrapped
+from .figures import (
+    INK,
+    SCALE,
+    STYLE,
+    Look,
+    axis_label,
+    draw_participants,
+    drawn,
+    looks,
+    scatter_offsets,
+    wrapped,
+)
 from .page import Figure
 from .tables import number
 
@@ -155,13 +166,8 @@ def times_figure(study: Study) -> Figure | None:
     shown = [name for name, known in times.items() if known.size]
     if not shown:
         return None
-    medians = dict(
-        zip(
-            study.retained.estimates.conditions,
-            study.retained.estimates.per_participant["time_median"],
-            strict=True,
-        )
-    )
+    estimates = study.retained.estimates
+    medians = dict(zip(estimates.conditions, estimates.per_participant["time_median"], strict=True))
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(7.4, 0.95 * len(shown) + 0.8), layout="constrained")
         axes = canvas.subplots()
@@ -235,11 +241,7 @@ def _draw_box(panel: Axes, x: int, values: Array, look: Look) -> None:
         medianprops={"color": INK, "linewidth": 1.8},
         whiskerprops={"color": look.colour}, capprops={"color": look.colour},
     )  # fmt: skip
-    panel.scatter(
-        x + scatter_offsets(len(values), 0.5), np.sort(values), s=9 if len(values) <= 100 else 3,
-        color=look.colour, marker=look.marker, alpha=0.6 if len(values) <= 100 else 0.2, linewidths=0,
-        rasterized=len(values) > 500,
-    )  # fmt: skip
+    draw_participants(panel, x + scatter_offsets(len(values), 0.5), np.sort(values), look, sizes=(9, 3))
 
 
 def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) -> None:
@@ -258,10 +260,7 @@ def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) ->
     )  # fmt: skip
     own = np.sort(medians[~np.isnan(medians)])
     own = own[own > 0]
-    axes.scatter(
-        own, y - 0.24 + scatter_offsets(len(own), 0.16), s=16 if len(own) <= 100 else 4, color=look.colour,
-        marker=look.marker, alpha=0.6 if len(own) <= 100 else 0.2, linewidths=0, rasterized=len(own) > 500,
-    )  # fmt: skip
+    draw_participants(axes, own, y - 0.24 + scatter_offsets(len(own), 0.16), look, sizes=(16, 4))
 
 
 def _key(look: Look) -> mpl.lines.Line2D:

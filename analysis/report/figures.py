@@ -10,7 +10,7 @@ import io
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -58,14 +58,11 @@ class Look:
 
 def looks(study: Study) -> dict[str, Look]:
     """Assign a style to each condition; ground truth is grey."""
-    styles, next_colour = {}, 0
+    kinds = cycle(zip(COLOURS, MARKERS, strict=True))
+    styles = {}
     for condition in study.conditions:
-        if condition.ground_truth or condition.system is None:
-            styles[condition.name] = Look(condition.title, GREY, "X")
-        else:
-            turn = next_colour % len(COLOURS)
-            styles[condition.name] = Look(condition.title, COLOURS[turn], MARKERS[turn])
-            next_colour += 1
+        is_system = condition.system is not None and not condition.ground_truth
+        styles[condition.name] = Look(condition.title, *(next(kinds) if is_system else (GREY, "X")))
     return styles
 
 
@@ -124,30 +121,17 @@ def certainty_figure(study: Study) -> Figure | None:
         for name, look in looks(study).items():
             entries = [entry for entry in times if entry.by_condition.get(name) is not None]
             axes.plot(
-                [entry.level for entry in entries],
-                [entry.by_condition[name] or 0.0 for entry in entries],
-                color=look.colour,
-                marker=look.marker,
-                markersize=5,
-                linewidth=1,
-                alpha=0.75,
+                [entry.level for entry in entries], [entry.by_condition[name] or 0.0 for entry in entries],
+                color=look.colour, marker=look.marker, markersize=5, linewidth=1, alpha=0.75,
                 label=look.title,
-            )
+            )  # fmt: skip
         for entry in times:
             if entry.interval:
                 axes.vlines(entry.level, *entry.interval, color=INK, linewidth=1.6)
-        axes.plot(
-            [entry.level for entry in times],
-            [entry.seconds or 0.0 for entry in times],
-            color=INK,
-            marker="o",
-            markersize=8,
-            linewidth=2.2,
-            label="all conditions",
-        )
-        axes.set_xticks(
-            [entry.level for entry in times], [_level_label(study, entry.level) for entry in times]
-        )
+        levels = [entry.level for entry in times]
+        seconds = [entry.seconds or 0.0 for entry in times]
+        axes.plot(levels, seconds, "o-", color=INK, markersize=8, linewidth=2.2, label="all conditions")
+        axes.set_xticks(levels, [_level_label(study, level) for level in levels])
         axes.set_ylim(bottom=0)
         axes.set_ylabel("Completion time (s)")
         axes.set_xlabel("Certainty of the rating")
@@ -203,31 +187,17 @@ def _draw_condition(
     axes: Axes, x: int, values: np.ndarray, estimate: Estimate, scale: float, look: Look
 ) -> None:
     values = np.sort(values[~np.isnan(values)])
-    axes.scatter(
-        x + scatter_offsets(len(values), 0.44),
-        values,
-        s=22 if len(values) <= 100 else 6,
-        color=look.colour,
-        marker=look.marker,
-        alpha=0.45 if len(values) <= 100 else 0.15,
-        linewidths=0,
-        rasterized=len(values) > 500,
-    )
+    x_values = x + scatter_offsets(len(values), 0.44)
+    draw_participants(axes, x_values, values, look, sizes=(22, 6), alphas=(0.45, 0.15))
     if estimate.interval:
         low, high = (bound * scale for bound in estimate.interval)
         axes.vlines(x, low, high, color=INK, linewidth=2.2)
         axes.hlines([low, high], x - 0.07, x + 0.07, color=INK, linewidth=2.2)
     assert estimate.value is not None
     axes.scatter(
-        [x],
-        [estimate.value * scale],
-        s=85,
-        color=look.colour,
-        marker=look.marker,
-        edgecolors=INK,
-        linewidths=1.4,
-        zorder=3,
-    )
+        [x], [estimate.value * scale], s=85, color=look.colour, marker=look.marker, edgecolors=INK,
+        linewidths=1.4, zorder=3,
+    )  # fmt: skip
 
 
 def _draw_pairs(
@@ -245,19 +215,10 @@ def _draw_pairs(
         if estimate.interval:
             low, high = estimate.interval
             panel.vlines(x, low * scale, high * scale, color=look.colour, linewidth=1.4)
+        y = estimate.value * scale
         if bounds := score.interval(system):
-            panel.hlines(
-                estimate.value * scale, bounds[0] * 100, bounds[1] * 100, color=look.colour, linewidth=1.4
-            )
-        panel.scatter(
-            [x],
-            [estimate.value * scale],
-            color=look.colour,
-            marker=look.marker,
-            s=42,
-            zorder=3,
-            label=look.title,
-        )
+            panel.hlines(y, bounds[0] * 100, bounds[1] * 100, color=look.colour, linewidth=1.4)
+        panel.scatter([x], [y], color=look.colour, marker=look.marker, s=42, zorder=3, label=look.title)
     panel.margins(x=0.18)
     panel.xaxis.set_major_locator(MaxNLocator(3))
     panel.grid(color="#e3e7ec", linewidth=0.6)
@@ -312,6 +273,23 @@ def wrapped(text: str, width: int = 12) -> str:
 def scatter_offsets(count: int, width: float) -> np.ndarray:
     """Spread points evenly across `width` by multiples of the golden ratio."""
     return ((np.arange(count) * 0.618034) % 1 - 0.5) * width
+
+
+def draw_participants(
+    axes: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    look: Look,
+    *,
+    sizes: tuple[int, int],
+    alphas: tuple[float, float] = (0.6, 0.2),
+) -> None:
+    """Draw a mark per participant; second size and alpha above 100 of them."""
+    many = len(x) > 100
+    axes.scatter(
+        x, y, s=sizes[many], color=look.colour, marker=look.marker, alpha=alphas[many], linewidths=0,
+        rasterized=len(x) > 500,
+    )  # fmt: skip
 
 
 def drawn(canvas: Canvas) -> tuple[str, bytes]:

@@ -5,7 +5,7 @@ description holds the same facts for readers who do not see it. Form: Schulz, Al
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -75,43 +75,27 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
 def describe_flow(flow: ParticipantFlow) -> str:
     """The same facts as sentences."""
     text = [f"{flow.consented} participants consented."] if flow.consented is not None else []
-    for condition in flow.arms:
-        text.append(
-            "; ".join(fact for row in _rows([condition]) for facts in row.facts for fact in facts) + "."
-        )
+    for arm in flow.arms:
+        text.append("; ".join(fact for row in _rows([arm]) for facts in row.facts for fact in facts) + ".")
     return " ".join(text)
 
 
 def _rows(arms: Sequence[ArmFlow]) -> list[_Row]:
-    rows = [
-        _Row([[condition.title, *_count("Assigned", condition.assigned)] for condition in arms]),
-        _Row([_not_started(condition) for condition in arms], loss=True),
-        _Row([_count("Started", condition.started) for condition in arms]),
-        _Row([_left(condition) for condition in arms], loss=True),
-        _Row(
-            [
-                [*_count("Completed", condition.completed), f"Submitted trials: {condition.trials}"]
-                for condition in arms
-            ]
-        ),
-        _Row([_excluded(condition) for condition in arms], loss=True),
-        _Row(
-            [
-                [f"Retained trials: {condition.retained}", f"of {condition.contributing} participants"]
-                for condition in arms
-            ]
-        ),
-    ]
+    steps: tuple[tuple[Callable[[ArmFlow], list[str]], bool], ...] = (
+        (lambda arm: [arm.title, *_count("Assigned", arm.assigned)], False),
+        (lambda arm: _count("Never started", _never_started(arm) or None), True),
+        (lambda arm: _count("Started", arm.started), False),
+        (_left, True),
+        (lambda arm: [*_count("Completed", arm.completed), f"Submitted trials: {arm.trials}"], False),
+        (_excluded, True),
+        (lambda arm: [f"Retained trials: {arm.retained}", f"of {arm.contributing} participants"], False),
+    )
+    rows = [_Row([facts(arm) for arm in arms], loss) for facts, loss in steps]
     return [row for row in rows if any(row.facts)]
 
 
 def _count(label: str, count: int | None) -> list[str]:
     return [] if count is None else [f"{label}: {count}"]
-
-
-def _not_started(arm: ArmFlow) -> list[str]:
-    never = _never_started(arm)
-    return [f"Never started: {never}"] if never else []
 
 
 def _never_started(arm: ArmFlow) -> int:

@@ -125,11 +125,8 @@ def render(page: Page) -> str:
     )
     environment.filters["inline_svg"] = inline_svg
     environment.globals["source_of"] = source_of
-    environment.tests["table"] = lambda block: isinstance(block, Table)
-    environment.tests["figure"] = lambda block: isinstance(block, Figure)
-    environment.tests["points"] = lambda block: isinstance(block, Points)
-    environment.tests["script"] = lambda block: isinstance(block, Script)
-    environment.tests["data"] = lambda block: isinstance(block, Data)
+    for kind in (Table, Figure, Points, Script, Data):
+        environment.tests[kind.__name__.lower()] = lambda block, kind=kind: isinstance(block, kind)
     return environment.get_template("report.html").render(page=page)
 
 

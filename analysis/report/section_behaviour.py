@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,10 +46,7 @@ def describe_behaviour(study: Study) -> Behaviour:
     levels = certainty.scale.points if certainty and isinstance(certainty.scale, Scale) else 0
     return Behaviour(
         learning=learning(
-            ways,
-            [positions_of(grid, view.trials) for grid in ways],
-            rng=streams[0],
-            resamples=resamples,
+            ways, [positions_of(grid, view.trials) for grid in ways], rng=streams[0], resamples=resamples
         ),
         calibration=calibration(grids, levels, rng=streams[1], resamples=resamples) if levels else [],
         agreement=agreements(grids, questions, rng=streams[2], resamples=resamples),
@@ -99,66 +97,92 @@ def behaviour_section(study: Study, behaviour: Behaviour) -> Section:
     return Section("behaviour", "Behaviour of participants", blocks)
 
 
+class _Point(NamedTuple):
+    """A mean of a learning curve, by its positions."""
+
+    curve: Learning
+    positions: str
+    mean: ParticipantMean
+
+
 def _learning_block(curves: Sequence[Learning], titles: dict[str, str]) -> Block:
     shown = [curve for curve in curves if curve.trait in SHOWN_TRAITS]
     if not shown:
         return Text("The positions of trials are unknown, so learning cannot be assessed.", "note")
-    bounds = [f"{block.first}–{block.last}" for block in shown[0].blocks]
-    rows = []
-    for curve in shown:
-        factor, decimals = SHOWN_TRAITS[curve.trait]
-        cells = [_mean(block.mean, factor, decimals) for block in curve.blocks]
-        unit = {"seconds": " (s)", "share": " (%)"}.get(curve.unit, "")
-        name = Cell(f"{curve.label}{unit}", detail=titles[curve.condition])
-        rows.append([name, *cells, _mean(curve.change, factor, decimals)])
-    header = ["Measure", *(f"Items {text}" for text in bounds), "Last − first"]
-    data = [
-        (curve.trait, curve.condition, name, mean.value, *(mean.interval or (None, None)), mean.participants)
-        for curve in curves
-        for name, mean in (
-            *((f"{block.first}-{block.last}", block.mean) for block in curve.blocks),
-            ("change", curve.change),
-            ("slope", curve.slope),
-        )
+    points = []
+    for curve in curves:
+        points += [_Point(curve, f"{block.first}-{block.last}", block.mean) for block in curve.blocks]
+        points += [_Point(curve, "change", curve.change), _Point(curve, "slope", curve.slope)]
+    columns = [
+        *fields("trait", "condition", of="curve"),
+        Column("positions"),
+        Column("value", "mean.value", cell=lambda point: _mean(point.mean, *SHOWN_TRAITS[point.curve.trait])),
+        Column("low high", "mean.interval"),
+        Column("participants", "mean.participants"),
     ]
-    names = ("trait", "condition", "positions", "value", "low", "high", "participants")
-    notes = [
-        "Means over participants with 95 % two-way bootstrap intervals; the last column is within "
-        "participants, with t intervals."
-    ]
-    caption = "Learning: the same measures by position in the participant's order"
-    return Table("learning", caption, header, rows, notes, names, data, wide=len(bounds) > 3)
+    blocks = {f"{block.first}-{block.last}": f"Items {block.first}–{block.last}" for block in shown[0].blocks}
+    return Table.crossed(
+        "learning",
+        "Learning: the same measures by position in the participant's order",
+        points,
+        columns,
+        [
+            "Means over participants with 95 % two-way bootstrap intervals; the last column is within "
+            "participants, with t intervals."
+        ],
+        rows=shown,
+        heads=[Column("", heading="Measure", cell=lambda curve: _curve_cell(curve, titles))],
+        across=blocks | {"change": "Last − first"},
+        place=lambda point: (point.curve, point.positions),
+        wide=len(blocks) > 3,
+    )
+
+
+def _curve_cell(curve: Learning, titles: dict[str, str]) -> Cell:
+    unit = {"seconds": " (s)", "share": " (%)"}.get(curve.unit, "")
+    return Cell(f"{curve.label}{unit}", detail=titles[curve.condition])
+
+
+class _Statistic(NamedTuple):
+    """A statistic of calibration, with the format of its cell."""
+
+    row: Calibration
+    statistic: str
+    mean: ParticipantMean
+    factor: float
+    decimals: int
 
 
 def _calibration_table(calibrations: Sequence[Calibration], titles: dict[str, str]) -> Table:
-    levels = [level.level for level in calibrations[0].levels]
-    rows = [
+    statistics = []
+    for row in calibrations:
+        statistics += [_Statistic(row, f"right at {each.level}", each.right, 100, 0) for each in row.levels]
+        statistics.append(_Statistic(row, "slope", row.slope, 100, 1))
+        statistics += [_Statistic(row, "auroc", row.auroc, 1, 2), _Statistic(row, "gamma", row.gamma, 1, 2)]
+    columns = [
+        Column("condition", "row.condition"),
+        Column("statistic"),
+        Column("value", "mean.value", cell=lambda record: _mean(record.mean, record.factor, record.decimals)),
+        Column("low high", "mean.interval"),
+        *fields("participants", "undefined", of="mean"),
+    ]
+    levels = {f"right at {each.level}": f"Certainty {each.level}" for each in calibrations[0].levels}
+    return Table.crossed(
+        "calibration",
+        "Calibration: is certainty a sign of being right?",
+        statistics,
+        columns,
         [
-            Cell(titles[row.condition]),
-            *(_mean(level.right, 100, 0) for level in row.levels),
-            _mean(row.slope, 100, 1),
-            _mean(row.auroc, 1, 2),
-            _mean(row.gamma, 1, 2),
-        ]
-        for row in calibrations
-    ]
-    header = ["Condition", *(f"Certainty {level}" for level in levels), "Slope", "AUROC", "Gamma"]
-    notes = [
-        "Share of right ratings (%) at each level of certainty. Slope: percentage points per level. AUROC: "
-        "how often a right rating is more certain than a wrong one of the same participant (0.5 is chance). "
-        "Gamma: the same pairs without ties."
-    ]
-    data = [
-        (row.condition, name, mean.value, *(mean.interval or (None, None)), mean.participants, mean.undefined)
-        for row in calibrations
-        for name, mean in (
-            *((f"right at {level.level}", level.right) for level in row.levels),
-            ("slope", row.slope), ("auroc", row.auroc), ("gamma", row.gamma),
-        )
-    ]  # fmt: skip
-    names = ("condition", "statistic", "value", "low", "high", "participants", "undefined")
-    caption = "Calibration: is certainty a sign of being right?"
-    return Table("calibration", caption, header, rows, notes, names, data, wide=True)
+            "Share of right ratings (%) at each level of certainty. Slope: percentage points per level. "
+            "AUROC: how often a right rating is more certain than a wrong one of the same participant (0.5 "
+            "is chance). Gamma: the same pairs without ties."
+        ],
+        rows=calibrations,
+        heads=[Column("", lambda row: titles[row.condition], "Condition")],
+        across=levels | {"slope": "Slope", "auroc": "AUROC", "gamma": "Gamma"},
+        place=lambda record: (record.row, record.statistic),
+        wide=True,
+    )
 
 
 def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) -> Table:

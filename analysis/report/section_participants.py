@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..participants.attrition import (
+    COUNTS,
     AttritionTest,
     completion_test,
     excluded_shares,
@@ -19,12 +22,12 @@ from ..participants.bundle import ConditionFlow
 from ..participants.estimates import Estimate
 from ..participants.exclusion_rules import CLOCK_LABELS, Exclusions
 from ..participants.measures import Measure
-from ..study.analysis import Study, View
+from ..study.analysis import Study
 from .distribution_figures import boxes_figure, likert_figure, times_figure
 from .figures import certainty_figure, condition_figure
 from .flow_diagram import flow_svg
 from .page import Block, Data, Figure, Points, Section, Text
-from .tables import Cell, Column, Table, csv_rows, fields, interval, number, scale
+from .tables import Cell, Column, Table, fields, interval, number, scale
 
 
 @dataclass(frozen=True)
@@ -163,9 +166,8 @@ def _how_averaged(study: Study) -> str:
         return f"{text} Confidence intervals were switched off (--resamples 0)."
     return (
         f"{text} In brackets: 95 % confidence intervals (percentiles) of a two-way bootstrap, which "
-        "resamples participants "
-        f"{DRAWN[study.allocation.design]} and items across the study ({study.options.resamples} "
-        "replicates), widened for few participants."
+        f"resamples participants {DRAWN[study.allocation.design]} and items across the study "
+        f"({study.options.resamples} replicates), widened for few participants."
     )
 
 
@@ -248,35 +250,31 @@ def _who_counts(study: Study) -> str:
     return text
 
 
+class _GroupFlow(NamedTuple):
+    """Flow of the participants of one or more conditions."""
+
+    title: str
+    flow: ConditionFlow
+
+
 def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | None) -> Table:
     titles = {condition.name: condition.title for condition in study.conditions}
     rows = [
-        (" and ".join(titles[name] for name in own), flow.get(group, ConditionFlow()))
+        _GroupFlow(" and ".join(titles[name] for name in own), flow.get(group, ConditionFlow()))
         for group, own in study.allocation.groups.items()
     ]
-    header = ["Condition", "Assigned", "Started", "Completed", "Active", "Withdrawn", "Dropped, after item"]
+    columns = [
+        Column("", "title", "Condition"),
+        *(Column("", f"flow.{name}", name.capitalize()) for name in COUNTS),
+        Column("", lambda row: _dropped(row.flow), "Dropped, after item", is_text=True),
+    ]
     notes = [f"{consented} participants consented."] if consented is not None else []
-    return Table(
-        "participant_flow",
-        "Participant flow per condition",
-        header,
-        [
-            [
-                Cell(title),
-                *(Cell(str(n)) for n in (f.assigned, f.started, f.completed, f.active, f.withdrawn)),
-                Cell(
-                    ", ".join(f"{n} after {k}" for k, n in sorted(f.dropped_at.items(), key=_item)) or "none"
-                ),
-            ]
-            for title, f in rows
-        ],
-        notes,
-        words=(6,),
-    )
+    return Table.from_columns("participant_flow", "Participant flow per condition", rows, columns, notes)
 
 
-def _item(entry: tuple[str, int]) -> int:
-    return int(entry[0])
+def _dropped(flow: ConditionFlow) -> str:
+    places = sorted((int(place), count) for place, count in flow.dropped_at.items())
+    return ", ".join(f"{count} after {place}" for place, count in places) or "none"
 
 
 def _rules_table(study: Study, exclusions: Exclusions) -> Table:
@@ -290,28 +288,27 @@ def _rules_table(study: Study, exclusions: Exclusions) -> Table:
 
 
 def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
-    rows = []
-    for condition in study.conditions:
-        trials, hit = exclusions.by_condition.get(condition.name, (0, 0))
-        share = 100 * hit / trials if trials else None
-        rows.append([Cell(condition.title), Cell(str(trials)), Cell(str(hit)), Cell(number(share, 2))])
-    rows.append(
-        [
-            Cell("All"),
-            Cell(str(exclusions.total)),
-            Cell(str(exclusions.excluded)),
-            Cell(number(exclusions.percent, 2)),
-        ]
-    )
-    header = ["Condition", "Submitted trials", "Excluded", "Excluded (%)"]
-    return Table("exclusions_by_condition", "Excluded trials per condition", header, rows)
+    rows = [
+        (condition.title, *exclusions.by_condition.get(condition.name, (0, 0)))
+        for condition in study.conditions
+    ]
+    columns = [
+        Column("", lambda row: row[0], "Condition"),
+        Column("", lambda row: row[1], "Submitted trials"),
+        Column("", lambda row: row[2], "Excluded"),
+        Column("", lambda row: number(100 * row[2] / row[1] if row[1] else None, 2), "Excluded (%)"),
+    ]
+    rows.append(("All", exclusions.total, exclusions.excluded))
+    return Table.from_columns("exclusions_by_condition", "Excluded trials per condition", rows, columns)
 
 
 def _overlap_table(exclusions: Exclusions) -> Table:
-    rows = [[Cell(" and ".join(names)), Cell(str(count))] for names, count in exclusions.overlap.items()]
-    return Table(
-        "exclusion_overlap", "Trials excluded by exactly these rules together", ["Rules", "Trials"], rows
-    )
+    columns = [
+        Column("", lambda row: " and ".join(row[0]), "Rules"),
+        Column("", lambda row: row[1], "Trials"),
+    ]
+    caption = "Trials excluded by exactly these rules together"
+    return Table.from_columns("exclusion_overlap", caption, list(exclusions.overlap.items()), columns)
 
 
 def _published(study: Study, exclusions: Exclusions) -> list[Block]:
@@ -324,8 +321,7 @@ def _published(study: Study, exclusions: Exclusions) -> list[Block]:
             Text(
                 f"The publication of this study reports {published.excluded_percent:.2f} % of the responses "
                 f"as excluded; the rules above give {exclusions.excluded} of {exclusions.total}, "
-                f"{_percent(exclusions.percent)}. "
-                "This report uses the recomputed exclusions."
+                f"{_percent(exclusions.percent)}. This report uses the recomputed exclusions."
             )
         )
     if published.note:
@@ -351,62 +347,85 @@ def _stored_disagreement(study: Study) -> str:
     )
 
 
+class _Estimated(NamedTuple):
+    """An estimate with or without the exclusions."""
+
+    exclusions: str
+    estimate: Estimate
+
+
 def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
-    estimates = study.retained.estimates
-    rows = [
-        [Cell(_row_name(m), detail=m.definition)]
-        + [estimate_cell(estimates.get(m.key, condition.name)) for condition in study.conditions]
-        for m in measures
+    views = {"with": study.retained, "without": study.everything}
+    records = [
+        _Estimated(exclusions, one)
+        for exclusions, view in views.items()
+        for one in view.estimates.table.values()
     ]
-    notes = [
-        "“Undefined” counts participants for whom the formula divides by zero; the mean leaves them out."
+    columns = [
+        Column("exclusions"),
+        Column("condition", "estimate.condition"),
+        Column("measure", "estimate.measure.key"),
+        *fields("unit", "wanted", of="estimate.measure"),
+        Column("value", "estimate.value", cell=lambda row: estimate_cell(row.estimate)),
+        Column("low high", "estimate.interval"),
+        *fields("participants", "undefined", "trials", "pooled", "reason", of="estimate"),
     ]
-    return Table(
+    return Table.crossed(
         "measures",
         "Measures per condition, with exclusions",
-        ["Measure", *_heads(study, study.retained)],
-        rows,
-        notes,
-        *_estimates_data(study),
+        records,
+        columns,
+        ["“Undefined” counts participants for whom the formula divides by zero; the mean leaves them out."],
+        rows=[("with", measure) for measure in measures],
+        heads=[
+            Column("", heading="Measure", cell=lambda row: Cell(_row_name(row[1]), detail=row[1].definition))
+        ],
+        across=_heads(study),
+        place=lambda row: ((row.exclusions, row.estimate.measure), row.estimate.condition),
     )
 
 
 def _comparison_table(study: Study, measures: Sequence[Measure]) -> Table:
-    def row(m: Measure, name: str) -> list[Cell]:
-        both = [view.estimates.get(m.key, name).value for view in (study.retained, study.everything)]
-        change = both[1] - both[0] if both[0] is not None and both[1] is not None else None
-        return [Cell(_shown(m, value)) for value in (*both, change)]
-
-    header = ["Measure"]
-    for condition in study.conditions:
-        header += [f"{condition.title}: with", "without", "change"]
-    rows = [
-        [Cell(_row_name(m)), *(cell for condition in study.conditions for cell in row(m, condition.name))]
-        for m in measures
-    ]
-    caption = "The same measures with and without the exclusions"
-    return Table("measures_without_exclusions", caption, header, rows, wide=True)
+    records: list[tuple[Measure, tuple[str, str], float | None]] = []
+    for m, condition in product(measures, study.conditions):
+        kept, all_ = (
+            v.estimates.get(m.key, condition.name).value for v in (study.retained, study.everything)
+        )
+        change = all_ - kept if kept is not None and all_ is not None else None
+        values = {"with": kept, "without": all_, "change": change}
+        records += [(m, (condition.name, key), value) for key, value in values.items()]
+    headings = {"with": "{}: with", "without": "without", "change": "change"}
+    return Table.crossed(
+        "measures_without_exclusions",
+        "The same measures with and without the exclusions",
+        records,
+        [Column("", cell=lambda record: _shown(record[0], record[2]))],
+        rows=measures,
+        heads=[Column("", _row_name, "Measure")],
+        across={
+            (condition.name, key): heading.format(condition.title)
+            for condition in study.conditions
+            for key, heading in headings.items()
+        },
+        place=lambda record: record[:2],
+        wide=True,
+    )
 
 
 def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
-    estimates = study.retained.estimates
-    rows = [
-        [
-            Cell(_row_name(m)),
-            *(Cell(_shown(m, estimates.get(m.key, condition.name).pooled)) for condition in study.conditions),
-        ]
-        for m in measures
-    ]
-    notes = [
-        "For comparison only: pooling gives more weight to participants with more retained trials, and "
-        "ignores that trials of one participant depend on each other."
-    ]
-    return Table(
+    return Table.crossed(
         "measures_pooled",
         "The same formulas over all retained trials of a condition at once",
-        ["Measure", *(condition.title for condition in study.conditions)],
-        rows,
-        notes,
+        list(study.retained.estimates.table.values()),
+        [Column("", cell=lambda estimate: _shown(estimate.measure, estimate.pooled))],
+        [
+            "For comparison only: pooling gives more weight to participants with more retained trials, and "
+            "ignores that trials of one participant depend on each other."
+        ],
+        rows=measures,
+        heads=[Column("", _row_name, "Measure")],
+        across={condition.name: condition.title for condition in study.conditions},
+        place=lambda estimate: (estimate.measure, estimate.condition),
     )
 
 
@@ -425,30 +444,14 @@ def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
     return Data("participant_measures", "Every measure of every participant", header, rows)
 
 
-def _estimates_data(study: Study) -> tuple[list[str], list[list[object]]]:
-    columns = [
-        Column("condition"),
-        Column("measure", "measure.key"),
-        Column("unit", "measure.unit"),
-        Column("wanted", "measure.wanted"),
-        Column("value"),
-        Column("low high", "interval"),
-        *fields("participants", "undefined", "trials", "pooled", "reason"),
-    ]
-    header, rows = csv_rows(columns, study.retained.estimates.table.values())
-    _, without = csv_rows(columns, study.everything.estimates.table.values())
-    return ["exclusions", *header], [
-        *(["with", *row] for row in rows),
-        *(["without", *row] for row in without),
-    ]
-
-
-def _heads(study: Study, view: View) -> list[str]:
-    sizes = {grid.condition: (len(grid.participants), grid.trials) for grid in view.grids}
-    return [
-        f"{condition.title} ({sizes[condition.name][0]} participants, {sizes[condition.name][1]} trials)"
-        for condition in study.conditions
-    ]
+def _heads(study: Study) -> dict[str, str]:
+    """Return the heading of each condition."""
+    titles = {condition.name: condition.title for condition in study.conditions}
+    return {
+        grid.condition: f"{titles[grid.condition]} "
+        f"({len(grid.participants)} participants, {grid.trials} trials)"
+        for grid in study.retained.grids
+    }
 
 
 def _reasons(

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..study.analysis import Study
 from ..study.human_vs_model import Relations
-from ..study.leave_one_out import Robustness, leave_one_out
+from ..study.leave_one_out import Robustness, Subset, leave_one_out
 from ..study.multiverse import AGGREGATIONS, TIME, Multiverse, Stability, multiverse, rule_hits
 from .page import Block, Data, Section, Text
 from .tables import Cell, Column, Table, csv_rows, fields, value_cell
@@ -46,9 +47,8 @@ def choices_section(study: Study, choices: Choices) -> Section:
         return Section("choices", title, [Text(text)])
     universes = choices.multiverse
     labels = {score.key: score.label for score in study.retained.relations.scores if score.headline}
-    which = "every subset of the exclusion rules" if universes.complete else (
-        "no rule, each rule alone, all but each, and all of them"
-    )  # fmt: skip
+    some = "no rule, each rule alone, all but each, and all of them"
+    which = "every subset of the exclusion rules" if universes.complete else some
     names = {m.key: m.label for m in study.everything.estimates.measures} | {TIME: "Completion time"}
     blocks: list[Block] = [
         Text(
@@ -79,26 +79,26 @@ def left_out_block(relations: Relations, results: Sequence[Robustness]) -> Block
 def _stability_table(
     stability: Sequence[Stability], labels: dict[str, str], measure_names: dict[str, str]
 ) -> Table:
-    by_pair = {(one.measure, one.score): one for one in stability}
-    measures = list(dict.fromkeys(one.measure for one in stability))
-    rows = [
-        [Cell(measure_names[measure]), *(_stability_cell(by_pair.get((measure, score))) for score in labels)]
-        for measure in measures
-    ]
     columns = [
         *fields("measure", "score", "universes", "undefined"),
         Column("same_ranking", "plus"),
         Column("reversed", "minus"),
         Column("neither", "blank"),
-        Column("reference_sign", "reference.sign"),
+        Column("reference_sign", "reference.sign", cell=_stability_cell),
         *fields("same_sign", "same_direction"),
         Column("pearson_low pearson_high", "pearson"),
     ]
-    notes = ["Sign of this report, then the share of universes (%) that have it; “=” is neither + nor −."]
-    caption = "How many universes keep the rank relation"
-    header = ["Measure", *labels.values()]
-    return Table(
-        "multiverse_stability", caption, header, rows, notes, *csv_rows(columns, stability), wide=True
+    return Table.crossed(
+        "multiverse_stability",
+        "How many universes keep the rank relation",
+        stability,
+        columns,
+        ["Sign of this report, then the share of universes (%) that have it; “=” is neither + nor −."],
+        rows=list(dict.fromkeys(one.measure for one in stability)),
+        heads=[Column("", measure_names.get, "Measure")],
+        across=labels,
+        place=lambda stable: (stable.measure, stable.score),
+        wide=True,
     )
 
 
@@ -118,26 +118,42 @@ def _universes_data(universes: Multiverse) -> Data:
     return Data("multiverse", "Every universe", *csv_rows(columns, universes.universes))
 
 
+class _LeftOut(NamedTuple):
+    """A measure and a score over some of the systems."""
+
+    pair: Robustness
+    subset: Subset
+
+
 def _left_out_table(shown: Sequence[Robustness], labels: dict[str, str], relations: Relations) -> Table:
     headline = {measure.key: measure.label for measure in relations.measures if measure.headline}
-    by_pair = {(one.measure, one.score): one for one in shown}
-    rows = [
-        [Cell(label), *(_left_out_cell(by_pair.get((measure, score))) for score in labels)]
-        for measure, label in headline.items()
-    ]
-    names = ("measure", "score", "left_out", "n", "sign", "pearson", "spearman", "kendall")
-    data = [
-        (one.measure, one.score, part.left_out, part.n, part.sign,
-         *(part.coefficients[name] for name in ("pearson", "spearman", "kendall")))
+    subsets = [
+        _LeftOut(one, subset)
         for one in shown
-        for part in ((one.everything,) if one.everything else ()) + one.without
-    ]  # fmt: skip
-    notes = ["Pearson's r over all systems; below, its smallest and largest value with one system left out."]
-    caption = "Correlations with each system left out"
-    return Table("left_out", caption, ["Measure", *labels.values()], rows, notes, names, data, wide=True)
+        for subset in ((one.everything,) if one.everything else ()) + one.without
+    ]
+    columns = [
+        *fields("measure", "score", of="pair"),
+        *fields("left_out", "n", "sign", of="subset"),
+        Column("pearson", lambda row: row.subset.coefficients["pearson"], cell=_left_out_cell),
+        Column("spearman", lambda row: row.subset.coefficients["spearman"]),
+        Column("kendall", lambda row: row.subset.coefficients["kendall"]),
+    ]
+    return Table.crossed(
+        "left_out",
+        "Correlations with each system left out",
+        subsets,
+        columns,
+        ["Pearson's r over all systems; below, its smallest and largest value with one system left out."],
+        rows=list(headline),
+        heads=[Column("", headline.get, "Measure")],
+        across=labels,
+        place=lambda row: (row.pair.measure, row.pair.score),
+        wide=True,
+    )
 
 
-def _left_out_cell(robustness: Robustness | None) -> Cell:
-    if robustness is None or robustness.everything is None:
+def _left_out_cell(row: _LeftOut | None) -> Cell:
+    if row is None or row.pair.everything is None:
         return Cell("–", "missing")
-    return value_cell(robustness.everything.coefficients["pearson"], robustness.range.get("pearson"))
+    return value_cell(row.pair.everything.coefficients["pearson"], row.pair.range.get("pearson"))

@@ -1,7 +1,8 @@
 """Sections on systems: scores, rank table and correlations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..participants.bundle import SystemScores
 from ..scores.score_table import SCORES, Score
@@ -16,7 +17,7 @@ from ..stats.correlations import (
 from ..stats.rank_agreement import desirability
 from ..study.human_vs_model import Quantity, Relation, Relations
 from .page import Block, Data, Section, Text
-from .tables import Cell, Table, interval, number
+from .tables import Cell, Column, Table, csv_rows, fields, interval, number, scale
 
 NAMES: dict[Coefficient, str] = {
     "pearson": "Pearson r",
@@ -40,9 +41,8 @@ TWO_WAY = (
 )
 OVER_PARTICIPANTS = (
     f"In brackets: {REGION} Participants are resampled within their system, or all together if any of them "
-    "judged several systems. Items cannot be resampled because the table does not hold them: the "
-    "statements are about these items, and intervals that also allowed for other items would be wider. "
-    f"{FIXED_SYSTEMS}"
+    "judged several systems. Items cannot be resampled because the table does not hold them: the statements "
+    f"are about these items, and intervals that also allowed for other items would be wider. {FIXED_SYSTEMS}"
 )
 SWITCHED_OFF = "Confidence intervals were switched off (--resamples 0)."
 NOTHING_TO_RESAMPLE = (
@@ -85,38 +85,26 @@ def scores_section(
     if not systems:
         text = "No condition of this study shows a system, so there are no model scores to relate."
         return Section("scores", "Model scores", [Text(text)])
-    reasons: list[str] = []
     bounds = {
         (quantity.key, name): interval_of_score
         for quantity in quantities
         for column, (_, name) in enumerate(systems)
         if (interval_of_score := quantity.interval(column))
     }
-    rows = []
-    for score in SCORES:
-        if any(score.key in scores_by_system[name].scores for _, name in systems if name in scores_by_system):
-            cells = [
-                _score_cell(score, name, scores_by_system, reasons, bounds.get((score.key, name)))
-                for _, name in systems
-            ]
-            rows.append([Cell(score.label), Cell(score.wanted or ""), *cells])
+    entries = [
+        _Scored(column, name, score, scores_by_system.get(name), bounds.get((score.key, name)))
+        for column, (_, name) in enumerate(systems)
+        for score in SCORES
+    ]
     blocks: list[Block] = []
     absent = [name for _, name in systems if name not in scores_by_system]
     if absent:
         blocks.append(Text(f"Systems without model scores: {_quoted(absent)}."))
-    if rows:
+    if any(entry.is_known for entry in entries):
         notes = [
-            _provenance(title, name, scores_by_system[name])
-            for title, name in systems
-            if name in scores_by_system
+            _provenance(title, name, scores_by_system[name]) for title, name in systems if name not in absent
         ]
-        notes += [f"({mark}) {reason}" for mark, reason in enumerate(reasons, start=1)]
-        header = ["Score (%)", "Better", *(title for title, _ in systems)]
-        caption = "Model scores of the systems in this study"
-        if bounds:
-            notes.append("In brackets: 95 % percentile intervals of a bootstrap over the questions.")
-        data_header, data = _scores_data(systems, scores_by_system, bounds)
-        blocks.append(Table("scores", caption, header, rows, notes, data_header, data, words=(1,)))
+        blocks.append(_scores_table([title for title, _ in systems], entries, notes, intervals=bool(bounds)))
     if unused:
         text = f"Systems with scores but without a condition in this study: {_quoted(unused)}."
         blocks.append(Text(text, "note"))
@@ -175,7 +163,7 @@ def what_n_shows(n: int) -> list[str]:
             f"n = {n}. With two systems every correlation is +1 or −1, whatever the score: it only says "
             "whether the system with the better score is also ahead with people, and proves nothing about "
             "others. No p below 1 could ever be reached. An interval from −1 to 1 says that people are too "
-            "close to call.",
+            "close to call."
         ]
     if n < LEAST_FOR_P:
         return [
@@ -201,81 +189,108 @@ def chance_sentence(n: int) -> str:
     )
 
 
+class _Coefficient(NamedTuple):
+    """A coefficient of a measure and a score; None for a pair without any."""
+
+    measure: str
+    score: str
+    relation: Relation
+    coefficient: Coefficient | None
+    correlation: Correlation | None
+
+
 def _all_pairs(relations: Relations) -> Data:
-    words = "Every measure with every score in full precision, also those not shown here"
-    return Data("correlations", words, *relations_data(relations))
-
-
-def relations_data(relations: Relations) -> tuple[list[str], list[list[object]]]:
     """Tabulate all pairs: one row per measure, score and coefficient."""
-    header = [
-        "measure", "score", "n", "rank", "tied", "desirable", "coefficient", "value", "low", "high", "p",
-        "p_method", "smallest_p", "reason",
-    ]  # fmt: skip
-    rows: list[list[object]] = []
-    for (measure, score), relation in relations.pairs.items():
-        sign = relation.rank.sign if relation.rank else None
-        tied = relation.rank.tied if relation.rank else None
-        start: list[object] = [measure, score, relation.n, sign, tied, relation.desirable]
-        if not relation.correlations:
-            rows.append([*start, *[None] * 7, relation.reason])
-        for name, correlation in relation.correlations.items():
-            low, high = correlation.interval or (None, None)
-            end = [
-                correlation.value,
-                low,
-                high,
-                correlation.p,
-                correlation.p_method,
-                correlation.smallest_p,
-                correlation.reason,
-            ]
-            rows.append([*start, name, *end])
-    return header, rows
+    rows = [
+        _Coefficient(*pair, relation, *coefficient)
+        for pair, relation in relations.pairs.items()
+        for coefficient in relation.correlations.items() or [(None, None)]
+    ]
+    columns = [
+        *fields("measure", "score"),
+        Column("n", "relation.n"),
+        Column("rank", "relation.rank.sign"),
+        Column("tied", "relation.rank.tied"),
+        Column("desirable", "relation.desirable"),
+        Column("coefficient"),
+        Column("value", "correlation.value"),
+        Column("low high", "correlation.interval"),
+        *fields("p", "p_method", "smallest_p", of="correlation"),
+        Column("reason", lambda row: (row.correlation or row.relation).reason),
+    ]
+    words = "Every measure with every score in full precision, also those not shown here"
+    return Data("correlations", words, *csv_rows(columns, rows))
 
 
 def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)
 
 
-def _score_cell(
-    score: Score,
-    name: str,
-    scores_by_system: Mapping[str, SystemScores],
-    reasons: list[str],
-    bounds: tuple[float, float] | None,
-) -> Cell:
-    """Format a score in percent, or a mark of why it is missing.
+@dataclass(frozen=True)
+class _Scored:
+    """A score of the system in a column; no entry without any of its scores."""
 
-    The reason is added to `reasons`.
-    """
-    entry = scores_by_system.get(name)
-    value = entry.scores.get(score.key) if entry else None
-    if value is not None:
-        shown = (100 * bounds[0], 100 * bounds[1]) if bounds else None
-        return Cell(number(100 * value, 2), detail=interval(shown, 1))
-    reason = "no scores for this system"
-    if entry:
-        reason = entry.reasons.get(score.key, "not in the scores file")
-    if reason not in reasons:
-        reasons.append(reason)
-    return Cell(f"none ({reasons.index(reason) + 1})", "missing")
+    column: int
+    system: str
+    score: Score
+    entry: SystemScores | None
+    interval: tuple[float, float] | None
+
+    @property
+    def is_known(self) -> bool:
+        """True if the scores file has the score, perhaps without a value."""
+        return self.entry is not None and self.score.key in self.entry.scores
+
+    @property
+    def value(self) -> float | None:
+        """Return the score as a fraction; None if it is missing."""
+        return self.entry.scores.get(self.score.key) if self.entry else None
+
+    @property
+    def reason(self) -> str:
+        """Return the reason that the scores file gives for a missing score."""
+        return self.entry.reasons.get(self.score.key, "") if self.entry and self.value is None else ""
 
 
-def _scores_data(
-    systems: Sequence[tuple[str, str]],
-    scores_by_system: Mapping[str, SystemScores],
-    bounds: Mapping[tuple[str, str], tuple[float, float]],
-) -> tuple[list[str], list[list[object]]]:
-    rows: list[list[object]] = []
-    for _, name in systems:
-        for score in SCORES:
-            entry = scores_by_system.get(name)
-            value = entry.scores.get(score.key) if entry else None
-            reason = entry.reasons.get(score.key, "") if entry and value is None else ""
-            ends = bounds.get((score.key, name), (None, None))
-            rows.append([name, score.key, score.wanted, value, *ends, reason])
-    return ["system", "score", "wanted", "value", "low", "high", "reason"], rows
+def _scores_table(
+    titles: Sequence[str], entries: Sequence[_Scored], notes: Sequence[str], *, intervals: bool
+) -> Table:
+    reasons: dict[str, int] = {}  # numbers of the footnotes, in the order of the cells
+
+    def show(scored: _Scored) -> Cell:
+        if scored.value is not None:
+            return Cell(number(100 * scored.value, 2), detail=interval(scale(scored.interval, 100), 1))
+        reason = "no scores for this system"
+        if scored.entry:
+            reason = scored.entry.reasons.get(scored.score.key, "not in the scores file")
+        return Cell(f"none ({reasons.setdefault(reason, len(reasons) + 1)})", "missing")
+
+    listed = {entry.score for entry in entries if entry.is_known}
+    columns = [
+        Column("system"),
+        Column("score", "score.key"),
+        Column("wanted", "score.wanted"),
+        Column("value", cell=show),
+        Column("low high", "interval"),
+        Column("reason"),
+    ]
+    table = Table.crossed(
+        "scores",
+        "Model scores of the systems in this study",
+        entries,
+        columns,
+        rows=[score for score in SCORES if score in listed],
+        heads=[
+            Column("", "label", "Score (%)"),
+            Column("", lambda score: score.wanted or "", "Better", is_text=True),
+        ],
+        across=dict(enumerate(titles)),
+        place=lambda scored: (scored.score, scored.column),
+    )
+    notes = [*notes, *(f"({mark}) {reason}" for reason, mark in reasons.items())]
+    if intervals:
+        notes.append("In brackets: 95 % percentile intervals of a bootstrap over the questions.")
+    return replace(table, notes=notes)
 
 
 def _provenance(title: str, name: str, entry: SystemScores) -> str:
@@ -290,27 +305,37 @@ def _provenance(title: str, name: str, entry: SystemScores) -> str:
 
 
 def _rank_table(relations: Relations, part: _Part) -> Table:
-    measures = [measure for measure in relations.measures if measure.headline]
-    rows = [
-        [Cell(measure.label, detail=_direction(measure))]
-        + [_rank_cell(relations.get(measure.key, score.key), len(relations.systems)) for score in part.scores]
-        for measure in measures
-    ]
-    return Table(
+    def column(score: Quantity) -> Column:
+        def relation(measure: Quantity) -> Relation:
+            return relations.get(measure.key, score.key)
+
+        def sign(measure: Quantity) -> str | None:
+            rank = relation(measure).rank
+            return rank.sign if rank else None
+
+        return Column(
+            (score.key,),
+            sign,
+            _head(score),
+            lambda measure: _rank_cell(relation(measure), len(relations.systems)),
+        )
+
+    return Table.from_columns(
         f"rank_table{part.suffix}",
         f"Rank relations of human measures and model scores, n = {len(relations.systems)} systems{part}",
-        ["Human measure", *(_head(score) for score in part.scores)],
-        rows,
+        [measure for measure in relations.measures if measure.headline],
+        [
+            Column(
+                "measure",
+                "key",
+                "Human measure",
+                lambda measure: Cell(measure.label, detail=_direction(measure)),
+            ),
+            *map(column, part.scores),
+        ],
         ["↓ after a score: lower is better. n: systems that have the score, where some lack it."],
-        ["measure", *(score.key for score in part.scores)],
-        [[measure.key, *(_sign(relations, measure, score) for score in part.scores)] for measure in measures],
         wide=True,
     )
-
-
-def _sign(relations: Relations, measure: Quantity, score: Quantity) -> str | None:
-    rank = relations.get(measure.key, score.key).rank
-    return rank.sign if rank else None
 
 
 def _rank_cell(relation: Relation, systems: int) -> Cell:
@@ -325,20 +350,17 @@ def _rank_cell(relation: Relation, systems: int) -> Cell:
 
 
 def _correlation_table(relations: Relations, coefficient: Coefficient, part: _Part) -> Table:
-    measures = [measure for measure in relations.measures if measure.headline]
-    rows = [
-        [Cell(measure.label)]
-        + [
-            _correlation_cell(relations.get(measure.key, score.key), coefficient, len(relations.systems))
-            for score in part.scores
-        ]
-        for measure in measures
-    ]
-    return Table(
+    n = len(relations.systems)
+    labels = {measure.key: measure.label for measure in relations.measures if measure.headline}
+    return Table.crossed(
         f"correlations_{coefficient}{part.suffix}",
-        f"{NAMES[coefficient]}, n = {len(relations.systems)} systems{part}",
-        ["Human measure", *(_head(score) for score in part.scores)],
-        rows,
+        f"{NAMES[coefficient]}, n = {n} systems{part}",
+        list(relations.pairs.values()),
+        [Column("", cell=lambda relation: _correlation_cell(relation, coefficient, n))],
+        rows=list(labels),
+        heads=[Column("", labels.get, "Human measure")],
+        across={score.key: _head(score) for score in part.scores},
+        place=lambda relation: (relation.measure.key, relation.score.key),
         wide=True,
     )
 

@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 _LATEX = str.maketrans(
@@ -45,31 +45,37 @@ class Column:
     """A column of a table, for the page and for the CSV file.
 
     Attributes:
-        keys: Name in the CSV, or several names for a pair such as an interval; empty for the page only.
+        keys: Name in the CSV, or several names for a pair such as an interval, separated by spaces or, if
+            they may hold spaces, in a tuple; empty for the page only.
         value: Attribute of a row such as "bca.estimate", or a function of a row; without it the key.
         heading: Heading on the page; empty for a column of the CSV only.
         cell: The cell of a row on the page; without it the value as text.
         is_text: The column holds words rather than numbers.
     """
 
-    keys: str
+    keys: str | tuple[str, ...]
     value: str | Callable[[Any], object] = ""
     heading: str = ""
     cell: Callable[[Any], Cell | str] | None = None
     is_text: bool = False
 
+    @property
+    def names(self) -> Sequence[str]:
+        """Names in the CSV."""
+        return self.keys.split() if isinstance(self.keys, str) else self.keys
+
     def get(self, row: object) -> object:
         """Return the value of a row in full precision, None if it is missing."""
         if callable(self.value):
             return self.value(row)
-        for name in (self.value or self.keys).split("."):
+        for name in (self.value or self.names[0]).split("."):
             row = getattr(row, name) if row is not None else None
         return row
 
     def get_all(self, row: object) -> list[object]:
         """Return a value for each key."""
-        value, keys = self.get(row), self.keys.split()
-        return [value] if len(keys) == 1 else [*value] if isinstance(value, tuple) else [None] * len(keys)
+        value, count = self.get(row), len(self.names)
+        return [value] if count == 1 else [*value] if isinstance(value, tuple) else [None] * count
 
     def show(self, row: object) -> Cell:
         """Return the cell of a row on the page."""
@@ -77,15 +83,15 @@ class Column:
         return shown if isinstance(shown, Cell) else Cell(shown)
 
 
-def fields(*names: str) -> list[Column]:
-    """Return columns of the CSV that are named as the attributes of a row."""
-    return [Column(name) for name in names]
+def fields(*names: str, of: str = "") -> list[Column]:
+    """Return columns of the CSV named as attributes of a row, or of its part."""
+    return [Column(name, f"{of}.{name}" if of else name) for name in names]
 
 
 def csv_rows(columns: Sequence[Column], rows: Iterable[object]) -> tuple[list[str], list[list[object]]]:
     """Return header and rows of the CSV."""
     kept = [column for column in columns if column.keys]
-    header = [key for column in kept for key in column.keys.split()]
+    header = [name for column in kept for name in column.names]
     return header, [
         [value for column in kept for value in column.get_all(row)] for row in rows
     ] if kept else []
@@ -133,6 +139,47 @@ class Table:
         words = [position for position, column in enumerate(headed) if column.is_text]
         return cls(name, caption, header, cells, notes, *csv_rows(columns, rows), wide=wide, words=words)
 
+    @classmethod
+    def crossed(
+        cls,
+        name: str,
+        caption: str,
+        records: Sequence[object],
+        columns: Sequence[Column],
+        notes: Sequence[str] = (),
+        *,
+        rows: Sequence[Hashable],
+        heads: Sequence[Column],
+        across: Mapping[Any, str],
+        place: Callable[[Any], tuple[Hashable, Hashable]],
+        wide: bool = False,
+    ) -> "Table":
+        """Build a table of records: rows of the CSV and cells of the page.
+
+        Args:
+            name: File name without suffix.
+            caption: Caption of the table.
+            records: One per row of the CSV.
+            columns: Columns of the CSV; the only one with a `cell` shows a record, or None, on the page.
+            notes: Sentences below the table.
+            rows: Rows of the page.
+            heads: First columns of the page, of values of a row.
+            across: Key of each further column to its heading.
+            place: Row and column key of a record; the page leaves out those that it does not have.
+            wide: Set small.
+        """
+        (shown,) = (column for column in columns if column.cell)
+        records_by_place = {place(record): record for record in records}
+
+        def crossing(key: Hashable) -> Column:
+            return Column(
+                "", heading=across[key], cell=lambda row: shown.show(records_by_place.get((row, key)))
+            )
+
+        table = cls.from_columns(name, caption, rows, [*heads, *map(crossing, across)], notes, wide=wide)
+        header, data = csv_rows(columns, records)
+        return replace(table, data_header=header, data=data)
+
     def csv(self) -> str:
         """Return the data as CSV, or what the page shows without data."""
         if self.data:
@@ -158,6 +205,20 @@ class Table:
                 "",
             ]
         )
+
+
+def pairs_table(name: str, caption: str, headings: tuple[str, str], values: Mapping[str, str]) -> Table:
+    """Build a table of names and their values as text."""
+    columns = [
+        Column("", lambda pair: pair[0], headings[0]),
+        Column("", lambda pair: pair[1], headings[1], is_text=True),
+    ]
+    return Table.from_columns(name, caption, list(values.items()), columns)
+
+
+def inputs_table(hashes: Mapping[str, str]) -> Table:
+    """List the input files with their SHA-256."""
+    return pairs_table("inputs", "Input files", ("File", "SHA-256"), hashes)
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -104,10 +104,7 @@ def _sets_f1(gold: set[Any], predicted: set[Any]) -> F1:
 
 
 def score_question(
-    gold_answer: str,
-    gold_facts: Collection[Any],
-    answer: str | None,
-    facts: Collection[Any] | None,
+    gold_answer: str, gold_facts: Collection[Any], answer: str | None, facts: Collection[Any] | None
 ) -> dict[str, float]:
     """Compute all twelve scores of one question, keyed as `KEYS`.
 

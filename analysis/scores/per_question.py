@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..io.errors import AnalysisError
 from ..io.tabular_files import Column, read_table
-from ..stats.arrays import Array, ratio
+from ..stats.arrays import Array, chunks, ratio
 from ..stats.bootstrap import draw_counts
 from .score_table import SCORES
 
@@ -62,13 +62,11 @@ def score_replicates(
     questions = pd.Index(table["question_id"].unique())
     parts = {name: _spread(table, name, questions) for name in systems}
     replicates = {score.key: np.full((resamples, len(systems)), np.nan) for score in SCORES}
-    size = max(1, CELLS_PER_CHUNK // max(1, len(questions)))
-    for start in range(0, resamples, size):
-        count = min(size, resamples - start)
-        weights = draw_counts(rng, len(questions), count) if len(questions) else np.zeros((0, count))
+    for rows in chunks(resamples, CELLS_PER_CHUNK // max(1, len(questions))):
+        weights = draw_counts(rng, len(questions), rows.stop - rows.start)
         for column, name in enumerate(systems):
             for key, values in _scores(parts[name], weights).items():
-                replicates[key][start : start + count, column] = values
+                replicates[key][rows, column] = values
     return replicates
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from .arrays import Array
+from .arrays import Array, chunks
 
 Method = Literal["percentile", "bca"]
 CELLS_PER_CHUNK = 200_000  # participants by replicates whose sums are held at once, about 60 MB
@@ -89,9 +89,9 @@ def resample(
     if items < 1:
         raise ValueError(f"items must be at least 1, not {items}")
     groups = range(len(participants)) if groups is None else groups
-    size = max(1, min(replicates, max(LEAST_AT_ONCE, CELLS_PER_CHUNK // max(1, sum(participants)))))
-    for start in range(0, replicates, size):
-        count = min(size, replicates - start)
+    size = max(LEAST_AT_ONCE, CELLS_PER_CHUNK // max(1, sum(participants)))
+    for rows in chunks(replicates, size):
+        count = rows.stop - rows.start
         of_items, of_people = draw_counts(rng, items, count), {}
         for group, people in zip(groups, participants, strict=True):
             if group not in of_people:
@@ -104,9 +104,9 @@ def row_blocks(participants: int, replicates: int) -> Iterator[slice]:
 
     There is at least one block.
     """
-    size = max(1, CELLS_PER_CHUNK // max(1, replicates))
-    for start in range(0, max(1, participants), size):
-        yield slice(start, min(start + size, participants))
+    if not participants:
+        yield slice(0, 0)
+    yield from chunks(participants, CELLS_PER_CHUNK // max(1, replicates))
 
 
 def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, float] | None:

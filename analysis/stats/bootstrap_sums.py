@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import Array, ratio
+from .arrays import Array, chunks, ratio
 from .bootstrap import Interval, bootstrap_interval, resample
 
 Formula = Callable[[Array], Array]
@@ -57,6 +57,11 @@ class Quantity:
     interval: Interval | None
     replicates: Array
     reason: str = ""
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Both ends of the interval, None without one."""
+        return self.interval.bounds if self.interval else None
 
 
 def mean_of(sums: Array) -> Array:
@@ -129,9 +134,8 @@ def _bootstrap(
     edges = np.cumsum([0, *(tally.sums.shape[1] for tally in tallies.values())])
     draws = {key: np.empty(resamples) for key in tallies}
     done = 0
-    while done < resamples:
-        count = min(resamples - done, max(1, CELLS_PER_CHUNK // sums.shape[1]))
-        for weights in resample(rng, [units], 1, count):
+    for chunk in chunks(resamples, CELLS_PER_CHUNK // sums.shape[1]):
+        for weights in resample(rng, [units], 1, chunk.stop - chunk.start):
             totals = weights.participants[0].T @ sums  # replicates by columns
             rows = slice(done, done + weights.replicates)
             for (key, tally), start, end in zip(tallies.items(), edges, edges[1:], strict=False):

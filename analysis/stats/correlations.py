@@ -82,7 +82,7 @@ def correlate(
     for name, values in (("the human measure", x), ("the model score", y)):
         if _constant(values[None]).all():
             return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
-    statistic = _STATISTICS[coefficient]
+    statistic = STATISTICS[coefficient]
     value = float(statistic(x[None], y[None])[0])
     interval = None
     if replicates is not None:
@@ -137,9 +137,8 @@ def region_interval(
     distance = np.einsum("ri,ij,rj->r", apart - centre, inverse, apart - centre)
     bound = float(np.quantile(distance, level))
     scale = np.sqrt(bound / np.where(distance > 0, distance, 1.0))[:, None]
-    surface = (
-        centre + (apart - centre) * scale
-    )  # every replicate's direction, as far as the ellipsoid reaches
+    # Every replicate's direction, as far as the ellipsoid reaches.
+    surface = centre + (apart - centre) * scale
     pulled = _pulled(apart[distance <= bound], centre, spread @ inverse, inverse, bound, model)
     values = statistic(np.concatenate([surface, pulled]), model[None])
     return float(np.nanmin(values)), float(np.nanmax(values))
@@ -192,7 +191,7 @@ def kendall(x: Array, y: Array) -> Array:
     return _cosine(_pair_signs(x), _pair_signs(y))
 
 
-_STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
+STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
     "pearson": pearson,
     "spearman": spearman,
     "kendall": kendall,

@@ -1,6 +1,7 @@
 """Effect sizes of two conditions, from one value per participant."""
 
 import warnings
+from dataclasses import replace
 from math import exp, lgamma, sqrt
 from typing import Any
 
@@ -15,6 +16,7 @@ from .results import (
     INDEPENDENT,
     NORMAL,
     NORMAL_MEANS,
+    ORDER_ONLY,
     SAME_ITEMS,
     Finding,
     check_level,
@@ -55,24 +57,21 @@ def hedges_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fin
     """
     check_level(level)
     groups = defined_values(first, second)
-    n1, n2 = len(groups[0]), len(groups[1])
-    quantity, method = "Hedges' g", "bias-corrected standardised difference, noncentral t interval"
-    refused = too_few(groups) or constant(groups, each=True)
-    if refused:
-        return Finding(quantity, (n1, n2), method, level=level, reason=refused)
+    n1, n2 = map(len, groups)
+    method = "bias-corrected standardised difference, noncentral t interval"
+    result = Finding("Hedges' g", (n1, n2), method, level=level)
+    if refused := too_few(groups) or constant(groups, each=True):
+        return replace(result, reason=refused)
     freedom = n1 + n2 - 2
     pooled = sqrt(sum(((group - group.mean()) ** 2).sum() for group in groups) / freedom)
     d = float(groups[1].mean() - groups[0].mean()) / pooled
     bias = exp(lgamma(freedom / 2) - lgamma((freedom - 1) / 2)) / sqrt(freedom / 2)
     scale = sqrt(1 / n1 + 1 / n2)
     interval, reason = _noncentral_interval(d / scale, freedom, level)
-    return Finding(
-        quantity=quantity,
-        n=(n1, n2),
-        method=method,
+    return replace(
+        result,
         estimate=bias * d,
         interval=(interval[0] * scale, interval[1] * scale) if interval else None,
-        level=level,
         assumptions=(INDEPENDENT, NORMAL, EQUAL_SPREAD, SAME_ITEMS),
         reason=reason,
     )
@@ -108,11 +107,11 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     """
     check_level(level)
     groups = defined_values(first, second)
-    n1, n2 = len(groups[0]), len(groups[1])
-    quantity, method = "Cliff's delta", "share of pairs of participants, Feng-Cliff interval"
-    refused = too_few(groups)
-    if refused:
-        return Finding(quantity, (n1, n2), method, level=level, reason=refused)
+    n1, n2 = map(len, groups)
+    method = "share of pairs of participants, Feng-Cliff interval"
+    result = Finding("Cliff's delta", (n1, n2), method, level=level)
+    if refused := too_few(groups):
+        return replace(result, reason=refused)
     delta, variance = _dominance(*groups)
     interval, reason = None, ""
     if abs(delta) >= 1 - 1e-12:
@@ -124,8 +123,8 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
         half = t * sqrt(variance) * sqrt((1 - delta**2) ** 2 + t**2 * variance)
         middle, scale = delta - delta**3, 1 - delta**2 + t**2 * variance
         interval = (max(-1.0, (middle - half) / scale), min(1.0, (middle + half) / scale))
-    assumptions = (INDEPENDENT, SAME_ITEMS, "Only the order of values counts, not their distances.")
-    return Finding(quantity, (n1, n2), method, delta, interval, level, None, assumptions, reason)
+    assumptions = (INDEPENDENT, SAME_ITEMS, ORDER_ONLY)
+    return replace(result, estimate=delta, interval=interval, assumptions=assumptions, reason=reason)
 
 
 def probability_of_superiority(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -139,17 +138,7 @@ def probability_of_superiority(first: ArrayLike, second: ArrayLike, *, level: fl
         0.875
     """
     delta = cliffs_delta(first, second, level=level)
-    interval = delta.interval
-    return Finding(
-        quantity="probability of superiority",
-        n=delta.n,
-        method=delta.method,
-        estimate=None if delta.estimate is None else (1 + delta.estimate) / 2,
-        interval=((1 + interval[0]) / 2, (1 + interval[1]) / 2) if interval else None,
-        level=level,
-        assumptions=delta.assumptions,
-        reason=delta.reason,
-    )
+    return delta.mapped("probability of superiority", lambda value: (1 + value) / 2)
 
 
 def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -180,15 +169,14 @@ def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: floa
         if (values <= 0).any():
             raise ValueError(f"{name} holds a value that is not positive")
     logs = (np.log(groups[0]), np.log(groups[1]))
-    sizes = (len(logs[0]), len(logs[1]))
-    quantity, method = "ratio of geometric means", "Welch's interval of the difference of mean logs"
-    refused = too_few(groups) or constant(logs, each=True)
-    if refused:
-        return Finding(quantity, sizes, method, level=level, reason=refused)
+    method = "Welch's interval of the difference of mean logs"
+    result = Finding("ratio of geometric means", (len(logs[0]), len(logs[1])), method, level=level)
+    if refused := too_few(groups) or constant(logs, each=True):
+        return replace(result, reason=refused)
     low, high = welch_test(*logs).confidence_interval(level)
     estimate = exp(logs[1].mean() - logs[0].mean())
     assumptions = (INDEPENDENT, "The logarithms of the participants' values are nearly normal.", SAME_ITEMS)
-    return Finding(quantity, sizes, method, estimate, (exp(low), exp(high)), level, None, assumptions)
+    return replace(result, estimate=estimate, interval=(exp(low), exp(high)), assumptions=assumptions)
 
 
 def welch_test(first: Array, second: Array, alternative: str = "two-sided") -> Any:
@@ -210,19 +198,7 @@ def welch_test(first: Array, second: Array, alternative: str = "two-sided") -> A
 def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
     """Estimate the difference of means with Welch's interval and p.
 
-    Items count as fixed.
-
-    Args:
-        first: One value per participant, NaN where undefined.
-        second: The same for the second condition.
-        level: Of the confidence interval.
-
-    Returns:
-        A finding; refused for fewer than two participants in a condition and if
-        the values vary in neither condition.
-
-    Raises:
-        ValueError: An argument has another shape or is infinite.
+    Items count as fixed. Arguments, refusals and errors are those of `hedges_g`.
 
     Examples:
         >>> round(welch_difference([1, 2, 3], [2, 3, 4]).p, 4)
@@ -231,19 +207,15 @@ def welch_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95
     check_level(level)
     groups = defined_values(first, second)
     sizes = (len(groups[0]), len(groups[1]))
-    quantity, method = "difference of means", "Welch's t over participants"
-    refused = too_few(groups) or constant(groups, each=True)
-    if refused:
-        return Finding(quantity, sizes, method, level=level, reason=refused)
+    result = Finding("difference of means", sizes, "Welch's t over participants", level=level)
+    if refused := too_few(groups) or constant(groups, each=True):
+        return replace(result, reason=refused)
     test = welch_test(*groups)
-    low, high = test.confidence_interval(level)
-    return Finding(
-        quantity=quantity,
-        n=sizes,
-        method=method,
+    low, high = map(float, test.confidence_interval(level))
+    return replace(
+        result,
         estimate=float(groups[1].mean() - groups[0].mean()),
-        interval=(float(low), float(high)),
-        level=level,
+        interval=(low, high),
         p=never_zero(float(test.pvalue)),
         assumptions=(INDEPENDENT, NORMAL_MEANS, SAME_ITEMS),
     )
@@ -283,9 +255,8 @@ def _dominance(first: Array, second: Array) -> tuple[float, float]:
     ordered = np.sort(first)
     ties = np.searchsorted(ordered, second, "right") - np.searchsorted(ordered, second, "left")
     pairs = n1 * n2
-    cells = (
-        pairs - int(ties.sum()) - pairs * delta**2
-    )  # the sum over all pairs of (sign of their difference less delta) squared
+    # The sum over all pairs of (sign of their difference less delta) squared.
+    cells = pairs - int(ties.sum()) - pairs * delta**2
     rows, columns = ((of_first - delta) ** 2).sum(), ((of_second - delta) ** 2).sum()
     variance = (n2**2 * rows + n1**2 * columns - cells) / (pairs * (n1 - 1) * (n2 - 1))
     return delta, max(float(variance), (1 - delta**2) / (pairs - 1))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from .arrays import Array
 from .effect_sizes import never_zero, welch_test
-from .paired import SAME_CHANGE, complete_pairs, too_few_pairs
+from .paired import complete_pairs, unchanged
 from .results import (
     INDEPENDENT,
     NORMAL_MEANS,
@@ -27,7 +27,6 @@ from .results import (
     check_level,
     constant,
     defined_values,
-    same,
     too_few,
 )
 
@@ -158,10 +157,7 @@ def _logarithms(groups: tuple[Array, Array]) -> tuple[Array, Array]:
 
 
 def _refused(groups: tuple[Array, Array], *, paired: bool) -> str:
-    if not paired:
-        return too_few(groups) or constant(groups, each=True)
-    change = groups[1] - groups[0]
-    return too_few_pairs(len(change)) or (SAME_CHANGE if same(change) else "")
+    return unchanged(groups[1] - groups[0]) if paired else too_few(groups) or constant(groups, each=True)
 
 
 def _t_test(groups: tuple[Array, Array], difference: float, alternative: str, *, paired: bool) -> Any:

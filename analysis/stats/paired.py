@@ -4,6 +4,7 @@ All take each participant's two values, NaN where undefined. A participant
 without both values says nothing about a change and does not count.
 """
 
+from dataclasses import replace
 from itertools import product
 from math import exp, sqrt
 
@@ -11,10 +12,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import Array
+from .arrays import Array, chunks
 from .effect_sizes import never_zero
 from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION
-from .results import INDEPENDENT, LEAST, SAME_ITEMS, Finding, check_level, same
+from .results import INDEPENDENT, LEAST, ORDER_ONLY, SAME_ITEMS, Finding, check_level, constant, same
 
 SWAPPED = (
     "Under the null hypothesis a participant's two values could as well have been the other way round: "
@@ -48,6 +49,11 @@ def too_few_pairs(pairs: int, least: int = LEAST) -> str:
     if pairs >= least:
         return ""
     return f"at least {least} participants need a defined value in both conditions; there are {pairs}"
+
+
+def unchanged(change: Array) -> str:
+    """Explain why changes of complete pairs say nothing, "" if they do."""
+    return too_few_pairs(len(change)) or (SAME_CHANGE if same(change) else "")
 
 
 def sign_flip_test(
@@ -89,27 +95,19 @@ def sign_flip_test(
     n = len(change)
     exact = 2**n <= MOST_FOR_ENUMERATION
     method = f"swap of conditions within participants, {'all' if exact else f'{permutations} random'} swaps"
-    refused = too_few_pairs(n) or ("" if change.any() else "no participant's value changes")
-    if refused:
-        return Finding("mean change", (n, n), method, reason=refused)
+    result = Finding("mean change", (n, n), method)
+    if refused := too_few_pairs(n) or ("" if change.any() else "no participant's value changes"):
+        return replace(result, reason=refused)
     scaled = np.asarray(change / np.abs(change).max(), dtype=float)
     if exact:
         signs = np.array(list(product(SIGNS, repeat=n)))
         p = _as_extreme(scaled, signs) / 2**n
     else:
-        chunk, count = max(1, CELLS_PER_CHUNK // n), 0
-        for start in range(0, permutations, chunk):
-            rows = min(chunk, permutations - start)
-            count += _as_extreme(scaled, rng.choice(SIGNS, (rows, n)))
+        count = 0
+        for rows in chunks(permutations, CELLS_PER_CHUNK // n):
+            count += _as_extreme(scaled, rng.choice(SIGNS, (rows.stop - rows.start, n)))
         p = (count + 1) / (permutations + 1)
-    return Finding(
-        quantity="mean change",
-        n=(n, n),
-        method=method,
-        estimate=float(change.mean()),
-        p=p,
-        assumptions=(INDEPENDENT, SWAPPED),
-    )
+    return replace(result, estimate=float(change.mean()), p=p, assumptions=(INDEPENDENT, SWAPPED))
 
 
 def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -132,13 +130,10 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
     check_level(level)
     before, after = complete_pairs(first, second)
     n = len(before)
-    quantity = "Hedges' g"
     method = "mean change in average standard deviations of the conditions, Bonett's interval"
-    refused = too_few_pairs(n, 3)
-    if not refused and same(before) and same(after):
-        refused = "the values do not vary within either condition, so nothing says how people differ"
-    if refused:
-        return Finding(quantity, (n, n), method, level=level, reason=refused)
+    result = Finding("Hedges' g", (n, n), method, level=level)
+    if refused := too_few_pairs(n, 3) or constant((before, after), each=True):
+        return replace(result, reason=refused)
     covariance = np.cov(before, after)
     spread = float(np.trace(covariance)) / 2
     d = float(after.mean() - before.mean()) / sqrt(spread)
@@ -146,13 +141,10 @@ def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Fi
     squares = float((covariance**2).sum())  # s1⁴ + s2⁴ + 2 s12²
     variance = d**2 * squares / (8 * spread**2 * (n - 1)) + of_changes / (spread * (n - 1))
     half = float(scipy.stats.t.ppf((1 + level) / 2, n - 1)) * sqrt(variance)
-    return Finding(
-        quantity=quantity,
-        n=(n, n),
-        method=method,
+    return replace(
+        result,
         estimate=d * sqrt((n - 2) / (n - 1)),
         interval=(d - half, d + half) if variance > 0 else None,
-        level=level,
         assumptions=(INDEPENDENT, NORMAL_VALUES, SAME_ITEMS),
         reason="" if variance > 0 else SAME_CHANGE,
     )
@@ -173,22 +165,15 @@ def superiority_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.
     before, after = complete_pairs(first, second)
     n = len(before)
     method = "share of participants, Wilson's interval"
-    refused = too_few_pairs(n)
-    if refused:
-        return Finding("probability of superiority", (n, n), method, level=level, reason=refused)
+    result = Finding("probability of superiority", (n, n), method, level=level)
+    if refused := too_few_pairs(n):
+        return replace(result, reason=refused)
     hits = float((after > before).sum()) + float((after == before).sum()) / 2
     share, weight = hits / n, float(scipy.stats.norm.ppf((1 + level) / 2)) ** 2 / n
     half = sqrt(weight * (share * (1 - share) + weight / 4))  # scipy's Wilson interval takes no half hits
     low, high = ((share + weight / 2 + side * half) / (1 + weight) for side in (-1, 1))
-    return Finding(
-        quantity="probability of superiority",
-        n=(n, n),
-        method=method,
-        estimate=hits / n,
-        interval=(max(low, 0.0), min(high, 1.0)),
-        level=level,
-        assumptions=(INDEPENDENT, SAME_ITEMS, "Only the order of values counts, not their distances."),
-    )
+    assumptions = (INDEPENDENT, SAME_ITEMS, ORDER_ONLY)
+    return replace(result, estimate=share, interval=(max(low, 0.0), min(high, 1.0)), assumptions=assumptions)
 
 
 def delta_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -197,17 +182,7 @@ def delta_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
     This is Cliff's (1993) d_w: 2 × superiority − 1.
     """
     share = superiority_within(first, second, level=level)
-    interval = share.interval
-    return Finding(
-        quantity="Cliff's delta within participants",
-        n=share.n,
-        method=share.method,
-        estimate=None if share.estimate is None else 2 * share.estimate - 1,
-        interval=(2 * interval[0] - 1, 2 * interval[1] - 1) if interval else None,
-        level=level,
-        assumptions=share.assumptions,
-        reason=share.reason,
-    )
+    return share.mapped("Cliff's delta within participants", lambda value: 2 * value - 1)
 
 
 def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -226,15 +201,13 @@ def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
         raise ValueError("first or second holds a value that is not positive")
     change = np.log(after) - np.log(before)
     n, method = len(change), "t interval of the mean change of logs"
-    quantity = "ratio of geometric means"
-    refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
-    if refused:
-        return Finding(quantity, (n, n), method, level=level, reason=refused)
+    result = Finding("ratio of geometric means", (n, n), method, level=level)
+    if refused := unchanged(change):
+        return replace(result, reason=refused)
     low, high = scipy.stats.ttest_1samp(change, 0.0).confidence_interval(level)
     assumptions = (INDEPENDENT, "The logarithms of the participants' ratios are nearly normal.", SAME_ITEMS)
-    return Finding(
-        quantity, (n, n), method, exp(change.mean()), (exp(low), exp(high)), level, None, assumptions
-    )
+    estimate, interval = exp(change.mean()), (exp(low), exp(high))
+    return replace(result, estimate=estimate, interval=interval, assumptions=assumptions)
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -249,15 +222,15 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
     check_level(level)
     before, after = complete_pairs(first, second)
     change = after - before
-    n, method = len(change), "paired t over participants"
-    refused = too_few_pairs(n) or (SAME_CHANGE if same(change) else "")
-    if refused:
-        return Finding("mean change", (n, n), method, level=level, reason=refused)
+    n = len(change)
+    result = Finding("mean change", (n, n), "paired t over participants", level=level)
+    if refused := unchanged(change):
+        return replace(result, reason=refused)
     test = scipy.stats.ttest_1samp(change, 0.0)
     low, high = map(float, test.confidence_interval(level))
     p = never_zero(float(test.pvalue))
     assumptions = (INDEPENDENT, NORMAL_CHANGES, SAME_ITEMS)
-    return Finding("mean change", (n, n), method, float(change.mean()), (low, high), level, p, assumptions)
+    return replace(result, estimate=float(change.mean()), interval=(low, high), p=p, assumptions=assumptions)
 
 
 def _as_extreme(change: Array, signs: NDArray[np.float64]) -> int:

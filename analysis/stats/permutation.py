@@ -7,6 +7,7 @@ References:
        keeps its level when spreads differ.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -14,7 +15,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import Array
+from .arrays import Array, chunks
 from .results import EXCHANGEABLE, INDEPENDENT, Finding, constant, defined_values, too_few
 
 MOST_FOR_ENUMERATION = 50_000  # 9 against 9 participants have 48,620 splits
@@ -56,25 +57,18 @@ def permutation_test(
     splits = comb(sum(sizes), sizes[1])
     exact = splits <= MOST_FOR_ENUMERATION
     method = f"permutation of participants, {'all' if exact else f'{permutations} random'} splits, Welch's t"
-    refused = too_few(groups) or constant(groups)
-    if refused:
-        return Finding("difference of means", sizes, method, reason=refused)
+    result = Finding("difference of means", sizes, method)
+    if refused := too_few(groups) or constant(groups):
+        return replace(result, reason=refused)
     values = np.concatenate(groups)
     values = (values - values.mean()) / values.std()  # changes no t and keeps the sums of squares accurate
     observed = abs(_welch_t(values, np.arange(len(values))[None] >= sizes[0])[0])
     if exact:
-        count = _as_extreme(values, _all_splits(len(values), sizes[1]), observed)
-        p = count / splits
+        p = _as_extreme(values, _all_splits(len(values), sizes[1]), observed) / splits
     else:
         p = (_random_extreme(values, sizes, observed, rng, permutations) + 1) / (permutations + 1)
-    return Finding(
-        quantity="difference of means",
-        n=sizes,
-        method=method,
-        estimate=float(groups[1].mean() - groups[0].mean()),
-        p=p,
-        assumptions=(INDEPENDENT, EXCHANGEABLE),
-    )
+    estimate = float(groups[1].mean() - groups[0].mean())
+    return replace(result, estimate=estimate, p=p, assumptions=(INDEPENDENT, EXCHANGEABLE))
 
 
 def smallest_p(first: int, second: int) -> float:
@@ -98,11 +92,10 @@ def _random_extreme(
     values: Array, sizes: tuple[int, int], observed: float, rng: np.random.Generator, permutations: int
 ) -> int:
     labels = np.arange(len(values)) >= sizes[0]
-    chunk = max(1, CELLS_PER_CHUNK // len(values))
     count = 0
-    for start in range(0, permutations, chunk):
-        rows = min(chunk, permutations - start)
-        count += _as_extreme(values, rng.permuted(np.tile(labels, (rows, 1)), axis=1), observed)
+    for rows in chunks(permutations, CELLS_PER_CHUNK // len(values)):
+        splits = np.tile(labels, (rows.stop - rows.start, 1))
+        count += _as_extreme(values, rng.permuted(splits, axis=1), observed)
     return count
 
 

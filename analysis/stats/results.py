@@ -1,7 +1,7 @@
 """Result type of tests, confidence intervals and effect sizes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ SAMPLED_ITEMS = "Items, like participants, are a sample, and other items might h
 SAME_ITEMS = "The statement is about these items; that others might have been used is not counted."
 NORMAL = "The participants' values follow a normal distribution in each condition."
 EQUAL_SPREAD = "The participants' values spread alike in both conditions."
+ORDER_ONLY = "Only the order of values counts, not their distances."
 NORMAL_MEANS = "There are enough participants for the means of their values to be nearly normal."
 
 LEAST = 2  # participants per condition; with one, nothing says how people differ
@@ -49,6 +50,12 @@ class Finding:
     p: float | None = None
     assumptions: tuple[str, ...] = ()
     reason: str = ""
+
+    def mapped(self, quantity: str, change: Callable[[float], float]) -> "Finding":
+        """Return the same finding on an increasing scale of another quantity."""
+        estimate = None if self.estimate is None else change(self.estimate)
+        interval = (change(self.interval[0]), change(self.interval[1])) if self.interval else None
+        return replace(self, quantity=quantity, estimate=estimate, interval=interval)
 
 
 def defined_values(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:

@@ -12,11 +12,12 @@ from ..participants.allocation import Allocation, allocate
 from ..participants.bundle import MODES, Bundle, Condition, Points, Question, Scores, SystemScores, Version
 from ..participants.estimates import Estimates, estimate
 from ..participants.exclusion_rules import CLOCK_COLUMNS, Clock, Exclusions, apply_rules
-from ..participants.measures import MEASURES, own_measures
+from ..participants.measures import MEASURES, Measure, own_measures
 from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
 from ..participants.trial_grid import Grid, build_grids, choose_clock
 from ..scores.per_question import check_agreement, score_replicates
-from ..scores.score_table import SCORES
+from ..scores.score_table import SCORES, Score
+from ..stats.arrays import chunks
 from .human_vs_model import Quantity, Relations, relate
 
 ROWS_AT_ONCE = 50_000
@@ -163,8 +164,8 @@ def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
     """The trials as the rules read them, some in memory at a time."""
     answers = [question.key for question in version.item_questionnaire]
     read = trials[["condition", "item_id", "flags", *CLOCK_COLUMNS.values(), *answers]]
-    for start in range(0, len(read), ROWS_AT_ONCE):
-        yield from read.iloc[start : start + ROWS_AT_ONCE].to_dict("records")
+    for rows in chunks(len(read), ROWS_AT_ONCE):
+        yield from read.iloc[rows].to_dict("records")
 
 
 def _score_replicates(
@@ -187,38 +188,28 @@ def _score_replicates(
     return score_replicates(questions, names, rng=rng, resamples=options.resamples)
 
 
+@dataclass(frozen=True)
 class _Viewer:
     """Builds a view of a set of trials; views share the seed and all else."""
 
-    def __init__(
-        self,
-        bundle: Bundle,
-        options: Options,
-        version: Version,
-        members: pd.DataFrame,
-        clock: Clock | None,
-        systems: list[Condition],
-        scores: dict[str, SystemScores],
-        score_draws: dict[str, np.ndarray],
-        advance: Callable[[int], None],
-    ) -> None:
-        self.bundle, self.options, self.version = bundle, options, version
-        self.members, self.clock, self.systems, self.scores = members, clock, systems, scores
-        self.score_draws, self.advance = score_draws, advance
-        self.measures = [*MEASURES, *own_measures(version.item_questionnaire, version.post_survey)]
+    bundle: Bundle
+    options: Options
+    version: Version
+    members: pd.DataFrame
+    clock: Clock | None
+    systems: list[Condition]
+    scores: dict[str, SystemScores]
+    score_draws: dict[str, np.ndarray]
+    advance: Callable[[int], None]
 
     def __call__(self, trials: pd.DataFrame) -> View:
         # One stream per part, so that a part's numbers do not depend on what another one draws.
         streams = np.random.default_rng(self.options.seed).spawn(3)
-        grids = self._grids(trials)
-        resamples = self.options.resamples
-        estimates = estimate(grids, self.measures, rng=streams[0], resamples=resamples, advance=self.advance)
-        relations = relate(
-            [condition.title for condition in self.systems],
-            self._human(estimates),
-            self._model(),
-            rng=streams[1],
-        )
+        grids, resamples = self._grids(trials), self.options.resamples
+        measures = [*MEASURES, *own_measures(self.version.item_questionnaire, self.version.post_survey)]
+        estimates = estimate(grids, measures, rng=streams[0], resamples=resamples, advance=self.advance)
+        titles = [condition.title for condition in self.systems]
+        relations = relate(titles, self._human(estimates), self._model(), rng=streams[1])
         times = time_at_certainty(grids, self._levels(), rng=streams[2], resamples=resamples)
         return View(trials, grids, estimates, relations, times)
 
@@ -243,43 +234,28 @@ class _Viewer:
         for measure in estimates.measures:
             values = [estimates.get(measure.key, condition.name).value for condition in self.systems]
             if any(value is not None for value in values):
-                replicates = estimates.replicates[measure.key][:, columns]
-                human.append(
-                    Quantity(
-                        measure.key,
-                        measure.label,
-                        measure.wanted,
-                        _array(values),
-                        replicates if len(replicates) else None,
-                        measure.headline,
-                    )
-                )
+                draws = estimates.replicates[measure.key][:, columns]
+                human.append(_quantity(measure, values, draws if len(draws) else None))
         return human
 
     def _model(self) -> list[Quantity]:
         model = []
         for score in SCORES:
-            values = [
-                self.scores[condition.system].scores.get(score.key)
-                if condition.system in self.scores
-                else None
-                for condition in self.systems
-            ]
+            entries = [self.scores.get(condition.system or "") for condition in self.systems]
+            values = [entry.scores.get(score.key) if entry else None for entry in entries]
             if any(value is not None for value in values):
-                draws = self.score_draws.get(score.key)
-                model.append(
-                    Quantity(score.key, score.label, score.wanted, _array(values), draws, score.headline)
-                )
+                model.append(_quantity(score, values, self.score_draws.get(score.key)))
         return model
+
+
+def _quantity(source: Measure | Score, values: Sequence[float | None], draws: np.ndarray | None) -> Quantity:
+    numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
+    return Quantity(source.key, source.label, source.wanted, numbers, draws, source.headline)
 
 
 def _named(questions: Sequence[Question]) -> dict[str, str]:
     """Role (or key, where there is no role) of each question to its column."""
     return {question.role or question.key: question.key for question in questions}
-
-
-def _array(values: Sequence[float | None]) -> np.ndarray:
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
 def _people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]:

@@ -15,13 +15,7 @@ from numpy.typing import ArrayLike
 from ..participants.estimates import Estimates, over_participants, paired_change, without_participant
 from ..participants.measures import Measure
 from ..stats.arrays import Array
-from ..stats.bootstrap import (
-    Interval,
-    Method,
-    bootstrap_interval,
-    few_units_level,
-    leave_one_out_means,
-)
+from ..stats.bootstrap import Method, bootstrap_interval, few_units_level, leave_one_out_means
 from ..stats.effect_sizes import cliffs_delta, hedges_g, probability_of_superiority, ratio_of_geometric_means
 from ..stats.equivalence import Equivalence, check_margin, equivalence
 from ..stats.paired import (
@@ -40,6 +34,13 @@ NO_REPLICATES = "no bootstrap replicates were drawn"
 UNDEFINED_REPLICATES = (
     "more than one bootstrap replicate in twenty is undefined, and the rest would be a selection"
 )
+
+QUANTITIES = {  # of a difference: whether it is paired, and geometric
+    (False, False): "difference of means",
+    (False, True): "ratio of geometric means",
+    (True, False): "mean change",
+    (True, True): "geometric mean of the participants' own ratios",
+}
 
 
 @dataclass(frozen=True)
@@ -223,75 +224,42 @@ def difference(
     """
     check_level(level)
     definition, columns = _find(estimates, measure, first, second)
-    if estimates.paired(first, second):
-        return _paired_difference(estimates, definition, (first, second), level, method)
-    groups = _values(estimates, definition, columns)
-    values = tuple(group[~np.isnan(group)] for group in groups)
-    quantity = "ratio of geometric means" if definition.geometric else "difference of means"
-    label = _label(method)
-    n = (len(values[0]), len(values[1]))
-    refused = _missing(estimates, measure, (first, second)) or too_few(values)
-    if refused:
-        return Finding(quantity, n, label, level=level, reason=refused)
-    estimate = float(_contrast(definition, *(_mean(definition, group) for group in values)))
-    interval, reason = None, constant(values, each=True)
-    if not reason:
-        interval, reason = _interval(estimates, definition, columns, groups, estimate, level, method)
-    return Finding(
-        quantity=quantity,
-        n=n,
-        method=label,
-        estimate=estimate,
-        interval=interval.bounds if interval else None,
-        level=level,
-        assumptions=(INDEPENDENT, SAMPLED_ITEMS),
-        reason=reason or (interval.reason if interval else ""),
-    )
+    before, after = _values(estimates, definition, columns)
+    paired = estimates.paired(first, second)
+    groups = [paired_change(definition, before, after)] if paired else [before, after]
+    values = [group[~np.isnan(group)] for group in groups]
+    label = f"two-way bootstrap over participants and items, {'BCa' if method == 'bca' else method} interval"
+    sizes = (len(values[0]), len(values[-1]))
+    result = Finding(QUANTITIES[paired, definition.geometric], sizes, label, level=level)
+    few = too_few_pairs(len(values[0])) if paired else too_few(values)
+    if refused := _missing(estimates, measure, (first, second)) or few:
+        return replace(result, reason=refused)
+    if paired:
+        estimate = float(_back(definition, values[0].mean()))
+        unvaried = SAME_CHANGE if same(values[0]) else ""
+        draws = _paired_draws(estimates, definition, (first, second), groups[0])
+    else:
+        estimate = float(_contrast(definition, *(_mean(definition, group) for group in values)))
+        unvaried = constant(values, each=True)
+        draws = _draws(estimates, definition, columns, groups)
+    result = replace(result, estimate=estimate, assumptions=(INDEPENDENT, SAMPLED_ITEMS))
+    if unvaried or draws is None:
+        return replace(result, reason=unvaried or NO_REPLICATES)
+    wide = few_units_level(level, *map(len, values))
+    interval = bootstrap_interval(draws[0], estimate, draws[1], level=wide, method=method)
+    if interval is None:
+        return replace(result, reason=UNDEFINED_REPLICATES)
+    return replace(result, interval=interval.bounds, reason=interval.reason)
 
 
-def _paired_difference(
-    estimates: Estimates, measure: Measure, pair: tuple[str, str], level: float, method: Method
-) -> Finding:
-    """Estimate the mean change of participants who saw both conditions."""
-    before, after = _values(
-        estimates, measure, (estimates.conditions.index(pair[0]), estimates.conditions.index(pair[1]))
-    )
-    change = paired_change(measure, before, after)
-    values = change[~np.isnan(change)]
-    n = (len(values), len(values))
-    quantity = "geometric mean of the participants' own ratios" if measure.geometric else "mean change"
-    refused = _missing(estimates, measure.key, pair) or too_few_pairs(len(values))
-    if refused:
-        return Finding(quantity, n, _label(method), level=level, reason=refused)
-    estimate = float(_back(measure, values.mean()))
-    interval, reason = None, SAME_CHANGE if same(values) else ""
-    if not reason:
-        interval, reason = _paired_interval(estimates, measure, pair, change, estimate, level, method)
-    return Finding(
-        quantity=quantity,
-        n=n,
-        method=_label(method),
-        estimate=estimate,
-        interval=interval.bounds if interval else None,
-        level=level,
-        assumptions=(INDEPENDENT, SAMPLED_ITEMS),
-        reason=reason or (interval.reason if interval else ""),
-    )
-
-
-def _paired_interval(
-    estimates: Estimates,
-    measure: Measure,
-    pair: tuple[str, str],
-    change: Array,
-    estimate: float,
-    level: float,
-    method: Method,
-) -> tuple[Interval | None, str]:
+def _paired_draws(
+    estimates: Estimates, measure: Measure, pair: tuple[str, str], change: Array
+) -> tuple[Array, list[Array]] | None:
+    """Return replicates of the mean change, and values without one unit."""
     turned = (measure.key, *pair) not in estimates.pairs  # pairs are kept in the order of the conditions
     draws = estimates.pairs[(measure.key, *(pair[::-1] if turned else pair))]
     if not len(draws.replicates):
-        return None, NO_REPLICATES
+        return None
 
     def in_order(values: Array) -> Array:
         if not turned:
@@ -299,18 +267,31 @@ def _paired_interval(
         return 1 / values if measure.geometric else -values
 
     left_out = [_back(measure, leave_one_out_means(change)), in_order(draws.without_item)]
-    wide = few_units_level(level, int(np.count_nonzero(~np.isnan(change))))
-    interval = bootstrap_interval(in_order(draws.replicates), estimate, left_out, level=wide, method=method)
-    return interval, "" if interval else UNDEFINED_REPLICATES
+    return in_order(draws.replicates), left_out
+
+
+def _draws(
+    estimates: Estimates, measure: Measure, columns: tuple[int, int], groups: Sequence[Array]
+) -> tuple[Array, list[Array]] | None:
+    """Return replicates of the contrast, and values without one unit."""
+    before, after = columns
+    draws = estimates.replicates[measure.key]
+    if not len(draws):
+        return None
+    without = [without_participant(group, geometric=measure.geometric) for group in groups]
+    means = [_mean(measure, group) for group in groups]
+    items = estimates.without_item[measure.key]
+    left_out = [
+        _contrast(measure, without[0], means[1]),
+        _contrast(measure, means[0], without[1]),
+        _contrast(measure, items[:, before], items[:, after]),
+    ]
+    return _contrast(measure, draws[:, before], draws[:, after]), left_out
 
 
 def _back(measure: Measure, change: ArrayLike) -> Array:
     """From a mean of `paired_change` to the measure's own scale."""
     return np.asarray(np.exp(change) if measure.geometric else change)
-
-
-def _label(method: Method) -> str:
-    return f"two-way bootstrap over participants and items, {'BCa' if method == 'bca' else method} interval"
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -365,35 +346,6 @@ def _missing(estimates: Estimates, measure: str, conditions: tuple[str, str]) ->
         if entry.value is None:
             return f"condition {condition} has no value: {entry.reason}"
     return ""
-
-
-def _interval(
-    estimates: Estimates,
-    measure: Measure,
-    columns: tuple[int, int],
-    groups: tuple[Array, Array],
-    estimate: float,
-    level: float,
-    method: Method,
-) -> tuple[Interval | None, str]:
-    before, after = columns
-    draws = estimates.replicates[measure.key]
-    if not len(draws):
-        return None, NO_REPLICATES
-    without = [without_participant(group, geometric=measure.geometric) for group in groups]
-    means = [_mean(measure, group) for group in groups]
-    items = estimates.without_item[measure.key]
-    left_out = [
-        _contrast(measure, without[0], means[1]),
-        _contrast(measure, means[0], without[1]),
-        _contrast(measure, items[:, before], items[:, after]),
-    ]
-    replicates = np.asarray(_contrast(measure, draws[:, before], draws[:, after]))
-    wide = few_units_level(level, *(int(np.count_nonzero(~np.isnan(group))) for group in groups))
-    interval = bootstrap_interval(
-        replicates, estimate, [np.asarray(values) for values in left_out], level=wide, method=method
-    )
-    return interval, "" if interval else UNDEFINED_REPLICATES
 
 
 def _mean(measure: Measure, values: Array) -> Array:

@@ -93,11 +93,9 @@ def _models(study: Study, names: Sequence[str]) -> tuple[dict[str, Model], dict[
     if (trials := _trials(timed, "seconds", names)) is not None:
         models["Completion time"] = mixed_log_time(trials, position=trials.position is not None)
     for question in study.version.item_questionnaire:
-        if isinstance(question.scale, Points):
-            trials = _trials(frame, question.key, names)
-            if trials is not None:
-                label = question.role.replace("_", " ").capitalize() if question.role else question.text
-                models[label] = ordinal_logit(trials, position=_adjusted(trials))
+        if isinstance(question.scale, Points) and (trials := _trials(frame, question.key, names)) is not None:
+            label = question.role.replace("_", " ").capitalize() if question.role else question.text
+            models[label] = ordinal_logit(trials, position=_adjusted(trials))
     return models, bayes
 
 

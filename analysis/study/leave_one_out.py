@@ -4,22 +4,17 @@ With n systems each refit has n − 1. Below four systems that leaves two, where
 and only says which one is ahead: instability is then a result, stability is not.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from ..stats.arrays import Array
-from ..stats.correlations import COEFFICIENTS, Coefficient, kendall, pearson, spearman
+from ..stats.correlations import COEFFICIENTS, STATISTICS, Coefficient
 from ..stats.rank_agreement import rank_relation
 from .human_vs_model import Quantity
 
-STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
-    "pearson": pearson,
-    "spearman": spearman,
-    "kendall": kendall,
-}
 TOO_FEW = "fewer than three systems have both values, so none can be left out"
 
 

@@ -8,7 +8,8 @@ The trials are read once. Trials are summed per pattern of rules, so that the su
 sums over patterns; only medians look at trials again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -161,23 +162,19 @@ def multiverse(
     trials = {subset: sum(source.trials(subset) for source in sources) for subset in subsets}
     named = {subset: tuple(name for bit, name in enumerate(rules) if subset >> bit & 1) for subset in subsets}
     for m, human in zip(used, values, strict=True):
-        family = TIME if m.key in TIME_SUMMARIES else m.key
+        summary = TIME_SUMMARIES.get(m.key, "")
+        family = TIME if summary else m.key
         for score in scores:
             relation = _relate(human, score.values)
             for (subset, aggregation), row, result in zip(choices, human, relation, strict=True):
+                applied, left, own = named[subset], trials[subset], tuple(map(float, row))
                 universes.append(
-                    Universe(
-                        named[subset],
-                        aggregation,
-                        TIME_SUMMARIES.get(m.key, ""),
-                        family,
-                        score.key,
-                        trials[subset],
-                        tuple(map(float, row)),
-                        *result,
-                    )
+                    Universe(applied, aggregation, summary, family, score.key, left, own, *result)
                 )
-    stability = tuple(_stability(list(group), len(rules)) for group in _pairs(universes))
+    pairs: dict[tuple[str, str], list[Universe]] = defaultdict(list)
+    for universe in universes:
+        pairs[universe.measure, universe.score].append(universe)
+    stability = tuple(_stability(group, len(rules)) for group in pairs.values())
     systems = tuple(grid.condition for grid in grids)
     return Multiverse(systems, tuple(rules), complete, tuple(universes), stability, missing)
 
@@ -265,9 +262,8 @@ def _missing(measure: Measure, grids: Sequence[Grid]) -> str:
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
 
 
-_Found = tuple[
-    Literal["+", "-", ""] | None, bool | None, float | None, float | None, float | None
-]  # sign, tied, Pearson, Spearman, Kendall
+# Sign, tied, Pearson, Spearman, Kendall.
+_Found = tuple[Literal["+", "-", ""] | None, bool | None, float | None, float | None, float | None]
 
 
 def _relate(human: Array, score: Array) -> list[_Found]:
@@ -284,29 +280,15 @@ def _relate(human: Array, score: Array) -> list[_Found]:
     for place, row in enumerate(np.flatnonzero(defined)):
         same, reverse = rho[place] > 1 - 1e-9, rho[place] < -1 + 1e-9
         sign: Literal["+", "-", ""] = "" if tied[place] else "+" if same else "-" if reverse else ""
-        relations[row] = (
-            sign,
-            bool(tied[place]),
-            _none_if_nan(r[place]),
-            _none_if_nan(rho[place]),
-            _none_if_nan(tau[place]),
+        linear, ranked, concordant = (
+            None if np.isnan(values[place]) else float(values[place]) for values in (r, rho, tau)
         )
+        relations[row] = (sign, bool(tied[place]), linear, ranked, concordant)
     return relations
 
 
 def _tied(values: Array) -> NDArray[np.bool_]:
     return np.asarray((np.diff(np.sort(settled(values), axis=1), axis=1) == 0).any(axis=1))
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _pairs(universes: Sequence[Universe]) -> Iterator[list[Universe]]:
-    groups: dict[tuple[str, str], list[Universe]] = {}
-    for universe in universes:
-        groups.setdefault((universe.measure, universe.score), []).append(universe)
-    yield from groups.values()
 
 
 def _stability(group: Sequence[Universe], rules: int) -> Stability:

@@ -14,9 +14,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..io.errors import AnalysisError, InputError
+from ..io.whole_files import parse_json, read_text
 
 TRUTH = {"true": True, "false": False}
 BETWEEN_ELEMENTS = re.compile(r"[\s,]*")
@@ -48,7 +49,7 @@ def read_examples(path: Path) -> list[Example]:
     Raises:
         InputError: A row is wrong; the message names file, line and field.
     """
-    rows, place = _rows(path, _text(path))
+    rows, place = _rows(path, read_text(path, "utf-8-sig"))
     return list(checked_examples(rows, _file_fault(path, place)))
 
 
@@ -60,7 +61,7 @@ def read_predictions(path: Path) -> dict[str, bool]:
     """
     if path.suffix == ".csv":
         return _csv_predictions(path)
-    text = _text(path)
+    text = read_text(path, "utf-8-sig")
     whole = _whole_object(text)
     if whole is not None and "identifier" not in whole:
         return _object_predictions(path, whole)
@@ -140,33 +141,13 @@ def _file_fault(path: Path, place: Callable[[int], int]) -> Fault:
     return lambda row, field, problem: InputError(path, problem, where=f"line {place(row)}", field=field)
 
 
-def _text(path: Path) -> str:
-    """The file's text. Raises InputError where there is none."""
-    try:
-        return path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
-    except OSError as error:
-        raise InputError(path, error.strerror or "cannot be read") from None
-    except UnicodeDecodeError as error:
-        raise InputError(path, f"is not UTF-8 (byte {error.start})") from None
-
-
 def _rows(path: Path, text: str) -> tuple[list[object], Callable[[int], int]]:
     """Return the values of a JSON list or JSON lines, with their lines."""
     if text.lstrip().startswith("["):
-        values: list[object] = _parsed(path, text, 0)
+        values: list[object] = parse_json(path, text)
         return values, lambda row: _line_of_element(text, row)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    return [_parsed(path, line, number - 1) for number, line in lines], lambda row: lines[row][0]
-
-
-def _parsed(path: Path, text: str, lines_before: int) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno + lines_before}, column {error.colno}"
-        raise InputError(path, f"is not JSON: {error.msg}", where=where) from None
+    return [parse_json(path, line, number - 1) for number, line in lines], lambda row: lines[row][0]
 
 
 def _line_of_element(text: str, element: int) -> int:
@@ -205,7 +186,7 @@ def _object_predictions(path: Path, whole: dict[str, object]) -> dict[str, bool]
 
 def _csv_predictions(path: Path) -> dict[str, bool]:
     """Read predictions from CSV lines, with or without a header."""
-    reader = csv.reader(io.StringIO(_text(path), newline=""))
+    reader = csv.reader(io.StringIO(read_text(path, "utf-8-sig"), newline=""))
     numbered = [(reader.line_num, row) for row in reader if row]
     if numbered and numbered[0][1][0] == "identifier":
         del numbered[0]

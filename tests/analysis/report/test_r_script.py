@@ -81,7 +81,8 @@ def test_every_kind_of_rule():
     ])  # fmt: skip
     version = load_version()
     text = r_script(version, rules, mode="pilot", clock=None)
-    assert 'holds(as.numeric(trials[["server_ms"]]) < 15000.0)' in text
+    fast = 'excluded <- excluded | holds(as.numeric(trials[["server_ms"]]) < 15000.0)'
+    assert f'# "fast"\n{fast}\n# "slow"\n' in text
     assert 'holds(as.numeric(trials[["client_total_ms"]]) > 300000.5)' in text
     assert 'holds(trials[["known_before"]] == "true")' in text
     assert 'holds(as.numeric(trials[["certainty"]]) == 1.0)' in text
