@@ -39,7 +39,7 @@ class Command(JobCommand):
             return
         user = user_called(options["user"])
         if user is None:
-            raise CommandError(f"there is no user {options['user']!r}; create the account in the admin first")
+            raise CommandError(f"there is no user {options['user']!r}; invite them to the workspace first")
         role, active = Role(options["role"]), not options["end"]
         check_own_role(by, user, role, active=active)
         set_member(project=project, user=user, role=role, active=active, by=by)
