@@ -1,13 +1,17 @@
 """Forms of managers and reviewers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from accounts.models import User, Workspace
+from accounts.policy import Act
 from analysis.programs import MODULES
 from annotation.models import Guideline, Item, Membership, Project, Role
+from annotation.policies import may
+from annotation.queries.members import member_named
 
 
 class ProjectForm(forms.ModelForm):
@@ -17,13 +21,22 @@ class ProjectForm(forms.ModelForm):
         """Fields and labels."""
 
         model = Project
-        fields = ["title", "slug", "kind", "annotators_per_item"]
+        fields = ["workspace", "title", "slug", "kind", "annotators_per_item"]
         labels = {
+            "workspace": _("Workspace"),
             "title": _("Title"),
             "slug": _("Project ID (URL)"),
             "kind": _("Objects to mark"),
             "annotators_per_item": _("Annotators per item"),
         }
+
+    def __init__(self, *args: Any, workspaces: Sequence[Workspace], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if len(workspaces) == 1:
+            del self.fields["workspace"]
+        else:
+            mine = Workspace.objects.filter(pk__in=[each.pk for each in workspaces]).order_by("name", "pk")
+            self.fields["workspace"].queryset = mine  # type: ignore[attr-defined]
 
 
 class SettingsForm(forms.ModelForm):
@@ -70,7 +83,7 @@ class MemberForm(forms.Form):
         user = User.objects.filter(username=name).first()
         if user is None:
             raise forms.ValidationError(
-                _("User %(name)s does not exist. Ask the staff to create an account under “Tables”."),
+                _("User %(name)s does not exist. Ask an owner of the workspace to invite them."),
                 params={"name": name},
             )
         return user
@@ -97,13 +110,13 @@ class AssignForm(forms.Form):
         return item
 
     def clean_username(self) -> Membership:
-        """Return the active member of that name."""
+        """Return the person of that name, who may annotate in the project."""
         name = self.cleaned_data["username"]
-        members = self._project.memberships.select_related("user", "project")
-        member = members.filter(user__username=name, active=True).first()
-        if member is None:
+        member = member_named(self._project, name)
+        if member is None or not may(member, Act.ANNOTATE):
             raise forms.ValidationError(
-                _("%(name)s is not an active member of this project."), params={"name": name}
+                _("%(name)s may not annotate in this project. Add them as a member first."),
+                params={"name": name},
             )
         return member
 

@@ -1,37 +1,71 @@
 """Rules of who may do what in a project.
 
-Each rule is a pair: ``check_x`` raises with a message for a person, ``can_x`` is its truth value. Strangers
-to a project get a 404.
+`accounts.policy` says which role allows which act; here are the roles of a person on a project, and what
+depends on the state of the project or the annotation. Each rule is a pair: ``check_x`` raises with a message
+for a person, ``can_x`` is its truth value. Strangers to a project get a 404.
 
 Exceptions: `NotAllowed`, an AnnotationError.
 """
 
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from accounts.models import Role, User
+from accounts.policy import Act, Roles, allows, granting
+from accounts.rights import refusal
 from annotation.errors import AnnotationError
-from annotation.models import Annotation, Membership, Project, Role
+from annotation.models import Annotation, Membership, Project
+from annotation.models import Role as ProjectRole
 
-RANK = {Role.ANNOTATOR: 0, Role.ADJUDICATOR: 1, Role.MANAGER: 2}
+# The right that each task of an annotation needs.
+TASKS = {Annotation.Task.ANNOTATION: Act.ANNOTATE, Annotation.Task.ADJUDICATION: Act.ANNOTATION_SETTLE}
 
 
 class NotAllowed(AnnotationError):
     """The person may not do this; the message is for that person."""
 
 
-def check_role(member: Membership, role: Role) -> None:
-    """Check that the member has this role or a higher one."""
-    if not has_role(member, role):
-        raise NotAllowed(_("You need the role %(role)s in this project.") % {"role": role.label})
+def roles_of(member: Membership) -> Roles:
+    """Return a person's roles on a project: by share and workspace."""
+    return Roles(member.workspace_roles, member.shared_roles)
 
 
-def has_role(member: Membership, role: Role) -> bool:
-    """Return True if the member has this role or a higher one."""
-    return member.active and RANK[Role(member.role)] >= RANK[role]
+def may(member: Membership, act: Act) -> bool:
+    """Return True if a role of the person allows the act.
+
+    The share is asked first: an annotator's request needs no query for the roles in the workspace.
+    """
+    return allows(Roles(shared=member.shared_roles), act) or allows(roles_of(member), act)
+
+
+def check(member: Membership, act: Act) -> None:
+    """Check that a role of the person allows the act."""
+    if not may(member, act):
+        raise NotAllowed(refusal(roles_of(member), act))
+
+
+def acts_of(member: Membership) -> frozenset[Act]:
+    """Return the acts that the person may do, for the buttons of a page."""
+    return frozenset(act for act in Act if may(member, act))
+
+
+def roles_here(member: Membership) -> list[Role]:
+    """Return the roles by which the person sees the project."""
+    roles = roles_of(member)
+    counting = Roles(
+        roles.workspace & granting(Act.PROJECT_SEE), roles.shared & granting(Act.PROJECT_SEE, shared=True)
+    )
+    return list(counting)
+
+
+def check_own_role(by: User | None, user: User, role: str, *, active: bool) -> None:
+    """Check that a manager stays one: nobody ends or lowers their own role."""
+    if by == user and (role != ProjectRole.MANAGER or not active):
+        raise NotAllowed(_("You cannot change your own role. Ask another manager."))
 
 
 def check_annotating(member: Membership) -> None:
     """Check that the member may receive items now."""
+    check(member, Act.ANNOTATE)
     if member.project.status != Project.Status.OPEN:
         raise NotAllowed(_("This project is closed and assigns no more items."))
     if member.qualified is False:
@@ -46,10 +80,10 @@ def check_annotating(member: Membership) -> None:
 def can_see(member: Membership, annotation: Annotation) -> bool:
     """Return True if the member may see an annotation.
 
-    An adjudication shows everybody's objects, so its author needs the role still.
+    An adjudication shows everybody's objects, so its author needs the right to settle still.
     """
     own = annotation.annotator_id == member.user_id and annotation.task == Annotation.Task.ANNOTATION
-    return own or has_role(member, Role.ADJUDICATOR)
+    return own or may(member, Act.ANNOTATION_SETTLE)
 
 
 def check_owner(user: User, annotation: Annotation) -> None:
@@ -58,12 +92,19 @@ def check_owner(user: User, annotation: Annotation) -> None:
         raise NotAllowed(_("You can only change your own annotations."))
 
 
+def check_working(member: Membership, annotation: Annotation) -> None:
+    """Check that the annotation is the member's, who may do its task still."""
+    if annotation.annotator_id != member.user_id:
+        raise NotAllowed(_("You can only change your own annotations."))
+    check(member, TASKS[Annotation.Task(annotation.task)])
+
+
 def check_releasing(member: Membership, annotation: Annotation) -> None:
     """Check that the member may release an assignment.
 
     Annotators release their own, managers any.
     """
-    if annotation.annotator_id != member.user_id and not has_role(member, Role.MANAGER):
+    if annotation.annotator_id != member.user_id and not may(member, Act.ANNOTATION_MANAGE):
         raise NotAllowed(_("Only its annotator or a manager can release an item."))
 
 

@@ -30,7 +30,7 @@ def next_annotation(*, member: Membership) -> Annotation:
     The order is: returned or begun annotations, qualification, hidden gold, new items.
 
     Raises:
-        NotAllowed: The project is closed, or the member did not qualify.
+        NotAllowed: No role of the member allows it, the project is closed, or the member did not qualify.
         NothingLeft: No item is left for this person.
     """
     if member.qualified is None:
@@ -60,6 +60,7 @@ def _next_annotation(
     Raises:
         AssignmentLost: Others were quicker.
     """
+    member = _stored(member)
     _one_at_a_time(member)
     own = _own(member, _BEGUN)
     # "reserved" sorts before "returned", so begun annotations come first.
@@ -76,6 +77,21 @@ def _next_annotation(
 _MEMBER_HELD = Prepared(
     lambda: Membership.objects.select_for_update(no_key=True).filter(pk=slot("member", Membership)).only("pk")
 )
+
+
+def _stored(member: Membership) -> Membership:
+    """Return the member with a row, made if there is none yet.
+
+    People who work here by a role in the workspace get theirs with the first assignment, in the same
+    transaction. It holds the state of an annotator and gives no right.
+    """
+    if member.pk is not None:
+        return member
+    row, _is_new = Membership.objects.get_or_create(
+        project=member.project, user=member.user, defaults={"active": False}
+    )
+    row.project, row.user, row.workspace_roles = member.project, member.user, member.workspace_roles
+    return row
 
 
 def _one_at_a_time(member: Membership) -> None:
@@ -224,6 +240,7 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
     Raises:
         AssignmentLost: The item has enough annotators.
     """
+    member = _stored(member)
     _one_at_a_time(member)
     same = Annotation.objects.filter(
         item=item, annotator=member.user, task=Annotation.Task.ANNOTATION

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -11,13 +12,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.policy import granting
 from annotation import states
 from annotation.actions import assignments, audit, qualification
 from annotation.errors import BadEdit, NotReady, StaleBase
-from annotation.models import Annotation, Item, Membership, Operation, Role
+from annotation.models import Annotation, Item, Membership, Operation
 from annotation.operations import OperationIn, apply, open_nodes
 from annotation.parsed_items import document_of, program_of, subject_of
-from annotation.policies import NotAllowed, check_editing, check_owner
+from annotation.policies import TASKS, NotAllowed, check_editing, check_owner
 from annotation.schemas import Document
 from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
 
@@ -79,21 +81,32 @@ _COLUMNS = (
 _SUBJECT = ("item__images", "item__passage", "item__tokens")
 
 
-def _own(*columns: str) -> QuerySet[Annotation]:
+def _own(columns: Sequence[str], *, shared: bool) -> QuerySet[Annotation]:
+    """Return the user's own annotation if their role allows its task.
+
+    The role is that of a share of the project, or else one in the workspace.
+    """
     by = slot("by", User)
     annotations = (
         Annotation.objects.select_for_update(of=("self",), no_key=True)
         .select_related("item", "project")
         .only(*columns)
     )
-    member = {"project__memberships__user": by, "project__memberships__active": True}
-    adjudicates = Q(project__memberships__role__in=(Role.ADJUDICATOR, Role.MANAGER))
-    may = Q(task=Annotation.Task.ANNOTATION) | adjudicates
+    path = "project__memberships" if shared else "project__workspace__memberships"
+    member = {f"{path}__user": by} | ({f"{path}__active": True} if shared else {})
+    may = Q()
+    for task, act in TASKS.items():
+        may |= Q(**{"task": task, f"{path}__role__in": sorted(granting(act, shared=shared))})
     return annotations.filter(may, pk=slot("annotation", Annotation), annotator=by, **member)
 
 
-_HELD = Prepared(lambda: _own(*_COLUMNS))
-_HELD_WITH_SUBJECT = Prepared(lambda: _own(*_COLUMNS, *_SUBJECT))
+def _prepared(*columns: str) -> tuple[Prepared[Annotation], ...]:
+    """Prepare the queries to try in turn: by share, then by workspace."""
+    return tuple(Prepared(partial(_own, columns, shared=shared)) for shared in (True, False))
+
+
+_HELD = _prepared(*_COLUMNS)
+_HELD_WITH_SUBJECT = _prepared(*_COLUMNS, *_SUBJECT)
 _SAVED = ("document", "revision", "saved_at", "active_seconds", "reserved_until")
 _STORE = PreparedUpdate(
     lambda: (
@@ -124,10 +137,10 @@ def lock(pk: int, by: User, *, subject: bool = False) -> Annotation:
 
 
 def _locked(pk: int, by: User, *, subject: bool = False) -> Annotation:
-    annotation = (_HELD_WITH_SUBJECT if subject else _HELD).first(annotation=pk, by=by.pk)
-    if annotation is None:
-        raise NotAllowed(_("You can only change your own annotations."))
-    return annotation
+    for query in _HELD_WITH_SUBJECT if subject else _HELD:
+        if (annotation := query.first(annotation=pk, by=by.pk)) is not None:
+            return annotation
+    raise NotAllowed(_("You can only change your own annotations."))
 
 
 def _opened(annotation: Annotation, by: User) -> Annotation:

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Greatest
 
+from accounts.actions import audit as workspace_audit
 from accounts.models import User, Workspace
 from annotation.actions import audit
 from annotation.models import Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
@@ -27,9 +28,9 @@ def create_project(
     project = Project(workspace=workspace, slug=slug, title=title, kind=kind, created_by=by, **options)
     project.full_clean()
     project.save()
-    if by is not None:
-        Membership.objects.create(project=project, user=by, role=Role.MANAGER)
     audit.record(project=project, kind="project_created", by=by, data={"kind": kind})
+    if by is not None:
+        set_member(project=project, user=by, role=Role.MANAGER, by=by)
     return project
 
 
@@ -56,10 +57,20 @@ def change_settings(*, project: Project, by: User, **options: object) -> Project
 def set_member(
     *, project: Project, user: User, role: Role, by: User | None, active: bool = True
 ) -> Membership:
-    """Add a person, change their role, or end their membership."""
+    """Share the project with a person, change their role, or end the share.
+
+    The row stays when the share ends: it holds the person's state as an annotator.
+    """
+    before = Membership.objects.select_for_update(no_key=True).filter(project=project, user=user).first()
     member, _made = Membership.objects.update_or_create(
         project=project, user=user, defaults={"role": role, "active": active}
     )
+    had = before.shared_roles if before is not None else frozenset()
+    has = member.shared_roles
+    for kind, changed in (("role_ended", had - has), ("role_given", has - had)):
+        for each in changed:
+            data = {"role": str(each), "object": project.slug}
+            workspace_audit.record(kind=kind, by=by, workspace=project.workspace, subject=user, data=data)
     audit.record(
         project=project,
         kind="member_set",

@@ -7,6 +7,8 @@ from django.http import HttpResponse
 from pydantic import Field
 from rest_framework.request import Request
 
+from accounts.access import user_of
+from accounts.policy import Act
 from annotation.actions import data, outputs
 from annotation.api import rows
 from annotation.api.base import (
@@ -39,11 +41,10 @@ from annotation.api.shapes import (
 )
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
-from annotation.models import Role
-from annotation.policies import check_role
+from annotation.policies import check
 from annotation.queries import records
 from annotation.schemas import ItemRecord, Payload, SystemRecord
-from annotation.views.access import member_or_404, project_annotation_or_404, project_item_or_404, user_of
+from annotation.views.access import member_or_404, project_annotation_or_404, project_item_or_404
 from foundation.import_fields import Text
 
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
@@ -103,7 +104,7 @@ class ItemsView(EditorView):
         query = read_query(request, ItemQuery)
         matching = records.items_for(member).filter(position__gt=query.after)
         if query.status is not None:
-            check_role(member, Role.ADJUDICATOR)  # it would reveal hidden gold and counts of others
+            check(member, Act.ANNOTATION_SETTLE)  # it would reveal hidden gold and counts of others
             matching = records.with_status(matching, query.status)
         if query.external_id is not None:
             matching = matching.filter(external_id=query.external_id)
@@ -122,7 +123,7 @@ class ItemsView(EditorView):
     )
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add items."""
-        member = member_or_404(request, slug, Role.MANAGER)
+        member = member_or_404(request, slug, Act.ANNOTATION_MANAGE)
         query = read_query(request, ImportQuery)
         report = data.import_items(
             records=_checked_records(request),
@@ -200,7 +201,7 @@ class GoldView(EditorView):
     @described(answers=GoldPage, query=GoldQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List gold."""
-        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        member = member_or_404(request, slug, Act.ANNOTATION_SETTLE)
         query = read_query(request, GoldQuery)
         matching = records.golds(member.project).filter(pk__gt=query.after)
         if not query.versions:
@@ -219,7 +220,7 @@ class ItemGoldView(EditorView):
     @described(answers=GoldRow, status=201, takes=NewGold)
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Give an item a new version of its gold."""
-        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        member = member_or_404(request, slug, Act.ANNOTATION_SETTLE)
         item = project_item_or_404(member, pk)
         document = read_body(request, NewGold).document
         return answer(rows.gold_row(data.bring_gold(item=item, document=document, by=user_of(request))), 201)
@@ -231,7 +232,7 @@ class PredictionsView(EditorView):
     @described(answers=PredictionPage, query=OutputQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List model outputs."""
-        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        member = member_or_404(request, slug, Act.ANNOTATION_SETTLE)
         query = read_query(request, OutputQuery)
         matching = records.outputs(member.project).filter(pk__gt=query.after)
         wanted = {"item__external_id": query.item, "system": query.system, "revision": query.revision}
@@ -251,7 +252,7 @@ class PredictionsView(EditorView):
     )
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add model outputs of a system."""
-        member = member_or_404(request, slug, Role.MANAGER)
+        member = member_or_404(request, slug, Act.ANNOTATION_MANAGE)
         query = read_query(request, SystemQuery)
         added = outputs.import_outputs(
             records=read_records(request, SystemRecord),

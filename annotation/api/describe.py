@@ -12,7 +12,7 @@ from annotation.api.shapes import Problem
 ERRORS = {
     400: "The body is not JSON.",
     401: "No login and no valid token.",
-    403: "Your role in the project does not reach, or what you ask for is not open to you now.",
+    403: "Your roles do not allow it, or what you ask for is not open to you now.",
     404: "There is nothing for you under this address.",
     413: "The body is too long.",
     415: "The body is of another media type.",

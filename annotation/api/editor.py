@@ -7,6 +7,7 @@ from pydantic import Field, RootModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.access import user_of
 from annotation.actions import assignments, editing, outputs, projects, review
 from annotation.api.base import EditorView
 from annotation.api.describe import described
@@ -15,10 +16,10 @@ from annotation.errors import NothingLeft, StaleBase
 from annotation.models import Annotation, Membership
 from annotation.operations import OperationIn
 from annotation.parsed_items import document_of
-from annotation.policies import NotAllowed, check_releasing
+from annotation.policies import NotAllowed, check_releasing, check_working
 from annotation.queries import annotations
 from annotation.schemas import Note, ObjectId, Payload, Position
-from annotation.views.access import annotation_or_404, comment_or_404, or_404, user_of
+from annotation.views.access import annotation_or_404, comment_or_404, or_404
 
 KeyName = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
 
@@ -111,6 +112,7 @@ class SubmitView(EditorView):
         """Submit an annotation."""
         annotation, member = annotation_or_404(request, pk)
         sent = Submission.model_validate(request.data)
+        check_working(member, annotation)
         if annotation.task == Annotation.Task.ADJUDICATION:
             review.settle(annotation=annotation, revision=sent.revision, by=user_of(request))
             return Response({"next": reverse("annotation:review", args=[annotation.project.slug])})
@@ -149,7 +151,8 @@ class TakeBackView(EditorView):
     @described(answers=EditorState, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
         """Reopen a submitted annotation."""
-        annotation, _member = annotation_or_404(request, pk)
+        annotation, member = annotation_or_404(request, pk)
+        check_working(member, annotation)
         editing.take_back(annotation=annotation.pk, by=user_of(request))
         return Response(_shown(*annotation_or_404(request, pk, item=True)))
 

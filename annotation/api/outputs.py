@@ -7,10 +7,10 @@ from django.http import HttpResponse
 from pydantic import Field
 from rest_framework.request import Request
 
+from accounts.policy import Act
 from annotation.api.base import EditorView, answer, read_query
 from annotation.api.describe import described
 from annotation.api.shapes import ComparisonRow, FaithfulnessRow, SystemList, SystemRow
-from annotation.models import Role
 from annotation.queries import outputs
 from annotation.schemas import Payload
 from annotation.views.access import member_or_404
@@ -52,7 +52,7 @@ class SystemsView(EditorView):
     @described(answers=SystemList)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List systems."""
-        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        member = member_or_404(request, slug, Act.ANNOTATION_SETTLE)
         systems = outputs.systems(member.project)
         return answer(SystemList(results=[SystemRow(**asdict(system)) for system in systems]))
 
@@ -63,7 +63,7 @@ class FaithfulnessView(EditorView):
     @described(answers=FaithfulnessRow, query=FaithfulnessQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Score a systems modules."""
-        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        member = member_or_404(request, slug, Act.ANNOTATION_SETTLE)
         query = read_query(request, FaithfulnessQuery)
         scores = outputs.faithfulness(
             member.project,
@@ -82,7 +82,7 @@ class ComparisonView(EditorView):
     @described(answers=ComparisonRow, query=ComparisonQuery, errors=(409,))
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Compare two systems."""
-        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        member = member_or_404(request, slug, Act.ANNOTATION_SETTLE)
         query = read_query(request, ComparisonQuery)
         comparison = outputs.compare(
             member.project,

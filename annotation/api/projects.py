@@ -4,6 +4,8 @@ from django.http import HttpResponse
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.request import Request
 
+from accounts.access import user_of
+from accounts.policy import Act
 from annotation.actions import projects, tokens
 from annotation.api import rows
 from annotation.api.base import EditorView, Unprocessable, answer, read_body
@@ -25,16 +27,16 @@ from annotation.api.shapes import (
     WebhookList,
 )
 from annotation.models import Role
-from annotation.policies import NotAllowed
+from annotation.policies import check_own_role
 from annotation.queries import records
 from annotation.queries.members import memberships
 from annotation.queries.progress import totals
 from annotation.queries.tokens import made_at
-from annotation.views.access import member_or_404, user_of, webhook_or_404
+from annotation.views.access import member_or_404, webhook_or_404
 
 
 class ProjectsView(EditorView):
-    """The projects that I am a member of."""
+    """The projects that I see."""
 
     @described(answers=ProjectList)
     def get(self, request: Request) -> HttpResponse:
@@ -59,7 +61,7 @@ class MembersView(EditorView):
     @described(answers=MemberList)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List members."""
-        member = member_or_404(request, slug, Role.ADJUDICATOR)
+        member = member_or_404(request, slug, Act.ANNOTATION_SETTLE)
         return answer(
             MemberList(results=[rows.member_row(member_) for member_ in records.people(member.project)])
         )
@@ -67,15 +69,14 @@ class MembersView(EditorView):
     @described(answers=MemberRow, takes=NewMember)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add a member, change a role, or end a membership."""
-        member = member_or_404(request, slug, Role.MANAGER)
+        member = member_or_404(request, slug, Act.ANNOTATION_MANAGE)
         new = read_body(request, NewMember)
-        user = records.user_called(new.username)
+        user, by = records.user_called(new.username), user_of(request)
         if user is None:
             raise Unprocessable(f"username: there is no user {new.username!r}", "username")
-        if user == user_of(request) and (Role(new.role) != Role.MANAGER or not new.active):
-            raise NotAllowed("You cannot change your own role. Ask another manager.")
+        check_own_role(by, user, new.role, active=new.active)
         changed = projects.set_member(
-            project=member.project, user=user, role=Role(new.role), active=new.active, by=user_of(request)
+            project=member.project, user=user, role=Role(new.role), active=new.active, by=by
         )
         return answer(rows.member_row(changed))
 
@@ -93,7 +94,7 @@ class GuidelinesView(EditorView):
     @described(answers=GuidelineRow, status=201, takes=NewGuideline)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Write a guideline's next version."""
-        member = member_or_404(request, slug, Role.MANAGER)
+        member = member_or_404(request, slug, Act.ANNOTATION_MANAGE)
         new = read_body(request, NewGuideline)
         guideline = projects.write_guideline(
             project=member.project, module=new.module, text=new.text, by=user_of(request)
@@ -107,7 +108,7 @@ class WebhooksView(EditorView):
     @described(answers=WebhookList)
     def get(self, request: Request, slug: str) -> HttpResponse:
         """List webhooks."""
-        member = member_or_404(request, slug, Role.MANAGER)
+        member = member_or_404(request, slug, Act.ANNOTATION_MANAGE)
         return answer(
             WebhookList(results=[rows.webhook_row(hook) for hook in records.webhooks(member.project)])
         )
@@ -115,7 +116,7 @@ class WebhooksView(EditorView):
     @described(answers=MadeWebhook, status=201, takes=NewWebhook)
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add a webhook; its secret is shown only once."""
-        member = member_or_404(request, slug, Role.MANAGER)
+        member = member_or_404(request, slug, Act.ANNOTATION_MANAGE)
         new = read_body(request, NewWebhook)
         hook = projects.add_webhook(project=member.project, url=new.url, kinds=new.kinds, by=user_of(request))
         return answer(MadeWebhook(**rows.webhook_fields(hook), secret=hook.secret), status=201)
@@ -127,7 +128,7 @@ class WebhookView(EditorView):
     @described(answers=DeliveryList)
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """The last deliveries of a webhook."""
-        webhook = webhook_or_404(member_or_404(request, slug, Role.MANAGER), pk)
+        webhook = webhook_or_404(member_or_404(request, slug, Act.ANNOTATION_MANAGE), pk)
         return answer(
             DeliveryList(results=[rows.delivery_row(delivery) for delivery in records.deliveries(webhook)])
         )
@@ -135,7 +136,7 @@ class WebhookView(EditorView):
     @described(status=204)
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Tell an address nothing more."""
-        webhook = webhook_or_404(member_or_404(request, slug, Role.MANAGER), pk)
+        webhook = webhook_or_404(member_or_404(request, slug, Act.ANNOTATION_MANAGE), pk)
         projects.end_webhook(webhook=webhook, by=user_of(request))
         return HttpResponse(status=204)
 

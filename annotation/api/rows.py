@@ -5,6 +5,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from accounts.policy import Act
 from annotation.api.shapes import (
     AnnotationRow,
     CommentRow,
@@ -30,12 +31,11 @@ from annotation.models import (
     Membership,
     Operation,
     Project,
-    Role,
     SystemOutput,
     Webhook,
 )
 from annotation.parsed_items import document_of
-from annotation.policies import has_role
+from annotation.policies import may, roles_here
 from annotation.queries.records import image_files
 
 
@@ -52,14 +52,14 @@ def project_fields(member: Membership) -> dict[str, Any]:
         "title": project.title,
         "kind": project.kind,
         "status": project.status,
-        "role": member.role,
+        "roles": roles_here(member),
         "annotators_per_item": project.annotators_per_item,
     }
 
 
 def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
     """Return items as rows; annotators see nothing that reveals gold."""
-    files, all_of_it = image_files(member.project, items), has_role(member, Role.ADJUDICATOR)
+    files, all_of_it = image_files(member.project, items), may(member, Act.ANNOTATION_SETTLE)
     return [_item_row(member.project, item, files, all_of_it) for item in items]
 
 
@@ -184,6 +184,7 @@ def member_row(member: Membership) -> MemberRow:
             "username": member.user.get_username(),
             "role": member.role,
             "active": member.active,
+            "roles": roles_here(member),
             "qualified": member.qualified,
             "joined_at": member.joined_at,
         }

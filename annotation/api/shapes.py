@@ -20,6 +20,7 @@ from annotation.schemas import (
 from foundation.import_fields import Text
 
 RoleName = Literal["annotator", "adjudicator", "manager"]
+WorkspaceRoleName = Literal["owner", "researcher", "analyst", "viewer", "manager", "adjudicator", "annotator"]
 Purpose = Literal["ordinary", "qualification", "hidden gold"]
 AnnotationStatus = Literal[
     "reserved", "submitted", "in review", "returned", "accepted", "expired", "released"
@@ -37,13 +38,13 @@ class ItemStatus(StrEnum):
 
 
 class ProjectRow(Payload):
-    """A project that I am a member of, and my role in it."""
+    """A project that I see, and my roles in it: by share or in its workspace."""
 
     slug: str
     title: str
     kind: Kind
     status: Literal["open", "closed"]
-    role: RoleName
+    roles: list[WorkspaceRoleName]
     annotators_per_item: int
 
 
@@ -250,11 +251,15 @@ class Added(Payload):
 
 
 class MemberRow(Payload):
-    """A member; ``active`` is false after the membership ended."""
+    """A person of the project, with all of their roles in it.
+
+    ``role`` is that of the share, which has ended or never was if ``active`` is false.
+    """
 
     username: str
     role: RoleName
     active: bool
+    roles: list[WorkspaceRoleName]
     qualified: bool | None
     joined_at: datetime
 

@@ -1,5 +1,7 @@
 """Projects, their members, guidelines and audit log."""
 
+from functools import cached_property
+
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -8,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role as WorkspaceRole
 from accounts.models import User, Workspace
+from accounts.queries.workspaces import roles_in
 
 
 class Kind(models.TextChoices):
@@ -76,7 +79,10 @@ class Project(models.Model):
 
 
 class Role(models.TextChoices):
-    """Roles in rising order; each includes the rights of those before it."""
+    """The roles in which a project is shared.
+
+    `accounts.policy` says what each may do.
+    """
 
     ANNOTATOR = "annotator", _("Annotator")
     ADJUDICATOR = "adjudicator", _("Adjudicator")
@@ -84,7 +90,10 @@ class Role(models.TextChoices):
 
 
 class Membership(models.Model):
-    """A user in a project. It ends by ``active``, and is never deleted.
+    """A user in a project: a share of it, and the state of an annotator.
+
+    The share ends by ``active``; the row is never deleted. A person who works here by a role in the workspace
+    has a row without a share: ``active`` is False, ``role`` gives no right, and the state is all it holds.
 
     No item below the position ``scanned_to`` is left for this member, so the search for the next item
     starts there.
@@ -106,6 +115,16 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role}) in {self.project}"
+
+    @property
+    def shared_roles(self) -> frozenset[WorkspaceRole]:
+        """The role in which the project is shared with the user."""
+        return frozenset({WorkspaceRole(self.role)} if self.active else ())
+
+    @cached_property
+    def workspace_roles(self) -> frozenset[WorkspaceRole]:
+        """The user's roles in the workspace, read when first asked for."""
+        return roles_in(self.user, self.project.workspace_id)
 
 
 class Guideline(models.Model):

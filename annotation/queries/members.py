@@ -1,63 +1,139 @@
-"""Read memberships of projects."""
+"""Read the people of projects, and their roles there."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
-from accounts.models import User
+from accounts.models import Membership as WorkspaceMembership
+from accounts.models import Role, User, Workspace
+from accounts.policy import Act
+from accounts.queries.workspaces import workspaces_of
 from annotation.models import Annotation, Membership, Project
 from foundation.prepared_queries import Prepared, slot
 
 
-def memberships(user: User) -> QuerySet[Membership]:
-    """Return a person's memberships with submitted and begun counts."""
-    mine = Q(project__annotations__annotator=user, project__annotations__task=Annotation.Task.ANNOTATION)
+def memberships(user: User) -> list[Membership]:
+    """Return the person in each project that they see, the newest first.
+
+    Three queries. The projects have counts of the person's submitted and returned annotations.
+    """
+    shares = Membership.objects.filter(user=user, active=True)
+    visible = Q(pk__in=shares.values("project")) | Q(workspace__in=workspaces_of(user, Act.PROJECT_SEE))
+    mine = Q(annotations__annotator=user, annotations__task=Annotation.Task.ANNOTATION)
     done = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
-    return (
-        Membership.objects.filter(user=user, active=True)
-        .select_related("project")
+    projects = (
+        Project.objects.filter(visible)
         .annotate(
-            done=Count("project__annotations", filter=mine & Q(project__annotations__status__in=done)),
-            returned=Count(
-                "project__annotations",
-                filter=mine & Q(project__annotations__status=Annotation.Status.RETURNED),
-            ),
+            done=Count("annotations", filter=mine & Q(annotations__status__in=done)),
+            returned=Count("annotations", filter=mine & Q(annotations__status=Annotation.Status.RETURNED)),
         )
-        .order_by("-project__created_at")
+        .order_by("-created_at")
     )
+    stored = {member.project_id: member for member in Membership.objects.filter(user=user)}
+    members = [stored.get(project.pk) or _unstored(project, user) for project in projects]
+    for member, project in zip(members, projects, strict=True):
+        member.project, member.user = project, user
+    load_workspace_roles(members)
+    return members
 
 
-def _active() -> QuerySet[Membership]:
-    return Membership.objects.select_related("project").filter(user=slot("user", User), active=True)
+def active_members(*, workspace: Workspace | None, users: Collection[User] | None) -> QuerySet[Membership]:
+    """Return the shares of projects: of one workspace, with these users."""
+    rows = Membership.objects.filter(active=True).select_related("project__workspace", "user")
+    if workspace is not None:
+        rows = rows.filter(project__workspace=workspace)
+    if users is not None:
+        rows = rows.filter(user__in=users)
+    return rows.order_by("project__slug", "user__username")
 
 
-_NAMED = Prepared(lambda: _active().filter(project__slug=slot("slug", Project, "slug")))
+def load_workspace_roles(members: Sequence[Membership]) -> None:
+    """Read the roles of these people in their workspaces, in one query."""
+    rows = WorkspaceMembership.objects.filter(
+        user__in={member.user_id for member in members},
+        workspace__in={member.project.workspace_id for member in members},
+    )
+    roles: dict[tuple[int, int], set[Role]] = defaultdict(set)
+    for user, workspace, role in rows.values_list("user", "workspace", "role"):
+        roles[user, workspace].add(Role(role))
+    for member in members:
+        member.workspace_roles = frozenset(roles[member.user_id, member.project.workspace_id])
+
+
+_NAMED = Prepared(
+    lambda: Membership.objects.select_related("project").filter(
+        user=slot("user", User), project__slug=slot("slug", Project, "slug")
+    )
+)
 _OF_WORK = Prepared(
     lambda: (
-        _active()
-        .filter(project__annotations=slot("annotation", Annotation))
+        Membership.objects.select_related("project")
+        .filter(user=slot("user", User), project__annotations=slot("annotation", Annotation))
         .annotate(annotator=F("project__annotations__annotator"), task=F("project__annotations__task"))
     )
 )
 
 
+_PROJECT_OF = Prepared(
+    lambda: Project.objects.filter(annotations=slot("annotation", Annotation)).annotate(
+        annotator=F("annotations__annotator"), task=F("annotations__task")
+    )
+)
+
+
 def membership(user: User, slug: str) -> Membership | None:
-    """Return a person's membership of a project, in one query."""
-    return _NAMED.first(user=user.pk, slug=slug)
+    """Return a person in a project, None without any role there.
+
+    One query for those with whom the project is shared.
+    """
+    member = _NAMED.first(user=user.pk, slug=slug)
+    if member is not None:
+        return _with_role(member, user)
+    project = Project.objects.filter(slug=slug).first()
+    return _with_role(_unstored(project, user), user) if project is not None else None
+
+
+def member_named(project: Project, username: str) -> Membership | None:
+    """Return the active user of that name in a project.
+
+    None without any role there.
+    """
+    user = User.objects.filter(username=username, is_active=True).first()
+    return membership(user, project.slug) if user is not None else None
 
 
 def membership_at(user: User, annotation: int) -> tuple[Membership, Annotation] | None:
-    """Return the membership for an annotation, and the annotation.
+    """Return the person in the project of an annotation, and the annotation.
 
-    One query. The annotation has only the columns that say whose it is; others load on access.
+    One query for those with whom the project is shared. The annotation has only the columns that say whose it
+    is; others load on access.
     """
-    member = _OF_WORK.first(user=user.pk, annotation=annotation)
+    whose: Any = _OF_WORK.first(user=user.pk, annotation=annotation)
+    member: Membership | None = whose
     if member is None:
+        whose = _PROJECT_OF.first(annotation=annotation)
+        member = _unstored(whose, user) if whose is not None else None
+    if member is None or _with_role(member, user) is None:
         return None
     columns = {
         "id": annotation,
         "project_id": member.project_id,
-        "annotator_id": member.annotator,  # type: ignore[attr-defined]  # annotated
-        "task": member.task,  # type: ignore[attr-defined]
+        "annotator_id": whose.annotator,
+        "task": whose.task,
     }
     reference = Annotation.from_db(None, list(columns), list(columns.values()))
     reference.project = member.project
     return member, reference
+
+
+def _unstored(project: Project, user: User) -> Membership:
+    """Return a person without a row: only roles in the workspace count."""
+    return Membership(project=project, user=user, active=False)
+
+
+def _with_role(member: Membership, user: User) -> Membership | None:
+    """Return the person if they have a role on the project."""
+    member.user = user
+    return member if member.active or member.workspace_roles else None

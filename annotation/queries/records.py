@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from accounts.models import User
+from accounts.policy import Act
 from annotation.models import (
     Annotation,
     Delivery,
@@ -18,18 +19,18 @@ from annotation.models import (
     Membership,
     Operation,
     Project,
-    Role,
     SystemOutput,
     Webhook,
 )
-from annotation.policies import has_role
+from annotation.policies import may
+from annotation.queries.members import load_workspace_roles
 
 
 def items_for(member: Membership) -> QuerySet[Item]:
     """Return the items that a member may see: all, or those assigned to them."""
     gold = Gold.objects.filter(item=OuterRef("pk"), current=True)
     items = member.project.items.annotate(has_gold=Exists(gold)).order_by("position")
-    if has_role(member, Role.ADJUDICATOR):
+    if may(member, Act.ANNOTATION_SETTLE):
         return items
     own = Annotation.objects.filter(
         item=OuterRef("pk"), annotator=member.user, task=Annotation.Task.ANNOTATION
@@ -53,7 +54,7 @@ def annotations_for(member: Membership) -> QuerySet[Annotation]:
     rows = member.project.annotations.select_related("item", "annotator")
     annotations = rows.defer(*_heavy("item")).order_by("pk")
     own = annotations.filter(annotator=member.user, task=Annotation.Task.ANNOTATION)
-    return annotations if has_role(member, Role.ADJUDICATOR) else own
+    return annotations if may(member, Act.ANNOTATION_SETTLE) else own
 
 
 def golds(project: Project) -> QuerySet[Gold]:
@@ -85,9 +86,11 @@ def history(annotation: Annotation) -> QuerySet[Operation]:
     return annotation.operations.select_related("by").order_by("revision")
 
 
-def people(project: Project) -> QuerySet[Membership]:
-    """Return everybody who is or was in a project."""
-    return project.memberships.select_related("user").order_by("user__username")
+def people(project: Project) -> list[Membership]:
+    """Return everybody who is or was in a project. Two queries."""
+    members = list(project.memberships.select_related("user").order_by("user__username"))
+    load_workspace_roles(members)
+    return members
 
 
 def guideline_versions(project: Project) -> QuerySet[Guideline]:

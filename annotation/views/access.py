@@ -13,49 +13,47 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from accounts.models import User
-from annotation.models import Annotation, Comment, Item, Membership, Role, Webhook
-from annotation.policies import NotAllowed, can_see, has_role
+from accounts.access import NOT_THERE, user_of
+from accounts.policy import Act
+from accounts.rights import refusal
+from annotation.models import Annotation, Comment, Item, Membership, Webhook
+from annotation.policies import NotAllowed, can_see, check_working, may, roles_of
 from annotation.queries.annotations import annotation_with_item
 from annotation.queries.members import membership, membership_at
 from annotation.queries.records import annotations_for, items_for, webhooks
 
-NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
 
+def member_or_404(request: HttpRequest, slug: str, act: Act = Act.PROJECT_SEE) -> Membership:
+    """Return the person in a project, whose roles allow the act.
 
-def user_of(request: HttpRequest) -> User:
-    """Return the logged-in user."""
-    assert isinstance(request.user, User)  # the views here require a login
-    return request.user
-
-
-def member_or_404(request: HttpRequest, slug: str, role: Role = Role.ANNOTATOR) -> Membership:
-    """Return the person's membership of a project.
-
-    Strangers get 404, insufficient roles 403.
+    Without any role on the project it is 404, without the right 403.
     """
     member = membership(user_of(request), slug)
     if member is None:
         raise Http404(NOT_THERE)
-    if not has_role(member, role):
-        raise PermissionDenied(
-            _("You need the role %(role)s in this project to open this page.") % {"role": role.label}
-        )
+    _require(member, act)
     return member
+
+
+def _require(member: Membership, act: Act) -> None:
+    if not may(member, act):
+        raise PermissionDenied(refusal(roles_of(member), act))
 
 
 def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> tuple[Annotation, Membership]:
     """Return an annotation that the person may see, and their membership.
 
-    It has only the columns that say whose it is, or with ``item`` all of them and its item.
+    The annotation of somebody else is not there for annotators, because annotation is blind. It has only the
+    columns that say whose it is, or with ``item`` all of them and its item.
     """
     visible = membership_at(user_of(request), pk)
-    if visible is None or not can_see(*visible):
+    if visible is None:
         raise Http404(NOT_THERE)
     member, reference = visible
+    _require(member, Act.PROJECT_SEE)
+    if not can_see(member, reference):
+        raise Http404(NOT_THERE)
     annotation = annotation_with_item(pk) if item else reference
     assert annotation is not None  # annotations are never deleted
     annotation.project = member.project
@@ -64,11 +62,15 @@ def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> t
 
 @contextmanager
 def or_404(request: HttpRequest, pk: int) -> Iterator[None]:
-    """Turn a refusal into 404 if the person may not see the annotation."""
+    """Turn a refusal into 404 if the person may not see the annotation.
+
+    Otherwise the message names the right that is missing, if one is.
+    """
     try:
         yield
     except NotAllowed:
-        annotation_or_404(request, pk)
+        annotation, member = annotation_or_404(request, pk)
+        check_working(member, annotation)
         raise
 
 
@@ -104,14 +106,17 @@ def comment_or_404(annotation: Annotation, pk: int) -> Comment:
     return comment
 
 
-def members_only(role: Role = Role.ANNOTATOR) -> Callable[..., Any]:
-    """Let members with the role through, as an argument instead of the slug."""
+def members_only(act: Act = Act.PROJECT_SEE) -> Callable[..., Any]:
+    """Let people through whose roles allow the act.
+
+    The view gets the person in the project instead of the slug.
+    """
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @login_required
         @wraps(view)
         def checked(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
-            return view(request, member_or_404(request, slug, role), *args, **kwargs)
+            return view(request, member_or_404(request, slug, act), *args, **kwargs)
 
         return checked
 

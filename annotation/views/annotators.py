@@ -9,22 +9,30 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access import NOT_THERE, user_of
+from accounts.policy import Act
+from accounts.queries.workspaces import workspaces_of
 from annotation.actions import assignments, outputs
 from annotation.errors import NothingLeft
-from annotation.models import Annotation, ImageFile, Membership, Role
-from annotation.policies import NotAllowed, has_role
+from annotation.models import Annotation, ImageFile, Membership
+from annotation.policies import NotAllowed, acts_of, roles_here
 from annotation.queries.annotations import editor_state, guidelines
 from annotation.queries.members import memberships
 from annotation.queries.progress import own_annotations, totals
-from annotation.views.access import NOT_THERE, annotation_or_404, member_or_404, members_only, user_of
+from annotation.views.access import annotation_or_404, member_or_404, members_only
 from foundation import image_files
 
 
 @require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """List the person's projects."""
-    return render(request, "annotation/home.html", {"memberships": memberships(user_of(request))})
+    """List the projects that the person sees."""
+    user = user_of(request)
+    context = {
+        "memberships": [(member, roles_here(member)) for member in memberships(user)],
+        "may_create": workspaces_of(user, Act.ANNOTATION_MANAGE).exists(),
+    }
+    return render(request, "annotation/home.html", context)
 
 
 @require_safe
@@ -37,14 +45,13 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
         "totals": totals(member.project),
         "annotations": own_annotations(member),
         "guidelines": guidelines(member.project),
-        "reviews": has_role(member, Role.ADJUDICATOR),
-        "manages": has_role(member, Role.MANAGER),
+        "may": acts_of(member),
     }
     return render(request, "annotation/project.html", context)
 
 
 @require_POST
-@members_only()
+@members_only(Act.ANNOTATE)
 def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
     """Assign the next item and open it."""
     try:

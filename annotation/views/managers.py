@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import require_somewhere
+from accounts.access import NOT_THERE, require_somewhere, user_of
 from accounts.policy import Act
 from annotation import states
 from annotation.actions import assignments, projects, review
@@ -26,28 +26,29 @@ from annotation.forms import (
     SettingsForm,
 )
 from annotation.models import Membership, Project, Role
-from annotation.policies import NotAllowed
+from annotation.policies import NotAllowed, check_own_role
 from annotation.queries.annotations import guidelines
 from annotation.queries.progress import Person, people, totals, unfinished_annotations
 from annotation.states import ForbiddenTransition
-from annotation.views.access import NOT_THERE, members_only, user_of
+from annotation.views.access import members_only
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def new_project(request: HttpRequest) -> HttpResponse:
     """Create a project in a workspace where the user manages annotation."""
-    [workspace, *_others] = require_somewhere(user_of(request), Act.ANNOTATION_MANAGE)
-    form = ProjectForm(request.POST or None)
+    workspaces = require_somewhere(user_of(request), Act.ANNOTATION_MANAGE)
+    form = ProjectForm(request.POST or None, workspaces=workspaces)
     if request.method == "POST" and form.is_valid():
-        created = projects.create_project(workspace=workspace, by=user_of(request), **form.cleaned_data)
+        given = {"workspace": workspaces[0]} | form.cleaned_data
+        created = projects.create_project(by=user_of(request), **given)
         messages.success(request, _("Created the project. Next, add members and import items."))
         return redirect("annotation:dashboard", created.slug)
     return _form_page(request, form, _("New annotation project"), status=422 if form.errors else 200)
 
 
 @require_safe
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def dashboard(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show progress, people and the manager's controls."""
     return _dashboard(
@@ -59,7 +60,7 @@ def dashboard(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 @require_safe
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def people_csv(request: HttpRequest, member: Membership) -> StreamingHttpResponse:
     """Export the table of people as CSV."""
     response = StreamingHttpResponse(_csv(people(member.project)), content_type="text/csv; charset=utf-8")
@@ -83,30 +84,27 @@ def _csv(rows: list[Person]) -> Iterator[str]:
 
 
 @require_POST
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     """Add a person, change a role, or end a membership."""
     form = MemberForm(request.POST)
     if not form.is_valid():
         places = AnnotatorsPerItemForm({"annotators_per_item": member.project.annotators_per_item})
         return _dashboard(request, member, form, places, status=422)
-    user, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
-    if user.pk == member.user_id and (role != Role.MANAGER or not form.cleaned_data["active"]):
-        messages.error(request, _("You cannot change your own role. Ask another manager."))
+    user, by = form.cleaned_data["username"], user_of(request)
+    given = {"role": Role(form.cleaned_data["role"]), "active": form.cleaned_data["active"]}
+    try:
+        check_own_role(by, user, **given)
+    except NotAllowed as error:
+        messages.error(request, str(error))
     else:
-        projects.set_member(
-            project=member.project,
-            user=user,
-            role=role,
-            active=form.cleaned_data["active"],
-            by=user_of(request),
-        )
+        projects.set_member(project=member.project, user=user, by=by, **given)
         messages.success(request, _("Saved the membership of %(name)s.") % {"name": user})
     return redirect("annotation:dashboard", member.project.slug)
 
 
 @require_POST
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def set_annotators_per_item(request: HttpRequest, member: Membership) -> HttpResponse:
     """Change the number of annotators per item."""
     form = AnnotatorsPerItemForm(request.POST)
@@ -122,7 +120,7 @@ def set_annotators_per_item(request: HttpRequest, member: Membership) -> HttpRes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def settings(request: HttpRequest, member: Membership) -> HttpResponse:
     """Change the settings of the project."""
     form = SettingsForm(request.POST or None, instance=Project.objects.get(pk=member.project_id))
@@ -134,7 +132,7 @@ def settings(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
     """Write a new version of a guideline; the one before stays on record."""
     module = request.GET.get("module", "")
@@ -150,14 +148,14 @@ def write_guideline(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 @require_safe
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the assignments in progress, the longest untouched first."""
     return _annotations_page(request, member, AssignForm(project=member.project))
 
 
 @require_POST
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Release an assignment of somebody else."""
     annotation = member.project.annotations.filter(pk=pk).first()
@@ -173,7 +171,7 @@ def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 
 
 @require_POST
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def assign(request: HttpRequest, member: Membership) -> HttpResponse:
     """Assign an item to a member."""
     form = AssignForm(request.POST, project=member.project)
@@ -201,7 +199,7 @@ def _annotations_page(
 
 
 @require_safe
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def audit(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show the audit log, newest first."""
     rows = member.project.audit.select_related("actor").order_by("-pk")
@@ -213,7 +211,7 @@ def audit(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 @require_POST
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def change_status(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
     """Close or reopen the project."""
     try:

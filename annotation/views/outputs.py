@@ -13,15 +13,17 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access import NOT_THERE, user_of
+from accounts.policy import Act
 from annotation.actions.runs import cancel_run, start_run
 from annotation.errors import AnnotationError
-from annotation.models import Membership, OutputRun, Project, Role, SystemOutput
-from annotation.policies import has_role
+from annotation.models import Membership, OutputRun, Project, SystemOutput
+from annotation.policies import may
 from annotation.queries.node_outputs import steps
 from annotation.queries.outputs import Faithfulness, compare, faithfulness, systems
 from annotation.queries.runs import runs_with_progress
 from annotation.tasks import enqueue_missing
-from annotation.views.access import NOT_THERE, members_only, user_of
+from annotation.views.access import members_only
 from foundation.errors import NoBroker, RunFailed
 from jobs.model_gateway import served_names, served_system
 from modelserver.wire.errors import ModelServerError
@@ -50,12 +52,12 @@ class CompareForm(forms.Form):
 
 
 @require_safe
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the systems; with ?first=…&second=…, compare two of them."""
     form = CompareForm(request.GET if "first" in request.GET else None, project=member.project)
     context = {"systems": systems(member.project), "form": form, **_runs(member)}
-    if has_role(member, Role.MANAGER):
+    if may(member, Act.ANNOTATION_MANAGE):
         context |= _served()
     if form.is_bound and form.is_valid():
         first, second = (_named(form.cleaned_data[name]) for name in ("first", "second"))
@@ -67,14 +69,14 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 @require_safe
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def runs(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show the progress of runs, for the part of the page that reloads."""
     return render(request, "annotation/output_runs.html", _runs(member))
 
 
 @require_POST
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def start(request: HttpRequest, member: Membership) -> HttpResponse:
     """Start or resume a run of a served system over the programs."""
     try:
@@ -91,7 +93,7 @@ def start(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 @require_POST
-@members_only(Role.MANAGER)
+@members_only(Act.ANNOTATION_MANAGE)
 def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Cancel a run."""
     run = OutputRun.objects.filter(project=member.project, pk=pk).first()
@@ -102,7 +104,7 @@ def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 
 
 @require_safe
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def nodes(request: HttpRequest, member: Membership, system: str, revision: str, pk: int) -> HttpResponse:
     """Show a model output node by node, beside the gold."""
     rows = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
@@ -122,7 +124,7 @@ def nodes(request: HttpRequest, member: Membership, system: str, revision: str, 
 
 
 @require_safe
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def system(request: HttpRequest, member: Membership, system: str, revision: str) -> HttpResponse:
     """Show the faithfulness of one system by module, and its worst items."""
     if (system, revision) not in [(each.system, each.revision) for each in systems(member.project)]:
@@ -145,7 +147,7 @@ def _runs(member: Membership) -> dict[str, Any]:
         "project": member.project,
         "runs": runs,
         "running": any(run.status == OutputRun.Status.RUNNING for run, _progress, _failures in runs),
-        "manages": has_role(member, Role.MANAGER),
+        "manages": may(member, Act.ANNOTATION_MANAGE),
     }
 
 

@@ -9,21 +9,23 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access import NOT_THERE, user_of
+from accounts.policy import Act
 from annotation.actions import review
 from annotation.comparison import draft
 from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
-from annotation.models import Annotation, Item, Membership, Role
+from annotation.models import Annotation, Item, Membership
 from annotation.parsed_items import kind_of, program_of
 from annotation.queries.comparison import documents_of, project_agreement
 from annotation.queries.overview import agreement_rows, comparison_page
 from annotation.queries.review import finished_annotations, items_to_settle, review_counts
 from annotation.states import ForbiddenTransition
-from annotation.views.access import NOT_THERE, members_only, user_of
+from annotation.views.access import members_only
 
 
 @require_safe
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def waiting(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the items and annotations that wait for a decision."""
     context = {
@@ -35,7 +37,7 @@ def waiting(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 @require_safe
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def item(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Show the finished annotations of an item side by side."""
     row = _item_or_404(member, pk)
@@ -43,7 +45,7 @@ def item(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 
 
 @require_POST
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Open an adjudication, starting from everybody's objects."""
     row = _item_or_404(member, pk)
@@ -58,7 +60,7 @@ def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpRespons
 
 
 @require_POST
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Make one annotation the gold."""
     row, form = _item_or_404(member, pk), DecisionForm(request.POST)
@@ -76,7 +78,7 @@ def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 
 
 @require_POST
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Return an annotation with requested changes."""
     row, form = _item_or_404(member, pk), ReturnForm(request.POST)
@@ -95,7 +97,7 @@ def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse
 
 
 @require_safe
-@members_only(Role.ADJUDICATOR)
+@members_only(Act.ANNOTATION_SETTLE)
 def agreement(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show inter-annotator agreement, or with ?format=csv export it."""
     measured, items = project_agreement(member.project)

@@ -8,6 +8,7 @@ from django.core.management.base import CommandError
 from accounts.policy import Act
 from annotation.actions.projects import set_member
 from annotation.models import Project, Role
+from annotation.policies import check_own_role, roles_here
 from annotation.queries.bots import project_named
 from annotation.queries.records import people, user_called
 from jobs.base_command import JobCommand, check_right, slug
@@ -38,13 +39,14 @@ class Command(JobCommand):
             return
         user = user_called(options["user"])
         if user is None:
-            raise CommandError(f"there is no user {options['user']!r}; create the account in the admin first")
-        role = Role(options["role"])
-        set_member(project=project, user=user, role=role, active=not options["end"], by=by)
+            raise CommandError(f"there is no user {options['user']!r}; invite them to the workspace first")
+        role, active = Role(options["role"]), not options["end"]
+        check_own_role(by, user, role, active=active)
+        set_member(project=project, user=user, role=role, active=active, by=by)
         what = "is no longer a member" if options["end"] else f"is {role.value}"
         self.stdout.write(f"{project.slug}: {user.get_username()} {what}")
 
     def _list(self, project: Project) -> None:
         for member in people(project):
-            ended = "" if member.active else " (ended)"
-            self.stdout.write(f"{member.user.get_username()}\t{member.role}{ended}")
+            roles = ", ".join(roles_here(member)) or f"{member.role} (ended)"
+            self.stdout.write(f"{member.user.get_username()}\t{roles}")

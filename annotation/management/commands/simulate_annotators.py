@@ -48,10 +48,10 @@ class Command(SimulationCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = project_named(options["project"])
-        check_right(options, Act.ANNOTATION_MANAGE, project)
+        by = check_right(options, Act.ANNOTATION_MANAGE, project)
         gold = _gold_of(options["gold"]) if options["gold"] else current_gold(project)
         get_status(options["url"] + reverse("accounts:login"), options["url"])
-        people = enlist_bots(project=project, n=options["n"])
+        people = enlist_bots(project=project, n=options["n"], by=by)
         names = [name for name, _password in people]
         crowd = bots.make_bots(people, options["behaviour"], seed=options["seed"])
         before = set(stored_operations(project, names))

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
+from accounts.models import Role as WorkspaceRole
 from annotation.actions import assignments, review
 from annotation.actions.editing import save_operations, submit, take_back
 from annotation.actions.projects import set_annotators_per_item, write_guideline
@@ -21,6 +22,7 @@ from annotation.errors import AssignmentLost, NothingLeft
 from annotation.models import Annotation, Item, Membership, Project, Role
 from annotation.parsed_items import document_of
 from annotation.policies import NotAllowed
+from annotation.queries.members import membership
 from annotation.schemas import Document
 from annotation.states import ForbiddenTransition
 from tests.annotation.factories import (
@@ -30,9 +32,11 @@ from tests.annotation.factories import (
     make_items,
     make_member,
     make_project,
+    make_user,
     operation,
 )
 from tests.waiting import eventually
+from tests.workspaces import give
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -165,6 +169,25 @@ def closing(act, *arguments):
         return act(*arguments)
     finally:
         connection.close()
+
+
+def test_tabs_of_one_person_of_the_workspace_make_one_row_and_take_one_item() -> None:
+    """Nobody has a row before the first item; at the same moment each tab would make one."""
+    project = make_project()
+    make_items(project, 5)
+    user, tabs = give(make_user(), WorkspaceRole.ANNOTATOR), 8
+    start = Barrier(tabs)
+
+    def claim(_tab: int) -> int:
+        start.wait()
+        return closing(lambda: assignments.next_annotation(member=membership(user, project.slug)).pk)
+
+    with ThreadPoolExecutor(tabs) as threads:
+        handed = list(threads.map(claim, range(tabs)))
+    assert set(handed) == {Annotation.objects.get().pk}
+    row = Membership.objects.get()
+    assert (row.user, row.active, row.handed_out) == (user, False, 1)
+    check_counts(project)
 
 
 def test_more_places_while_all_are_handed_items() -> None:

@@ -84,7 +84,7 @@ def test_it_works() -> None:
 def test_my_projects_are_listed() -> None:
     member, _other = manager(), manager()
     found = Script(member).client.get("/api/annotation/projects/").json()["results"]
-    assert [(one["slug"], one["role"]) for one in found] == [(member.project.slug, "manager")]
+    assert [(one["slug"], one["roles"]) for one in found] == [(member.project.slug, ["manager"])]
 
 
 def test_items_as_a_list_and_the_same_again() -> None:

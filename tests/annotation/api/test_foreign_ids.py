@@ -62,7 +62,10 @@ IDS: dict[str, dict[str, str]] = {
 BLIND = ("editor", "api_editor", "api_operations", "api_submit", "api_release", "api_take_back",
          "api_comments", "api_resolve", "api_item", "api_annotation")  # fmt: skip
 # Where the body is read first, one that is well formed.
-BODIES: dict[str, Any] = {"api_operations": {"operations": [{"id": str(uuid4()), "base": 0, "node": 3}]}}
+BODIES: dict[str, Any] = {
+    "api_operations": {"operations": [{"id": str(uuid4()), "base": 0, "node": 3}]},
+    "api_submit": {"revision": 2},
+}
 METHODS = ("get", "post", "put", "patch", "delete")
 
 PATTERNS: dict[str, URLPattern] = {pattern.name: pattern for pattern in urlpatterns}
@@ -123,17 +126,19 @@ def as_user(user: Any) -> Client:
 
 def statuses(client: Client, name: str, address: str) -> dict[str, int]:
     """The status that each method answers with."""
-    found = {}
-    for method in METHODS:
-        if method != "get" and name.startswith("api_"):
-            sent: dict[str, Any] = {"data": BODIES.get(name, {}), "content_type": "application/json"}
-        elif method == "post" and name in ("accept", "return"):
-            annotation = Annotation.objects.earliest("pk")
-            sent = {"data": {"annotation": annotation.pk, "revision": annotation.revision, "letter": "A"}}
-        else:
-            sent = {}
-        found[method] = getattr(client, method)(address, **sent).status_code
-    return found
+    return {method: send(client, method, name, address).status_code for method in METHODS}
+
+
+def send(client: Client, method: str, name: str, address: str) -> Any:
+    """Send a request with a body that the address reads, where it needs one to find something."""
+    if method != "get" and name.startswith("api_"):
+        sent: dict[str, Any] = {"data": BODIES.get(name, {}), "content_type": "application/json"}
+    elif method == "post" and name in ("accept", "return"):
+        annotation = Annotation.objects.earliest("pk")
+        sent = {"data": {"annotation": annotation.pk, "revision": annotation.revision, "letter": "A"}}
+    else:
+        sent = {}
+    return getattr(client, method)(address, **sent)
 
 
 def check_hidden(found: dict[str, int]) -> None:

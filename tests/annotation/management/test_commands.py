@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts.models import Role
 from annotation.actions.editing import save_operations
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.models import Gold, ImageFile, Item, Membership, Project, SystemOutput
@@ -28,6 +29,7 @@ from tests.annotation.factories import (
     make_user,
     operation,
 )
+from tests.workspaces import give
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -313,3 +315,51 @@ def test_the_released_spans_come_in(tmp_path: Path) -> None:
     out = tmp_path / "drop.json"
     run("export_gold", "drop", "--out", out, "--format", "drop")
     assert json.loads(out.read_text()) == json.loads(path.read_text())
+
+
+def test_members_are_changed_with_the_rights_of_a_user() -> None:
+    project, user = make_project(), make_user()
+    manager = give(make_user(), Role.MANAGER).username
+    run("annotation_members", project.slug, user.username, "adjudicator", "--as", manager)
+    assert Membership.objects.get().role == "adjudicator"
+    adjudicator = user.username
+    for name, told in (
+        (adjudicator, "With the role Adjudicator you may not create or manage annotation projects"),
+        (give(make_user(), Role.RESEARCHER).username, "With the role Researcher you may not"),
+        (make_user(is_superuser=True).username, "You have no role here"),
+    ):
+        with pytest.raises(CommandError, match=told):
+            run("annotation_members", project.slug, user.username, "manager", "--as", name)
+    assert Membership.objects.get().role == "adjudicator"
+    run("annotation_members", project.slug, manager, "manager", "--as", manager)
+    with pytest.raises(CommandError, match="You cannot change your own role"):
+        run("annotation_members", project.slug, manager, "--end", "--as", manager)
+    assert Membership.objects.get(user__username=manager).active
+
+
+def test_members_are_listed_with_the_roles_that_they_have() -> None:
+    project = make_project()
+    by_share, by_workspace, left = make_member(project), make_member(project), make_member(project)
+    for member in (by_workspace, left):
+        run("annotation_members", project.slug, member.user.username, "--end")
+    give(by_workspace.user, Role.MANAGER)
+    assert sorted(run("annotation_members", project.slug).splitlines()) == sorted(
+        [
+            f"{by_share.user.username}\tannotator",
+            f"{by_workspace.user.username}\tmanager",
+            f"{left.user.username}\tannotator (ended)",
+        ]
+    )
+
+
+def test_gold_is_exported_with_the_rights_of_a_user(file: Path, tmp_path: Path) -> None:
+    run("import_dataset", "jsonl", file, "--name", "dogs")
+    out = tmp_path / "out.jsonl"
+    export = ("export_gold", "dogs", "--out", out, "--format", "jsonl", "--as")
+    for role in (Role.ANNOTATOR, Role.ADJUDICATOR, Role.ANALYST):
+        with pytest.raises(CommandError, match="you may not create or manage annotation projects"):
+            run(*export, give(make_user(), role).username)
+    with pytest.raises(CommandError, match="You have no role here"):
+        run(*export, make_user().username)
+    assert not out.exists()
+    assert "3 items, 3 with gold" in run(*export, give(make_user(), Role.OWNER).username)

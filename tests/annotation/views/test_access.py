@@ -1,0 +1,393 @@
+"""Who may do what in a project: roles in its workspace count as a share does, by the policy table."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
+
+from accounts.models import Role, Workspace
+from accounts.policy import Act, granting
+from annotation.actions import assignments, review
+from annotation.actions.projects import set_member
+from annotation.errors import NothingLeft
+from annotation.models import Annotation, Gold, Membership, Project
+from annotation.models import Role as ProjectRole
+from annotation.policies import NotAllowed
+from annotation.queries.members import membership
+from annotation.schemas import Document
+from tests.annotation.api.test_annotations import client_of, post, sent
+from tests.annotation.api.test_foreign_ids import BLIND, SCOPED, Theirs, send, theirs
+from tests.annotation.factories import (
+    box,
+    finished,
+    make_annotation,
+    make_items,
+    make_member,
+    make_project,
+    make_user,
+    operation,
+)
+from tests.workspaces import give
+
+__all__ = ["theirs"]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+SEE, MANAGE, SETTLE = Act.PROJECT_SEE, Act.ANNOTATION_MANAGE, Act.ANNOTATION_SETTLE
+# The act of each address; with a method, that of the method alone.
+ACTS: dict[str, Act] = {
+    "project": SEE, "image": SEE, "next": Act.ANNOTATE,
+    **dict.fromkeys(
+        ("review", "outputs", "output_runs", "faithfulness", "node_outputs", "agreement", "item",
+         "adjudicate", "accept", "return"), SETTLE),
+    **dict.fromkeys(
+        ("start_outputs", "stop_outputs", "dashboard", "people_csv", "member", "annotators_per_item",
+         "under_way", "assign", "reclaim", "settings", "guideline", "audit", "close", "reopen"), MANAGE),
+    **dict.fromkeys(
+        ("editor", "api_editor", "api_operations", "api_submit", "api_release", "api_take_back",
+         "api_comments", "api_resolve", "api_project", "api_items", "api_item", "api_annotations",
+         "api_annotation", "api_guidelines"), SEE),
+    **dict.fromkeys(
+        ("api_members", "api_gold", "api_item_gold", "api_predictions", "api_systems", "api_faithfulness",
+         "api_comparison"), SETTLE),
+    **dict.fromkeys(
+        ("api_webhooks", "api_webhook", "api_items post", "api_guidelines post", "api_members post",
+         "api_predictions post"), MANAGE),
+}  # fmt: skip
+# What only the annotator does; a manager releases, too.
+OWN = ("api_operations", "api_submit", "api_release", "api_take_back")
+
+
+def writes(queries: CaptureQueriesContext) -> list[str]:
+    verbs = ("INSERT", "UPDATE", "DELETE")
+    return [query["sql"] for query in queries.captured_queries if query["sql"].startswith(verbs)]
+
+
+def test_every_address_says_its_act() -> None:
+    assert {name.partition(" ")[0] for name in ACTS} == set(SCOPED)
+
+
+@pytest.mark.parametrize(
+    ("role", "shared"),
+    [(role, False) for role in Role] + [(Role(role), True) for role in ProjectRole.values],
+)
+def test_each_role_does_what_the_table_says_and_nothing_more(
+    theirs: Theirs, role: Role, shared: bool
+) -> None:
+    user = make_user()
+    if shared:
+        set_member(project=theirs.project, user=user, role=ProjectRole(role), by=None)
+    else:
+        give(user, role)
+    client = client_of(user)
+    for name in SCOPED:
+        for method in ("get", "post", "delete"):
+            act = ACTS.get(f"{name} {method}", ACTS[name])
+            with CaptureQueriesContext(connection) as queries:
+                answer = send(client, method, name, theirs.address(name))
+            case = (name, method, answer.status_code)
+            if answer.status_code == 405:
+                continue
+            if role not in granting(act, shared=shared):
+                assert answer.status_code == 403, case
+                assert escape(str(act.label)) in answer.content.decode(), case
+                assert not writes(queries), case
+            elif name in BLIND and role not in granting(SETTLE, shared=shared):
+                assert answer.status_code == 404, case
+                assert not writes(queries), case
+            elif name in OWN:
+                releases = name == "api_release" and role in granting(MANAGE, shared=shared)
+                assert answer.status_code == (409 if releases else 403), case  # it is finished already
+            elif name != "image":  # its bytes are not there
+                assert answer.status_code not in (401, 403, 404), case
+
+
+@pytest.mark.parametrize("person", ["superuser", "owner elsewhere", "nobody"])
+def test_strangers_find_nothing_and_write_nothing(theirs: Theirs, person: str) -> None:
+    user = make_user(is_superuser=person == "superuser", is_staff=person == "superuser")
+    if person == "owner elsewhere":
+        give(user, *Role, workspace=Workspace.objects.create(slug="elsewhere", name="Elsewhere"))
+    client = client_of(user)
+    for name in SCOPED:
+        for method in ("get", "post", "delete"):
+            with CaptureQueriesContext(connection) as queries:
+                answer = send(client, method, name, theirs.address(name))
+            assert answer.status_code in (404, 405), (name, method, answer.status_code)
+            assert not writes(queries), (name, method)
+
+
+def test_an_annotator_of_the_workspace_annotates_without_a_share() -> None:
+    project, user = make_project(), give(make_user(), Role.ANNOTATOR)
+    make_items(project, 2)
+    client = client_of(user)
+    assert "Next item" in client.get(f"/annotate/{project.slug}/").content.decode()
+    assert not Membership.objects.exists()
+    answer = client.post(f"/annotate/{project.slug}/next/")
+    annotation = project.annotations.get(annotator=user)
+    assert answer["Location"] == f"/annotate/work/{annotation.pk}/"
+    row = Membership.objects.get()
+    assert (row.user, row.active, row.handed_out) == (user, False, 1)
+    assert client.get(f"/annotate/work/{annotation.pk}/").status_code == 200
+    edits = [
+        operation(0, 3, put=[box("a"), box("b", at=0.5)], state="done"),
+        operation(1, 2, put=[{"id": "c", "ref": "a"}, {"id": "d", "ref": "b"}], state="done"),
+    ]
+    assert post(client, annotation, "operations", sent(*edits)).json()["revision"] == 2
+    answer = post(client, annotation, "submit", {"revision": 2, "go_on": True})
+    assert answer.json()["work"]["item"]["external_id"] == "i2"
+    assert post(client, annotation, "take-back", {}).status_code == 200
+    following = project.annotations.get(annotator=user, item__external_id="i2")
+    assert post(client, following, "release", {}).status_code == 200
+    assert Membership.objects.get().handed_out == 2
+
+
+def test_no_row_is_made_for_a_person_who_gets_no_item() -> None:
+    project, user = make_project(), give(make_user(), Role.ANNOTATOR)
+    member = membership(user, project.slug)
+    assert member is not None
+    with pytest.raises(NothingLeft):
+        assignments.next_annotation(member=member)
+    assert not Membership.objects.exists()
+
+
+def test_qualification_counts_for_annotators_of_the_workspace() -> None:
+    project = make_project(qualification_score=0.5)
+    make_items(project, 1, purpose="qualification")
+    user = give(make_user(), Role.ANNOTATOR)
+    client = client_of(user)
+    client.post(f"/annotate/{project.slug}/next/")
+    annotation = project.annotations.get()
+    gold = Document.model_validate({"layers": {"3": {"state": "done", "objects": [box("x", image=1)]}}})
+    review.set_gold(item=annotation.item, document=gold, method=Gold.Method.IMPORTED, by=None)
+    finished(annotation)
+    row = Membership.objects.get()
+    assert (row.active, row.qualified) == (False, False)
+    assert (
+        "below this project’s threshold"
+        in client.post(f"/annotate/{project.slug}/next/", follow=True).content.decode()
+    )
+
+
+def test_an_adjudicator_of_the_workspace_settles_without_a_share() -> None:
+    annotation = finished(make_annotation())
+    base, user = f"/annotate/{annotation.project.slug}", give(make_user(), Role.ADJUDICATOR)
+    client = client_of(user)
+    page = client.get(f"{base}/").content.decode()
+    assert ("Review" in page, "Dashboard" in page, "Next item" in page) == (True, False, True)
+    client.post(f"{base}/items/{annotation.item_id}/adjudicate/")
+    adjudication = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
+    assert post(client, adjudication, "operations", sent(operation(0, 3, state="open"))).status_code == 200
+    answer = post(client, adjudication, "submit", {"revision": 1})
+    assert answer.status_code == 422  # the step is open: it is theirs to finish
+    post(client, adjudication, "operations", sent(operation(1, 3, state="done")))
+    assert post(client, adjudication, "submit", {"revision": 2}).json() == {"next": f"{base}/review/"}
+    assert Gold.objects.get().by == user
+    assert not Membership.objects.filter(user=user).exists()
+
+
+def test_an_owner_manages_and_settles_and_takes_no_items() -> None:
+    annotation = finished(make_annotation())
+    make_items(annotation.project)
+    base, client = f"/annotate/{annotation.project.slug}", client_of(give(make_user(), Role.OWNER))
+    page = client.get(f"{base}/").content.decode()
+    assert ("Review" in page, "Dashboard" in page, "Next item" in page) == (True, True, False)
+    refused = client.post(f"{base}/next/")
+    assert refused.status_code == 403
+    assert "With the role Owner you may not annotate." in refused.content.decode()
+    assert not Annotation.objects.exclude(pk=annotation.pk).exists()
+    client.post(f"{base}/places/", {"annotators_per_item": 2})
+    annotation.project.refresh_from_db()
+    assert annotation.project.annotators_per_item == 2
+    decision = {"annotation": annotation.pk, "revision": annotation.revision, "letter": "A"}
+    assert (
+        client.post(f"{base}/items/{annotation.item_id}/accept/", decision)["Location"] == f"{base}/review/"
+    )
+
+
+def test_who_may_no_longer_annotate_sees_their_work_and_cannot_change_it() -> None:
+    annotation = make_annotation()
+    member = Membership.objects.get()
+    give(member.user, Role.OWNER)
+    set_member(project=member.project, user=member.user, role=ProjectRole.ANNOTATOR, active=False, by=None)
+    client = client_of(member.user)
+    assert client.get(f"/annotate/work/{annotation.pk}/").status_code == 200
+    edit = sent(operation(0, 3, put=[box("a")]))
+    for name, body in (("operations", edit), ("submit", {"revision": 0}), ("take-back", {})):
+        answer = post(client, annotation, name, body)
+        assert answer.status_code == 403
+        assert "With the role Owner you may not annotate." in answer.json()["detail"]
+    annotation.refresh_from_db()
+    assert (annotation.status, annotation.revision) == ("reserved", 0)
+
+
+def test_a_researcher_manages_by_share_alone() -> None:
+    project, user = make_project(), give(make_user(), Role.RESEARCHER)
+    client = client_of(user)
+    refused = client.get(f"/annotate/{project.slug}/")
+    assert refused.status_code == 403
+    assert "With the role Researcher you may not see this project." in refused.content.decode()
+    set_member(project=project, user=user, role=ProjectRole.MANAGER, by=None)
+    assert client.get(f"/annotate/{project.slug}/dashboard/").status_code == 200
+
+
+def test_a_share_that_ends_keeps_the_work_and_one_given_again_goes_on() -> None:
+    annotation = make_annotation()
+    member = Membership.objects.get()
+    client, address = client_of(member.user), f"/annotate/{member.project.slug}/"
+    set_member(project=member.project, user=member.user, role=ProjectRole.ANNOTATOR, active=False, by=None)
+    assert client.get(address).status_code == 404
+    assert client.get(f"/annotate/work/{annotation.pk}/").status_code == 404
+    with pytest.raises(NotAllowed):
+        assignments.next_annotation(member=Membership.objects.get())
+    give(member.user, Role.ANNOTATOR)
+    assert client.get(address).status_code == 200
+    set_member(project=member.project, user=member.user, role=ProjectRole.ADJUDICATOR, by=None)
+    row = Membership.objects.get()
+    assert (row.active, row.handed_out) == (True, 1)
+    assert client.post(f"{address}next/")["Location"] == f"/annotate/work/{annotation.pk}/"
+
+
+def test_a_manager_assigns_items_to_those_who_may_annotate() -> None:
+    project = make_project()
+    (item,) = make_items(project)
+    client = client_of(give(make_user(), Role.MANAGER))
+    address = f"/annotate/{project.slug}/under-way/assign/"
+    owner, annotator = give(make_user(), Role.OWNER), give(make_user(), Role.ANNOTATOR)
+    for person in (owner, make_user(), give(make_user(), Role.VIEWER)):
+        answer = client.post(address, {"item": item.external_id, "username": person.username})
+        assert answer.status_code == 422
+        assert f"{person.username} may not annotate in this project" in answer.content.decode()
+    assert not Membership.objects.exists()
+    client.post(address, {"item": item.external_id, "username": annotator.username})
+    assert annotator.annotations.get().item == item
+    assert not Membership.objects.get(user=annotator).active
+
+
+def test_the_dashboard_names_the_role_by_which_people_work() -> None:
+    project, user = make_project(), give(make_user(), Role.ADJUDICATOR)
+    make_items(project)
+    manager = client_of(make_member(project, ProjectRole.MANAGER).user)
+    client_of(user).post(f"/annotate/{project.slug}/next/")
+    lines = manager.get(f"/annotate/{project.slug}/people.csv").getvalue().decode().splitlines()
+    assert [line for line in lines if line.startswith(f"{user.username},adjudicator,")]
+    listed = manager.get(f"/api/annotation/projects/{project.slug}/members/").json()["results"]
+    row = next(one for one in listed if one["username"] == user.username)
+    assert (row["active"], row["roles"]) == (False, ["adjudicator"])
+
+
+def test_projects_are_listed_by_share_and_by_workspace(django_assert_max_num_queries: Any) -> None:
+    elsewhere = Workspace.objects.create(slug="elsewhere", name="Elsewhere")
+    here = [make_project() for _number in range(3)]
+    foreign, _hidden = make_project(workspace=elsewhere), make_project(workspace=elsewhere)
+    user = give(make_user(), Role.MANAGER, Role.ANNOTATOR)
+    give(user, Role.RESEARCHER, workspace=elsewhere)  # sees projects by share only
+    set_member(project=foreign, user=user, role=ProjectRole.ADJUDICATOR, by=None)
+    set_member(project=here[0], user=user, role=ProjectRole.ANNOTATOR, by=None)
+    client = client_of(user)
+    with django_assert_max_num_queries(6):  # who is logged in is two, the projects three, and the button one
+        page = client.get("/annotate/").content.decode()
+    for project in [*here, foreign]:
+        assert project.title in page
+    assert page.count("<tr>") == 1 + 4
+    assert "Annotation manager, Annotator" in page
+    found = client.get("/api/annotation/projects/").json()["results"]
+    assert {one["slug"]: one["roles"] for one in found} == {
+        **{project.slug: ["manager", "annotator"] for project in here},
+        foreign.slug: ["adjudicator"],
+    }
+
+
+def test_the_list_counts_ones_own_annotations_alone() -> None:
+    project, user = make_project(annotators_per_item=3), give(make_user(), Role.ANNOTATOR)
+    make_items(project)
+    finished(assignments.next_annotation(member=make_member(project)))
+    client = client_of(user)
+    client.post(f"/annotate/{project.slug}/next/")
+    finished(project.annotations.get(annotator=user))
+    listed = client.get("/annotate/").context["memberships"]
+    assert [(member.project.done, member.project.returned) for member, _roles in listed] == [(1, 0)]
+
+
+def test_only_who_manages_somewhere_is_offered_a_new_project() -> None:
+    for role in Role:
+        client = client_of(give(make_user(), role))
+        offered = "New project" in client.get("/annotate/").content.decode()
+        assert offered == (client.get("/annotate/new/").status_code == 200)
+        assert offered == (role in (Role.OWNER, Role.MANAGER))
+
+
+def test_a_share_costs_the_editor_no_query_for_workspace_roles() -> None:
+    member = make_member()
+    make_items(member.project, 2)
+    annotation = assignments.next_annotation(member=member)
+    problem = sent(operation(0, 0, problem={"kind": "other"}))
+    client = client_of(member.user)
+    with CaptureQueriesContext(connection) as queries:
+        client.get(f"/annotate/work/{annotation.pk}/")
+        client.get(f"/api/annotation/work/{annotation.pk}/")
+        post(client, annotation, "operations", problem)
+        post(client, annotation, "submit", {"revision": 1, "go_on": True})
+        post(client, annotation, "take-back", {})
+        post(client, annotation, "release", {})
+    assert len(queries) > 30
+    assert not [query for query in queries.captured_queries if "accounts_membership" in query["sql"]]
+
+
+def test_a_workspace_costs_a_fixed_number_of_queries_more(django_assert_max_num_queries: Any) -> None:
+    project, user = make_project(), give(make_user(), Role.ANNOTATOR)
+    make_items(project)
+    client = client_of(user)
+    client.post(f"/annotate/{project.slug}/next/")
+    annotation = project.annotations.get()
+    edits = sent(operation(0, 3, put=[box("a")]))
+    with django_assert_max_num_queries(8):  # one more than by share
+        post(client, annotation, "operations", edits)
+
+
+def test_the_api_says_why_it_refuses() -> None:
+    project = make_project()
+    address = f"/api/annotation/projects/{project.slug}/gold/"
+    assert Client().get(address).status_code == 401
+    assert client_of(make_user()).get(address).status_code == 404
+    refused = client_of(give(make_user(), Role.ANNOTATOR)).get(address)
+    assert refused.status_code == 403
+    assert refused.json()["detail"].startswith("With the role Annotator you may not review")
+    status = client_of(give(make_user(), Role.ANNOTATOR)).get(
+        address.replace("gold", "items"), {"status": "gold"}
+    )
+    assert status.status_code == 403
+    assert status.json()["detail"].startswith("With the role Annotator you may not review")
+
+
+def test_a_new_project_goes_into_a_workspace_where_its_maker_manages() -> None:
+    user = give(make_user(), Role.MANAGER)
+    client, body = client_of(user), {"title": "Dogs", "kind": "boxes", "annotators_per_item": 1}
+    assert 'name="workspace"' not in client.get("/annotate/new/").content.decode()
+    lab = Workspace.objects.create(slug="lab", name="The lab")
+    foreign = Workspace.objects.create(slug="foreign", name="Foreign")
+    give(user, Role.OWNER, workspace=lab)
+    give(user, Role.ANNOTATOR, workspace=foreign)
+    page = client.get("/annotate/new/").content.decode()
+    assert ("The lab" in page, "Foreign" in page) == (True, False)
+    assert client.post("/annotate/new/", body | {"slug": "one"}).status_code == 422
+    assert client.post("/annotate/new/", body | {"slug": "one", "workspace": foreign.pk}).status_code == 422
+    client.post("/annotate/new/", body | {"slug": "one", "workspace": lab.pk})
+    assert Project.objects.get().workspace == lab
+
+
+def test_nobody_changes_their_own_role() -> None:
+    manager = make_member(role=ProjectRole.MANAGER)
+    client, base = client_of(manager.user), f"/annotate/{manager.project.slug}/members/"
+    for change in ({"role": "annotator", "active": "on"}, {"role": "manager"}):
+        told = client.post(base, {"username": manager.user.username, **change}, follow=True)
+        assert "You cannot change your own role" in told.content.decode()
+        body = {"username": manager.user.username, "role": change["role"], "active": "active" in change}
+        api = f"/api/annotation/projects/{manager.project.slug}/members/"
+        answer = client.post(api, body, content_type="application/json")
+        assert answer.status_code == 403
+        assert answer.json()["detail"].startswith("You cannot change your own role")
+    manager.refresh_from_db()
+    assert (manager.role, manager.active) == ("manager", True)
