@@ -28,9 +28,7 @@ KINDS |= {plural(noun): kinds for noun, kinds in KINDS.items()}
 
 def matches(word: str, thing: Thing) -> bool:
     """Return True if an adjective or noun, in either number, fits a thing."""
-    if word in KINDS:
-        return thing.kind in KINDS[word]
-    return word in (thing.size, thing.pattern, thing.colour)
+    return thing.kind in KINDS[word] if word in KINDS else thing.looks(word)
 
 
 @dataclass(frozen=True)
