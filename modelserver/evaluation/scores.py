@@ -140,11 +140,7 @@ def evaluate(
         with Progress(console=Console(stderr=True)) as progress:
             task = progress.add_task(f"{loaded.name}: reduced contexts", total=None)
             result |= farm_scores(
-                loaded,
-                items,
-                predictions,
-                device=device,
-                advance=lambda count: progress.advance(task, count),
+                loaded, items, predictions, device=device, advance=lambda count: progress.advance(task, count)
             )
     text = dumps(result, indent=2) + "\n"
     if out:

@@ -9,17 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from analysis.programs import (
-    FoundBox,
-    FoundSpan,
-    Node,
-    Program,
-    ProgramError,
-    date_of,
-    number_of,
-    parse,
-    run,
-)
+from analysis.programs import FoundBox, FoundSpan, Node, Program, ProgramError, date_of, number_of, parse, run
 from modelserver.wire.errors import InvalidRequest, PredictionFailed
 from modelserver.wire.schema import Box, Execution, ModuleItem, ModuleValue, NodeOutput
 

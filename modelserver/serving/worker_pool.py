@@ -335,11 +335,7 @@ class WorkerPool:
         from modelserver.systems.remote import RemoteSystem  # imports torch, with the other systems
 
         load = partial(
-            RemoteSystem,
-            choice.url,
-            name=choice.name,
-            revision=choice.revision,
-            timeout=self._remote_seconds,
+            RemoteSystem, choice.url, name=choice.name, revision=choice.revision, timeout=self._remote_seconds
         )
         return Source(load, is_remote=True)
 

@@ -99,12 +99,7 @@ def open_reader_model(
     if sizes := NEW.fullmatch(name):
         hidden, layers = int(sizes[1]), int(sizes[2])
         return new_encoder(
-            texts,
-            device,
-            hidden=hidden,
-            layers=layers,
-            heads=max(1, hidden // HEAD),
-            pieces=vocabulary_size,
+            texts, device, hidden=hidden, layers=layers, heads=max(1, hidden // HEAD), pieces=vocabulary_size
         )
     return encoders.open_encoder(find_folder(name, allow_hub=allow_hub), device, trained=False)
 

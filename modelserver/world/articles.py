@@ -63,10 +63,7 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "{She} lives in {residence} with {her} family.",
             "{surname} has spent most of {her} life in {residence}.",
         ),
-        "teacher": (
-            "{Her} first employer was {teacher}.",
-            "As a student {she} worked for {teacher}.",
-        ),
+        "teacher": ("{Her} first employer was {teacher}.", "As a student {she} worked for {teacher}."),
         "school": (
             "Since retiring, {she} has given lectures at the {school}.",
             "{surname} later taught at the {school}.",
@@ -83,18 +80,12 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "The leading role of {character} is played by {star}.",
             "{star} appears as {character}, the owner of a small hotel.",
         ),
-        "composer": (
-            "The score was written by {composer}.",
-            "Its music was composed by {composer}.",
-        ),
+        "composer": ("The score was written by {composer}.", "Its music was composed by {composer}."),
         "novel": (
             "The film is based on the novel {novel}.",
             "The screenplay was adapted from the novel {novel}.",
         ),
-        "location": (
-            "Most scenes were shot in {location}.",
-            "It was filmed in and around {location}.",
-        ),
+        "location": ("Most scenes were shot in {location}.", "It was filmed in and around {location}."),
         "minutes": (
             "{title} has a running time of {minutes} minutes.",
             "In its first version, {title} runs for {minutes} minutes.",
@@ -111,10 +102,7 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "A few scenes had to be shot again in {second_location}.",
             "The story is set in {second_location}.",
         ),
-        "studio": (
-            "It was produced by {studio}.",
-            "{studio} produced the film on a small budget.",
-        ),
+        "studio": ("It was produced by {studio}.", "{studio} produced the film on a small budget."),
         "premiere": (
             "It had its premiere on {premiere} at the {festival} Film Festival.",
             "The film was first shown on {premiere} in {festival}.",
@@ -126,14 +114,8 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "{title} is a {genre} by the {adjective} writer {author}, first published in {year}.",
             "Written by {author} and published in {year}, {title} is a {genre}.",
         ),
-        "publisher": (
-            "It was published by {publisher}.",
-            "The book first appeared with {publisher}.",
-        ),
-        "setting": (
-            "The story takes place in {setting}.",
-            "It is set in {setting} during a long winter.",
-        ),
+        "publisher": ("It was published by {publisher}.", "The book first appeared with {publisher}."),
+        "setting": ("The story takes place in {setting}.", "It is set in {setting} during a long winter."),
         "hero": (
             "It follows {hero}, a retired schoolteacher who inherits a boat.",
             "The plot centres on {hero}, who returns home after many years abroad.",
@@ -157,30 +139,15 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "{title} are {an} {adjective} {genre} band who came together in {town} in {year}.",
             "Formed in {year}, {title} are {an} {adjective} {genre} group from {town}.",
         ),
-        "singer": (
-            "{singer} is the lead singer.",
-            "The songs are sung by {singer}.",
-        ),
-        "drummer": (
-            "{drummer} plays the drums, having replaced {old_drummer}.",
-            "Its drummer is {drummer}.",
-        ),
-        "guitarist": (
-            "The guitarist is {guitarist}.",
-            "{guitarist} plays the guitar.",
-        ),
-        "label": (
-            "The group is signed to {label}.",
-            "All of its records were released by {label}.",
-        ),
+        "singer": ("{singer} is the lead singer.", "The songs are sung by {singer}."),
+        "drummer": ("{drummer} plays the drums, having replaced {old_drummer}.", "Its drummer is {drummer}."),
+        "guitarist": ("The guitarist is {guitarist}.", "{guitarist} plays the guitar."),
+        "label": ("The group is signed to {label}.", "All of its records were released by {label}."),
         "album": (
             "The debut album, {album}, came out in {album_year}.",
             "Its first album was {album}, followed by {second_album}.",
         ),
-        "size": (
-            "On stage {title} usually have {size} members.",
-            "{title} consist of {size} musicians.",
-        ),
+        "size": ("On stage {title} usually have {size} members.", "{title} consist of {size} musicians."),
         "admirer": (
             "{admirer} sings on one of its records.",
             "{admirer} played the drums on its first tour.",
@@ -204,10 +171,7 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "At the {census} census, {title} had a population of {population}.",
             "According to the {census} census, {population} people live in {title}.",
         ),
-        "river": (
-            "It lies on the river {river}.",
-            "The river {river} flows through the town.",
-        ),
+        "river": ("It lies on the river {river}.", "The river {river} flows through the town."),
         "founded": (
             "{title} was founded in {founded} by settlers from the coast.",
             "The settlement of {title} dates from {founded}.",
@@ -216,10 +180,7 @@ SENTENCES: dict[Kind, dict[str, tuple[str, ...]]] = {
             "The town is known for its {product}.",
             "For centuries its people lived on making {side_product}; today it is famous for its {product}.",
         ),
-        "mayor": (
-            "Its mayor is {mayor}.",
-            "{mayor} has been mayor since the last election.",
-        ),
+        "mayor": ("Its mayor is {mayor}.", "{mayor} has been mayor since the last election."),
     },
 }
 

@@ -41,11 +41,7 @@ BRIDGES: dict[Kind, dict[str, tuple[str, ...]]] = {
         "location": ("the town where {title} was shot", "the filming location of {title}"),
     },
     "novel": {
-        "author": (
-            "the author of {title}",
-            "the writer of the novel {title}",
-            "the person who wrote {title}",
-        ),
+        "author": ("the author of {title}", "the writer of the novel {title}", "the person who wrote {title}")
     },
     "band": {
         "singer": ("the lead singer of {title}", "the vocalist of {title}"),
@@ -124,7 +120,7 @@ COMPARED: dict[Kind, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         "born": (
             ("Who was born first, {a} or {b}?", "Who is older, {a} or {b}?"),
             ("Who was born later, {a} or {b}?", "Who is younger, {a} or {b}?"),
-        ),
+        )
     },
     "film": {
         "year": (

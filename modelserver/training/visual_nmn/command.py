@@ -14,15 +14,7 @@ from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.region_files import read_regions
 from modelserver.modular.visual.scene_data import Example, read_items, read_scenes
 from modelserver.training.loop import Row, require_free, train_with_progress
-from modelserver.training.options import (
-    HELD_OUT,
-    BatchSize,
-    Compute,
-    Count,
-    Data,
-    LearningRate,
-    Output,
-)
+from modelserver.training.options import HELD_OUT, BatchSize, Compute, Count, Data, LearningRate, Output
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 from modelserver.world import Split
