@@ -151,7 +151,7 @@ class ModelClient:
         return SystemList(systems=_common(lists))
 
     def _listed(self, server: Server, seconds: float) -> SystemList:
-        listed = _parsed(SystemList, self._sent(server, "GET", "/v1/systems", timeout=seconds))
+        listed = _parsed(SystemList, self._sent(server, "/v1/systems", seconds))
         server.revisions = {system.name: system.revision for system in listed.systems if system.revision}
         return listed
 
@@ -180,10 +180,7 @@ class ModelClient:
         ``request_id`` appears in the server's log. Raises also UnknownSystem, InvalidRequest (which names
         the field), TooLarge and DeadlineExceeded, the last without a retry.
         """
-        try:
-            request = PredictRequest(system=system, items=list(items))
-        except ValidationError as error:
-            raise _invalid(error) from error
+        request = _valid(PredictRequest, system=system, items=list(items))
         return self._asked(PredictResponse, "/v1/predict", request, timeout, request_id)
 
     def explain(
@@ -199,10 +196,9 @@ class ModelClient:
 
         Raises as `predict` does, and InvalidRequest for a system that has no saliency.
         """
-        try:
-            request = ExplainRequest(system=system, items=list(items), options=options or SaliencyOptions())
-        except ValidationError as error:
-            raise _invalid(error) from error
+        request = _valid(
+            ExplainRequest, system=system, items=list(items), options=options or SaliencyOptions()
+        )
         return self._asked(ExplainResponse, "/v1/explain", request, timeout, request_id)
 
     def execute(
@@ -217,10 +213,7 @@ class ModelClient:
 
         Raises as `predict` does, and InvalidRequest for a system that executes no programs.
         """
-        try:
-            request = ExecuteRequest(system=system, items=list(items))
-        except ValidationError as error:
-            raise _invalid(error) from error
+        request = _valid(ExecuteRequest, system=system, items=list(items))
         return self._asked(ExecuteResponse, "/v1/execute", request, timeout, request_id)
 
     def _asked(
@@ -236,7 +229,7 @@ class ModelClient:
             headers["X-Request-ID"] = request_id
 
         def attempt(server: Server, left: float) -> A:
-            response = _parsed(kind, self._post(server, path, body, left, headers))
+            response = _parsed(kind, self._post(server, path, body, left, **headers))
             _require_answered(response, request)
             self._compare(server, response)
             return response
@@ -252,7 +245,7 @@ class ModelClient:
         while True:
             for server in self._servers.all:
                 try:
-                    self._sent(server, "GET", "/ready", timeout=5.0)
+                    self._sent(server, "/ready", 5.0)
                     return
                 except Unavailable as error:
                     if time.monotonic() >= end:
@@ -320,49 +313,31 @@ class ModelClient:
                 with suppress(Unavailable):
                     _common({server: self._listed(server, 10.0), other: self._listed(other, 10.0)})
 
-    def _post(
-        self, server: Server, path: str, body: str, seconds: float, headers: dict[str, str] | None = None
-    ) -> httpx.Response:
+    def _post(self, server: Server, path: str, body: str, seconds: float, **headers: str) -> httpx.Response:
         """Post JSON with a deadline, which the server receives too."""
         always = {"Content-Type": "application/json", "X-Timeout-Seconds": f"{seconds:g}"}
-        return self._sent(
-            server,
-            "POST",
-            path,
-            timeout=seconds + SLACK_SECONDS,
-            headers=always | (headers or {}),
-            content=body,
-        )
+        return self._sent(server, path, seconds + SLACK_SECONDS, body, **always, **headers)
 
     def _sent(
-        self,
-        server: Server,
-        method: str,
-        path: str,
-        *,
-        timeout: float,
-        headers: dict[str, str] | None = None,
-        content: str | None = None,
+        self, server: Server, path: str, seconds: float, body: str | None = None, **headers: str
     ) -> httpx.Response:
-        """Send one request and return its 200 response.
+        """Get a path, or post a body to it, and return the 200 response.
 
         Raises one of our errors if anything goes wrong.
         """
-        limits = httpx.Timeout(timeout, connect=CONNECT_SECONDS, pool=timeout)
-        url = f"{server.url}{path}"
         try:
             response = self._http.request(
-                method,
-                url,
-                headers=httpx.Headers(self._headers | (headers or {}), encoding="utf-8"),
-                content=content,
-                timeout=limits,
+                "GET" if body is None else "POST",
+                f"{server.url}{path}",
+                headers=httpx.Headers(self._headers | headers, encoding="utf-8"),
+                content=body,
+                timeout=httpx.Timeout(seconds, connect=CONNECT_SECONDS, pool=seconds),
             )
         except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError) as error:
             # Predictions have no side effect, so asking again after a connection broke is safe.
             raise Unavailable(f"{server.url} cannot be reached: {_reason(error)}") from error
         except httpx.TimeoutException as error:
-            raise DeadlineExceeded(f"{server.url} did not answer within {timeout:g} s") from error
+            raise DeadlineExceeded(f"{server.url} did not answer within {seconds:g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise BadResponse(f"{server.url}: {_reason(error)}") from error
         if response.status_code != httpx.codes.OK:
@@ -446,9 +421,13 @@ def _parsed(kind: type[W], response: httpx.Response) -> W:
         raise BadResponse(message) from error
 
 
-def _invalid(error: ValidationError) -> InvalidRequest:
-    first = error.errors(include_url=False, include_input=False)[0]
-    return InvalidRequest(first["msg"], field=".".join(map(str, first["loc"])) or None)
+def _valid(kind: type[W], **fields: object) -> W:
+    """Return a request. Raises InvalidRequest, naming the field."""
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise InvalidRequest(first["msg"], field=".".join(map(str, first["loc"])) or None) from error
 
 
 def _require_answered(response: Response, request: Request) -> None:
