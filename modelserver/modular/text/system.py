@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from modelserver.modular.text.network import Network
 from modelserver.modular.text.network import load as load_network
 from modelserver.modular.text.reading import TextFeatures, named
 from modelserver.modular.text.states import Amount, State
+from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.wire.errors import InvalidRequest, PredictionFailed
 from modelserver.wire.schema import Execution, ModuleItem, NodeOutput
 
@@ -25,7 +27,7 @@ SHOWN = 0.5  # of the highest attention: a word of the question above it is an a
 _PASSAGE = "The Comets gained 312 yards. The Foxes gained 280 yards."
 
 
-class TextSystem:
+class TextSystem(Identified):
     """A trained network.
 
     An item without program is parsed; one with a program is executed by that. Words of an argument that
@@ -33,8 +35,8 @@ class TextSystem:
     which says where it would look for that module.
     """
 
-    def __init__(self, network: Network, *, name: str, description: str, revision: str) -> None:
-        self.name, self.description, self.revision = name, description, revision
+    def __init__(self, network: Network, **identity: Unpack[Identity]) -> None:
+        super().__init__(**identity)
         self.network = network.eval()
         words = [(at, at + len(word)) for at, word in _words(_PASSAGE)]
         self.warm_up = ModuleItem(id="warm up", text="Who gained 312 yards?", passage=_PASSAGE, tokens=words)
@@ -139,10 +141,10 @@ def _words(text: str) -> list[tuple[int, str]]:
     return placed
 
 
-def load(folder: Path, device: torch.device, *, name: str, description: str) -> TextSystem:
+def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> TextSystem:
     """Load a folder of weights.
 
     Raises UnreadableWeights, naming the file and what is wrong with it.
     """
     network, revision = load_network(folder, device)
-    return TextSystem(network, name=name, description=description, revision=revision)
+    return TextSystem(network, revision=revision, **labels)
