@@ -8,13 +8,12 @@ from json import dumps
 from pathlib import Path
 
 import torch
-from rich.console import Console
-from rich.progress import Progress
 
 from analysis.scores import farm_loca
 from analysis.scores.farm_loca import REMOVALS, loca, reduce_context, removal_order
 from analysis.scores.hotpotqa import score
 from modelserver.evaluation.predict_file import predict_all, predictions_file
+from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.registry import load_system
 from modelserver.systems.base import System
@@ -137,11 +136,8 @@ def evaluate(
     result |= scores(gold, predictions)
     if farm:
         items = [example.item for example in gold]
-        with Progress(console=Console(stderr=True)) as progress:
-            task = progress.add_task(f"{loaded.name}: reduced contexts", total=None)
-            result |= farm_scores(
-                loaded, items, predictions, device=device, advance=lambda count: progress.advance(task, count)
-            )
+        with progress_bar(f"{loaded.name}: reduced contexts", None) as advance:
+            result |= farm_scores(loaded, items, predictions, device=device, advance=advance)
     text = dumps(result, indent=2) + "\n"
     if out:
         out.write_text(text, encoding="utf-8")

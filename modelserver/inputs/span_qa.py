@@ -6,7 +6,6 @@ All three become the same examples. Questions that nothing can be learned from a
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
+from modelserver.inputs.data_files import read_json
 from modelserver.inputs.features import IN_TITLE, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.wire.errors import UnreadableData
@@ -152,13 +152,9 @@ def _read_paragraphs(path: Path, *, together: bool) -> ReadingSet:
 def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
     """Yield each question with its path in the file, its title and paragraph."""
     try:
-        file = _File.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
+        file = _File.model_validate(read_json(path))
     except ValidationError as error:
         raise UnreadableData(f"{path}: {first_problem(error, whole='file')}") from error
-    except ValueError as error:
-        raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
     for a, article in enumerate(file.data):
         for p, paragraph in enumerate(article.paragraphs):
             for q, question in enumerate(paragraph.qas):

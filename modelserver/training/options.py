@@ -5,7 +5,7 @@ cyclopts would look up the names of inherited fields in the extending module.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypedDict, TypeVar
@@ -15,6 +15,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number, mutually_exclusive
 
 from modelserver.wire.errors import UnreadableData
+from modelserver.world.names import Split
 
 HELD_OUT = 20  # without a dev file, one example in this many is kept for it
 
@@ -56,8 +57,12 @@ Device = Annotated[str, Parameter(validator=check_device)]
 _START = Group(validator=mutually_exclusive)
 
 
-class Start(TypedDict):
-    """The arguments of `train` that say how to start."""
+class Start(TypedDict, total=False):
+    """The arguments of `train` that say how to start.
+
+    With ``resume`` an interrupted run continues and a finished one stays as it is; ``overwrite`` replaces
+    either.
+    """
 
     resume: bool
     overwrite: bool
@@ -114,6 +119,25 @@ class Data:
     world_seed: int = 1
     train_file: Path | None = None
     dev_file: Path | None = None
+
+    def open_examples(
+        self, read: Callable[[Path], list[Example]], generate: Callable[[Split, int, int], list[Example]]
+    ) -> tuple[list[Example], list[Example]]:
+        """Return training and dev examples.
+
+        Args:
+            read: Reads the examples of a file.
+            generate: Generates those of a split, by its number and the seed.
+
+        Raises:
+            UnreadableData: A file is malformed, or holds too few examples.
+        """
+        if self.train_file is None:
+            return generate("train", self.train, self.world_seed), generate("dev", self.dev, self.world_seed)
+        examples = read(self.train_file)
+        if self.dev_file is not None:
+            return examples, read(self.dev_file)
+        return hold_out(self.train_file, examples)
 
 
 @Parameter(name="*")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from analysis.programs import Program, ProgramError, parse
 from modelserver.modular.text.execution import Answer
@@ -54,29 +54,21 @@ class Example:
 
 
 class _Span(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     id: str = ""
     ref: str | None = None
     tokens: Words | None = None
 
 
 class _Layer(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     objects: list[_Span] = []
 
 
 class _Gold(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     layers: dict[int, _Layer] = {}
 
 
 class _Record(BaseModel):
     """An annotation item, as far as it is needed here."""
-
-    model_config = ConfigDict(extra="ignore")
 
     external_id: str
     text: str

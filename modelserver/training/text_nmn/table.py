@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from analysis.io.command_line import BAD_USAGE
 from modelserver.modular.text.examples import Example
+from modelserver.modular.text.network import Config
 from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
@@ -110,7 +111,7 @@ def text_table(*, options: TableOptions) -> int:
     if options.weights is not None:
         rows = {"weights": _row(options.weights.name, score(_loaded(options.weights, options), test))}
         return _publish(options.out, rows)
-    train_set, dev = options.open_examples()
+    train_set, dev = options.open_examples(read, games)
     if options.split:
         train_set, dev, test = (
             list(filter(keep, part)) for keep, part in ((learned, train_set), (learned, dev), (asked, test))
@@ -142,16 +143,8 @@ def _trained(
     """Return a variant's best weights; train it unless its folder has them."""
     examples = train_set if variant.sorting else [unsorted(example) for example in train_set]
     supervision = replace(variant.supervision, beam=options.beam)
-    train_one(
-        examples,
-        dev,
-        supervision,
-        options,
-        out,
-        extract=variant.extract,
-        sorting=variant.sorting,
-        resume=True,
-    )
+    config = Config(extract=variant.extract, sorting=variant.sorting)
+    train_one(examples, dev, supervision, options, out, config, resume=True)
     return _loaded(out, options)
 
 

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import torch
 from cyclopts import Parameter
@@ -14,7 +14,16 @@ from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.region_files import read_regions
 from modelserver.modular.visual.scene_data import Example, read_items, read_scenes
 from modelserver.training.loop import Row, require_free, train_with_progress
-from modelserver.training.options import HELD_OUT, BatchSize, Compute, Count, Data, LearningRate, Output
+from modelserver.training.options import (
+    HELD_OUT,
+    BatchSize,
+    Compute,
+    Count,
+    Data,
+    LearningRate,
+    Output,
+    Start,
+)
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 from modelserver.world import Split
@@ -203,8 +212,7 @@ def train_one(
     out: Path,
     *,
     encoder: Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
+    **start: Unpack[Start],
 ) -> Row:
     """Train the network of a configuration.
 
@@ -215,8 +223,7 @@ def train_one(
         options: Hidden size of a new encoder, device and threads.
         out: Folder of the run.
         encoder: Folder of a pretrained encoder; None for a new one.
-        resume: Continue an interrupted run, leave a finished one alone.
-        overwrite: Replace a run.
+        start: Continue or replace a run, see `train`.
 
     Returns:
         The log row of the best weights.
@@ -234,4 +241,4 @@ def train_one(
         model, tokenizer = folder.new_encoder(sentences, hidden=options.hidden, features=features)
     network = folder.build(config, model, tokenizer).to(device)
     trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining)
-    return train_with_progress(trainer, scenes.dev, out, resume=resume, overwrite=overwrite)
+    return train_with_progress(trainer, scenes.dev, out, **start)

@@ -23,6 +23,7 @@ import torch
 from cyclopts import Parameter
 
 from analysis.programs.notation import label
+from modelserver.inputs.data_files import read_records
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Question, VisualNetwork
@@ -33,7 +34,7 @@ from modelserver.modular.visual.utterances import attend
 from modelserver.training.loop import require_free, train
 from modelserver.training.options import Count, Output
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
-from modelserver.wire.errors import InvalidRequest, UnreadableData
+from modelserver.wire.errors import UnreadableData
 
 WIDTH, HEIGHT, STEP = 400, 100, 150  # pixels of a picture; from the left of a panel to that of the next
 ORDERS = tuple(permutations(range(3)))  # picture k shows in each slot the panel ORDERS[k][slot]
@@ -62,20 +63,12 @@ def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
     Raises:
         UnreadableData: A line is malformed, or there is no picture.
     """
-    examples = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-            name = f"{split}-{row['identifier']}-0.png"
-            picture = images / str(row["directory"]) / name
-            if picture.exists():
-                examples.append(_example(row, picture))
-        except (ValueError, KeyError, TypeError, OSError, InvalidRequest) as error:
-            raise UnreadableData(f"{path}, line {number}: {error}") from error
+
+    def parse(row: dict[str, Any]) -> Example | None:
+        picture = images / str(row["directory"]) / f"{split}-{row['identifier']}-0.png"
+        return _example(row, picture) if picture.exists() else None
+
+    examples = [example for example in read_records(path, parse) if example is not None]
     if not examples:
         raise UnreadableData(f"{images}: not one picture of {path} is there")
     return examples
