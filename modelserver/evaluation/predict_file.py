@@ -93,9 +93,9 @@ def read_items(path: Path) -> list[QAItem]:
 def _item(path: Path, number: int, entry: object) -> QAItem:
     if not isinstance(entry, dict):
         raise UnreadableData(f"{path}: entry {number}: expected an object, found {type(entry).__name__}")
-    known = {name.removeprefix("_"): entry[name] for name in ("_id", "question", "context") if name in entry}
+    fields = {name.removeprefix("_"): entry[name] for name in ("_id", "question", "context") if name in entry}
     try:
-        return QAItem.model_validate(known)
+        return QAItem.model_validate(fields)
     except ValidationError as error:
         problem = first_problem(error)
         where = f"_{problem}" if problem.startswith("id") else problem

@@ -38,7 +38,7 @@ class ModelServerError(Exception):
     status: ClassVar[int] = 500
 
     def __init_subclass__(cls, *, code: str | None = None, status: int | None = None) -> None:
-        """Set what differs from the parent class: ``class Gone(Unavailable, code="gone")``."""
+        """Set what a class line gives; the rest is the parent's."""
         cls.code, cls.status = code or cls.code, status or cls.status
 
     def __init__(self, message: str, *, field: str | None = None, retry_after: float | None = None) -> None:

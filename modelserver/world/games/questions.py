@@ -32,7 +32,7 @@ DONE = {FIELD_GOAL: "kicked", RUN: "scored", PASS: "thrown"}
 
 @dataclass(frozen=True)
 class Question:
-    """A question, in words that mean the same, with the steps to its answer."""
+    """A question in wordings that mean the same, with its answer's steps."""
 
     wordings: tuple[str, ...]
     steps: Step
