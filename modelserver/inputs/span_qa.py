@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from modelserver.inputs.data_files import read_json
-from modelserver.inputs.features import IN_TITLE, tokenise
+from modelserver.inputs.features import IN_TITLE, lower_words, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import QAItem, Text, first_problem
@@ -192,7 +192,7 @@ def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
 
 def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
     """Return the first occurrence of the answer, whole words, any case."""
-    wanted = _words(gold.answer)
+    wanted = lower_words(gold.answer)
     facts = set(gold.supporting_facts)
     spans: dict[int, GoldSpan] = {}
     for article, (title, sentences) in enumerate(item.context):
@@ -213,7 +213,3 @@ def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
             rank = 2 if first == IN_TITLE else 0 if (title, first) in facts else 1
             spans.setdefault(rank, GoldSpan(article, first, begin.start, last, end.end))
     return spans[min(spans)] if spans else None
-
-
-def _words(text: str) -> list[str]:
-    return [token.text.lower() for token in tokenise(text)]

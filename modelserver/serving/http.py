@@ -73,7 +73,8 @@ def create_app(service: Service) -> Edge:
     _answer_watchers(app, service)
     _answer_callers(app, service)
     _answer_errors(app)
-    return Edge(app, service=service, paths=frozenset(_paths(app)))
+    paths = frozenset(path for route in app.routes if (path := getattr(route, "path", None)))
+    return Edge(app, service=service, paths=paths)
 
 
 def _answer_watchers(app: FastAPI, service: Service) -> None:
@@ -124,10 +125,6 @@ def _answer_callers(app: FastAPI, service: Service) -> None:
 
 def _written(answer: BaseModel) -> Response:
     return Response(answer.model_dump_json(), media_type="application/json")
-
-
-def _paths(app: FastAPI) -> list[str]:
-    return [path for route in app.routes if (path := getattr(route, "path", None))]
 
 
 def _timeout(header: str | None, limits: ServerLimits) -> float:

@@ -9,8 +9,6 @@ The words of the question are read without any article, so that they carry nothi
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +21,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from modelserver.inputs.decoding import Bools
-from modelserver.inputs.encoders import PART, longest_window, open_tokenizer, open_untrained
+from modelserver.inputs.encoders import longest_window, open_tokenizer, open_untrained, parts_of
 from modelserver.inputs.features import Features, Ints, tokenise
 from modelserver.inputs.windows import Encoded, Window, WindowSettings
 from modelserver.systems.batches import Batch
@@ -239,22 +237,17 @@ def save(folder: Path, encoder: Encoder) -> None:
 
     Each file appears whole or not at all.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{PART}*"):  # by a training that was killed here
-        shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as part:
+    with parts_of(folder) as part:
         encoder.tokenizer.save_pretrained(part)
         encoder.model.config.save_pretrained(part)
-        for path in sorted(Path(part).iterdir()):
-            path.replace(folder / path.name)
 
 
-def load(folder: Path, config: Config) -> Contextual:
+def open_encoder(folder: Path, window: int) -> Encoder:
     """Return the encoder that a folder describes, with random weights.
 
-    Raises UnreadableWeights, and ValueError for a configuration that does not fit the encoder.
+    Raises UnreadableWeights, and ValueError for a window that the encoder cannot read at once.
     """
     encoder = Encoder(open_untrained(folder), open_tokenizer(folder))
-    if config.window > encoder.window:
-        raise ValueError(f"window is {config.window}, but the encoder reads {encoder.window} tokens at most")
-    return Contextual(encoder.model, encoder.tokenizer, config)
+    if window > encoder.window:
+        raise ValueError(f"window is {window}, but the encoder reads {encoder.window} tokens at most")
+    return encoder

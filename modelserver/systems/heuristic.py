@@ -20,7 +20,7 @@ from safetensors.torch import save as save_weights
 
 from modelserver.inputs import encoders
 from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
-from modelserver.inputs.features import Vocabulary, tokenise
+from modelserver.inputs.features import Vocabulary, lower_words
 from modelserver.inputs.mentions import MentionType, mentions
 from modelserver.inputs.weight_files import finish_parts, naming_file
 from modelserver.systems.base import Identified, Identity, Labels, words
@@ -98,9 +98,9 @@ class HeuristicSystem(Identified):
             return 0
         if self.choice.selector == "encoder":
             return int(np.argmax(self._cosines(question, sentences)))
-        asked = _lowered(question)
+        asked = lower_words(question)
         measure = shared_words if self.choice.selector == "overlap" else common_subsequence
-        return int(np.argmax([measure(asked, _lowered(text)) for text in sentences]))
+        return int(np.argmax([measure(asked, lower_words(text)) for text in sentences]))
 
     def _cosines(self, question: str, sentences: Sequence[str]) -> list[float]:
         with torch.inference_mode():
@@ -129,10 +129,6 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
             lengths[place] = diagonal + 1 if word == other else max(above, lengths[place - 1])
             diagonal = above
     return lengths[-1]
-
-
-def _lowered(text: str) -> list[str]:
-    return [token.text.lower() for token in tokenise(text)]
 
 
 def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTypes) -> None:

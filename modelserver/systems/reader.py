@@ -146,7 +146,8 @@ def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> Recurr
     embed = None
     if config.window:
         with naming_file(folder / contextual.FOLDER):
-            embed = contextual.load(folder / contextual.FOLDER, config)
+            encoder = contextual.open_encoder(folder / contextual.FOLDER, config.window)
+            embed = Contextual(encoder.model, encoder.tokenizer, config)
         digest.update(encoders.digest(folder / contextual.FOLDER).encode())
     with naming_file(folder / "model.safetensors"):
         model = build(config, len(vocabulary), embed)

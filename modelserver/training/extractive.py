@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
@@ -23,7 +23,7 @@ from torch import nn
 from analysis.scores.hotpotqa import answer_f1, exact_match
 from modelserver.evaluation.predict_file import predict_all
 from modelserver.inputs.encoders import longest_window, save
-from modelserver.inputs.features import Ints
+from modelserver.inputs.features import Ints, texts_of
 from modelserver.inputs.span_qa import FORMATS, ReadingExample
 from modelserver.inputs.windows import WindowReader, WindowSettings
 from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
@@ -252,7 +252,8 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
     device = options.apply()
     train_set, dev = _data(options)
     torch.manual_seed(options.seed)  # weights of a new encoder or head
-    texts = (text for example in train_set for text in _texts(example))
+    items = (example.item for example in train_set)
+    texts = (text for item in items for text in texts_of(item.question, item.context))
     model, tokenizer = open_reader_model(
         options.encoder, texts, options.vocabulary_size, allow_hub=options.allow_hub, device=device
     )
@@ -282,13 +283,6 @@ def _read(path: Path, form: Format) -> list[ReadingExample]:
     for note in read.notes:
         sys.stderr.write(f"{path}: {note}\n")
     return list(read.examples)
-
-
-def _texts(example: ReadingExample) -> Iterator[str]:
-    yield example.item.question
-    for title, sentences in example.item.context:
-        yield title
-        yield from sentences
 
 
 def _reader(

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from torch import nn
 
 from modelserver.evaluation.scores import predict_gold, scores
-from modelserver.inputs.features import Features, Vocabulary, count_words, featurise
+from modelserver.inputs.features import Features, Vocabulary, count_words, featurise, texts_of
 from modelserver.inputs.hotpot import GoldExample, parse_gold, read_gold
 from modelserver.systems import reader, recurrent
 from modelserver.systems.batches import collate
@@ -201,12 +201,8 @@ def pace(step: int, recipe: Recipe) -> float:
 
 
 def texts(examples: Iterable[GoldExample]) -> Iterator[str]:
-    """Yield every text of the examples: questions, titles and sentences."""
-    for gold in examples:
-        yield gold.question
-        for title, sentences in gold.context:
-            yield title
-            yield from sentences
+    """Return every text of the examples: questions, titles and sentences."""
+    return (text for gold in examples for text in texts_of(gold.question, gold.context))
 
 
 @Parameter(name="*")

@@ -7,7 +7,7 @@ attention to the question and lists of spans are used: spans count words, end ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,7 @@ def _examples(passage: _Passage) -> Iterator[Example]:
         if not texts:
             continue
         program = _program(pair)
-        gold = () if program is None else _gold(pair, program, len(tokens))
+        gold = () if program is None else _gold(pair, len(tokens))
         also = tuple(dict.fromkeys(one for one in others if one and one != texts))
         yield Example(item, texts, answer(texts, item), also, program, gold)
 
@@ -128,7 +128,7 @@ def _program(pair: _Pair) -> Program | None:
         return None
 
 
-def _gold(pair: _Pair, program: Program, words: int) -> tuple[GoldList, ...]:
+def _gold(pair: _Pair, words: int) -> tuple[GoldList, ...]:
     lists = lists_of(pair.qtype, len(pair.arguments()))
     if not pair.module_output_annotations:
         return ()
@@ -140,9 +140,5 @@ def _gold(pair: _Pair, program: Program, words: int) -> tuple[GoldList, ...]:
         if any(not 0 <= start < end <= words for start, end in spans):
             raise ValueError(f"{pair.query_id}: module_output_annotations: {name}: not in the passage")
         if spans:
-            gold_lists.append(GoldList(name, nodes, _once(spans)))
+            gold_lists.append(GoldList(name, nodes, tuple(dict.fromkeys(spans))))
     return tuple(gold_lists)
-
-
-def _once(spans: Sequence[Words]) -> tuple[Words, ...]:
-    return tuple(dict.fromkeys(spans))

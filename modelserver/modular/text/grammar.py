@@ -155,17 +155,11 @@ class Derivation:
             words: An argument for each node, used for those that take words.
         """
         given = tuple(words) or (None,) * len(self.taken)
-        parts = []
-        for number, depth, argument in zip(self.taken, self.depths, given, strict=True):
-            production = productions()[number]
-            parts.append(
-                Part(
-                    depth,
-                    production.module,
-                    production.choice or (argument if production.worded else None),
-                    0,
-                )
-            )
+        taken = [productions()[number] for number in self.taken]
+        parts = [
+            Part(depth, one.module, one.choice or (argument if one.worded else None), 0)
+            for one, depth, argument in zip(taken, self.depths, given, strict=True)
+        ]
         return build("spans", parts, "")
 
 

@@ -172,9 +172,7 @@ def load(folder: Path, device: torch.device) -> tuple[Network, str]:
             raise ValueError(f"system is {config.system!r}, not {Config.system!r}")
     described = folder / contextual.FOLDER
     with naming_file(described):
-        encoder = Encoder(encoders.open_untrained(described), encoders.open_tokenizer(described))
-        if config.window > encoder.window:
-            raise ValueError(f"window is {config.window}, but the encoder reads {encoder.window} at most")
+        encoder = contextual.open_encoder(described, config.window)
     digest.update(encoders.digest(described).encode())
     with naming_file(folder / WEIGHTS):
         network = Network(encoder, config)

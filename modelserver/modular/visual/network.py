@@ -113,23 +113,22 @@ class VisualNetwork(nn.Module):
         """Execute the programs of a batch on its images."""
         texts = self._texts(questions)
         words, regions = self._read(texts, sights)  # x and v of every reader, and of Layer-count
-        places = {place: row for row, place in enumerate(texts.readers)}
-        scored = [p for p in places if self._module(questions, p) in SCORED]
-        related = [p for p in places if self._module(questions, p) in RELATED]
+        places = list(texts.readers)
+        modules = [questions[example].plan.program.nodes[node].module for example, node in places]
+        scored = [row for row, module in enumerate(modules) if module in SCORED]
+        related = [row for row, module in enumerate(modules) if module in RELATED]
+        projects = [modules[row] == "project" for row in related]
         scores = Scores(
-            score=self._score(words, regions, [places[p] for p in scored]),
-            score_row={place: row for row, place in enumerate(scored)},
-            pair=self._pairs(words, regions, questions, related, places),
-            pair_row={place: row for row, place in enumerate(related)},
+            score=self._score(words[scored], regions[scored]),
+            score_row={places[row]: number for number, row in enumerate(scored)},
+            pair=self._pairs(words[related], regions[related], projects),
+            pair_row={places[row]: number for number, row in enumerate(related)},
         )
         whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)
         plans = [question.plan for question in questions]
         outputs = Executor(plans, scores, scene, self.counter, self.config.partner).run()
         return Forward(outputs, scores, _truths(plans, outputs))
-
-    def _module(self, questions: Sequence[Question], place: Place) -> str:
-        return questions[place[0]].plan.program.nodes[place[1]].module
 
     def _texts(self, questions: Sequence[Question]) -> _Texts:
         texts: list[str] = []
@@ -178,23 +177,14 @@ class VisualNetwork(nn.Module):
         words = torch.einsum("nt,nith->nih", attention.to(language), language[rows])
         return words, vision[rows + texts.whole]
 
-    def _score(self, words: Tensor, regions: Tensor, rows: list[int]) -> Tensor:
+    def _score(self, words: Tensor, regions: Tensor) -> Tensor:
         """σ(W₁ᵀ[x; v] + b₁): [rows, images, m]."""
-        return torch.sigmoid(self.by_words(words[rows]) + self.by_region(regions[rows]).squeeze(-1))
+        return torch.sigmoid(self.by_words(words) + self.by_region(regions).squeeze(-1))
 
-    def _pairs(
-        self,
-        words: Tensor,
-        regions: Tensor,
-        questions: Sequence[Question],
-        related: list[Place],
-        places: dict[Place, int],
-    ) -> Tensor:
-        rows = [places[place] for place in related]
-        projects = [self._module(questions, place) == "project" for place in related]
+    def _pairs(self, words: Tensor, regions: Tensor, projects: list[bool]) -> Tensor:
+        """Return the relation of each row's pairs; `project` has words of its own."""
         chosen = torch.tensor(projects, device=words.device, dtype=torch.bool)[:, None, None]
-        asked = torch.where(chosen, self.project_words, words[rows])
-        return torch.sigmoid(self.relation(asked, regions[rows]))
+        return torch.sigmoid(self.relation(torch.where(chosen, self.project_words, words), regions))
 
 
 def encode(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,9 +18,9 @@ from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
 from modelserver.training.options import Count, Folder
+from modelserver.training.tables import markdown, write_json, write_text
 from modelserver.training.text_nmn.loss import Supervision
 from modelserver.training.text_nmn.trainer import NAME, TextOptions, games, read, train_one
-from modelserver.world.items import whole
 
 TEST_EXAMPLES = 300
 GROUPS = ("overall", "find", "filter", "relocate", "min-max", "find-arg")  # columns of Table 2
@@ -125,8 +124,8 @@ def text_table(*, options: TableOptions) -> int:
 
 def _publish(out: Path, rows: dict[str, dict[str, Any]]) -> int:
     """Write and print the table; returns 0."""
-    _write(out / "table.json", json.dumps(rows, indent=2) + "\n")
-    _write(out / "table.md", table(rows))
+    write_json(out / "table.json", rows)
+    write_text(out / "table.md", table(rows))
     print(table(rows), end="")  # noqa: T201 - the table is the output of the command
     return 0
 
@@ -175,16 +174,11 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
     F1 is in per cent; mean losses are in nats, and lower is better.
     """
     heads = ("variant", "EM", "F1", "programs", *GROUPS)
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines = []
     for row in rows.values():
         shares = [row["em"], row["f1"], row["parsed"]]
         cells = [row["text"], *(f"{100 * share:.1f}" if share is not None else "" for share in shares)]
         losses = row.get("loss", {})
         cells += [f"{losses[name]:.2f}" if name in losses else "" for name in GROUPS]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    with whole(path) as partial:
-        partial.write_text(text, encoding="utf-8")
+        lines.append(cells)
+    return markdown([heads]) + "|---" * len(heads) + "|\n" + markdown(lines)

@@ -17,8 +17,9 @@ from modelserver.modular.visual import folder
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.training.options import Folder
+from modelserver.training.tables import markdown, write_json
 from modelserver.training.visual_nmn.command import SceneOptions, Scenes
-from modelserver.training.visual_nmn.table import VARIANTS, train_variant, write_json
+from modelserver.training.visual_nmn.table import VARIANTS, train_variant
 from modelserver.wire.errors import UnreadableData
 
 SplitName = Literal["length", "filters", "together"]
@@ -109,20 +110,12 @@ def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, fl
 
 def written(table: dict[SplitName, dict[Compared, Any]]) -> str:
     """Return the table in Markdown."""
-    rows = ["| split | network | n | accuracy | faithfulness F1 | accuracy on programs as in training |"]
-    rows.append("| --- | --- | --: | --: | --: | --: |")
+    heads = ["split", "network", "n", "accuracy", "faithfulness F1", "accuracy on programs as in training"]
+    rows = [heads, ["---", "---", *["--:"] * 4]]
     for name, variants in table.items():
         for variant, scored in variants.items():
             unseen, seen = scored["unseen"], scored["seen"]
-            cells = [
-                name,
-                VARIANTS[variant].title if variant in ("layer", "sum") else "NMN with Graph-count + both",
-            ]
-            cells += [
-                str(unseen["n"]),
-                f"{unseen['accuracy']:.1%}",
-                f"{unseen['f1']:.2f}",
-                f"{seen['accuracy']:.1%}",
-            ]
-            rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+            title = VARIANTS[variant].title if variant in ("layer", "sum") else "NMN with Graph-count + both"
+            shares = [f"{unseen['accuracy']:.1%}", f"{unseen['f1']:.2f}", f"{seen['accuracy']:.1%}"]
+            rows.append([name, title, str(unseen["n"]), *shares])
+    return markdown(rows)

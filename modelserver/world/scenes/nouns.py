@@ -18,11 +18,7 @@ def plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "x")) else "s")
 
 
-KINDS: dict[str, frozenset[str]] = {
-    "shape": frozenset(SHAPES),
-    **{kind: frozenset({kind}) for kind in SHAPES},
-}
-KINDS |= {BOX: frozenset({BOX}), FLAG: frozenset({FLAG})}
+KINDS = {kind: frozenset({kind}) for kind in (*SHAPES, BOX, FLAG)} | {"shape": frozenset(SHAPES)}
 KINDS |= {plural(noun): kinds for noun, kinds in KINDS.items()}
 
 
