@@ -18,6 +18,7 @@ from modelserver.systems.base import ModularSystem, System
 from modelserver.wire.errors import InvalidRequest, UnknownSystem
 from modelserver.wire.schema import SystemKind
 
+MODULAR = (visual.load, text_nmn.load)
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 
 
@@ -40,19 +41,14 @@ class SystemSpec:
 
 
 def _spec(
-    name: str,
-    description: str,
-    load: Callable[..., System | ModularSystem],
-    *,
-    kind: SystemKind = "reader",
-    is_shipped: bool = True,
+    name: str, description: str, load: Callable[..., System | ModularSystem], *, is_shipped: bool = True
 ) -> SystemSpec:
     shipped = WEIGHTS / name if is_shipped else None
 
     def opened(weights: Path | None, device: torch.device) -> System | ModularSystem:
         return load(weights or shipped, device, name=name, description=description)
 
-    return SystemSpec(name, description, opened, kind)
+    return SystemSpec(name, description, opened, "modular" if load in MODULAR else "reader")
 
 
 # Weights of `extractive-qa` that are shipped; `train extractive-qa` makes others.
@@ -75,14 +71,8 @@ SYSTEMS: dict[str, SystemSpec] = {
             "visual-nmn",
             "Modular network over LXMERT: executes a program over one or two images",
             visual.load,
-            kind="modular",
         ),
-        _spec(
-            "lxmert",
-            "End-to-end baseline: judges a sentence about one or two images",
-            visual.load,
-            kind="modular",
-        ),
+        _spec("lxmert", "End-to-end baseline: judges a sentence about one or two images", visual.load),
         _spec("encoder-small", "extractive-qa on a new encoder of 2 layers of 64", extractive.load),
         _spec("encoder-mini", "extractive-qa on a new encoder of 2 layers of 32", extractive.load),
         _spec(
@@ -95,7 +85,6 @@ SYSTEMS: dict[str, SystemSpec] = {
             "text-nmn",
             "Writes a program for a question and executes it over the words of a passage",
             text_nmn.load,
-            kind="modular",
         ),
     )
 }

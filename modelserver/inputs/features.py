@@ -161,8 +161,25 @@ class Place(NamedTuple):
     end: int
 
 
+class Located:
+    """The positions of an item's K context tokens, for any tokenizer."""
+
+    fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
+    facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
+    places: Ints  # [K, 4] the fields of Place
+
+    @property
+    def article(self) -> Ints:
+        """Return the article of each context token, [K], never decreasing."""
+        return self.places[:, 0]
+
+    def place(self, token: int) -> Place:
+        """Return the position of a context token."""
+        return Place(*self.places[token].tolist())
+
+
 @dataclass(frozen=True)
-class Features:
+class Features(Located):
     """One item as numbers.
 
     M question tokens, K context tokens, F facts, U distinct spellings. ``forms`` holds the characters of
@@ -177,22 +194,13 @@ class Features:
     form: Ints  # [K]
     key: Ints  # [K]
     number: Floats  # [K, NUMBER_FEATURES]
-    fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
+    fact: Ints
     forms: Ints  # [U, FORM_LENGTH]
-    facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
-    places: Ints  # [K, 4] the fields of Place
+    facts: tuple[Fact, ...]
+    places: Ints
 
     def __len__(self) -> int:
         return len(self.word) + len(self.question_word)
-
-    @property
-    def article(self) -> Ints:
-        """Return the article of each context token, [K], never decreasing."""
-        return self.places[:, 0]
-
-    def place(self, token: int) -> Place:
-        """Return the position of a context token."""
-        return Place(*self.places[token].tolist())
 
 
 def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:

@@ -137,8 +137,7 @@ class Contextual(Embedder):
     def _articles(self, encoded: Encoded, kept: Bools) -> list[Taken]:
         """Return all kept pieces of an item, in order and once each.
 
-        Other pieces are in no window. Of overlapping windows, each gives the half of the shared pieces
-        that lies deeper in it.
+        Other pieces are in no window.
         """
         taken: list[Taken] = []
         for article in np.unique(encoded.article[kept]):
@@ -146,10 +145,7 @@ class Contextual(Embedder):
             part = replace(
                 encoded, ids=encoded.ids[rows], fact=encoded.fact[rows], places=encoded.places[rows]
             )
-            windows = self.reader.windows(part)
-            inner = [window.start + self.reader.reading.overlap // 2 for window in windows[1:]]
-            for window, start, end in zip(windows, [0, *inner], [*inner, len(part)], strict=True):
-                taken.append(Taken(window, start - window.start, end - window.start))
+            taken += [Taken(*share) for share in self.reader.shares(part)]
         return taken
 
     def _encode(self, taken: Sequence[Taken]) -> Tensor:

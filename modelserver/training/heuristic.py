@@ -220,7 +220,8 @@ def heuristic(*, options: HeuristicOptions) -> None:
     require_free(options.out, **options.start)
     options.apply()
     torch.manual_seed(options.seed)
-    train_set, dev = (list(labelled(gold)) for gold in _data(options))
+    train_set = _labelled(options.train_file, "train", options.train, options.world_seed)
+    dev = _labelled(options.dev_file, "dev", options.dev, options.world_seed)
     if not dev:
         raise UnreadableData(f"dev data: {UNTYPED}")
     recipe = Recipe(
@@ -243,13 +244,8 @@ def heuristic(*, options: HeuristicOptions) -> None:
     sys.stdout.write(json.dumps({"train": len(train_set), "dev": len(dev), **scores}, indent=2) + "\n")
 
 
-def _data(options: HeuristicOptions) -> Iterator[list[GoldExample]]:
-    splits: tuple[tuple[Path | None, Split, int], ...] = (
-        (options.train_file, "train", options.train),
-        (options.dev_file, "dev", options.dev),
-    )
-    for path, split, count in splits:
-        yield read_gold(path) if path else parse_gold(generate(split, count, options.world_seed), "world")
+def _labelled(path: Path | None, split: Split, count: int, seed: int) -> list[Labelled]:
+    return list(labelled(read_gold(path) if path else parse_gold(generate(split, count, seed), "world")))
 
 
 def _open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:

@@ -109,13 +109,10 @@ class Network(nn.Module):
     def _text(self, reading: TextFeatures, windows: Sequence[tuple[Window, Tensor]]) -> Text:
         """Merge the windows of an item; of overlaps each gives its deeper half."""
         asked = len(reading.encoded.question)
-        overlap = self.reader.reading.overlap
-        inner = [window.start + overlap // 2 for window, _ in windows[1:]]
+        shares = self.reader.shares(reading.encoded)
         parts = [
-            state[asked + start - window.start : asked + end - window.start]
-            for (window, state), start, end in zip(
-                windows, [0, *inner], [*inner, len(reading.encoded)], strict=True
-            )
+            state[asked + start : asked + end]
+            for (_, state), (_, start, end) in zip(windows, shares, strict=True)
         ]
         question = _rows(windows[0][1][:asked], reading.question_first)
         words = _rows(torch.cat(parts), reading.first)

@@ -35,17 +35,6 @@ PRETRAINING = "pretraining"  # folder, beside the splits, of scenes from another
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Numbers of generated scenes, and their seed; pretraining has the next."""
-
-    train: int = 4000
-    dev: int = 200
-    test: int = 400
-    pretraining: int = 3000
-    seed: int = 1
-
-
-@dataclass(frozen=True)
 class Scenes:
     """Examples to train and score on."""
 
@@ -53,23 +42,6 @@ class Scenes:
     dev: list[Example]
     test: list[Example]
     pretraining: list[Example]
-
-
-def open_scenes(folder: Path, sizes: Sizes) -> Scenes:
-    """Read the scenes of a folder; generate missing ones first."""
-    splits: tuple[tuple[Path, Split, int, int], ...] = (
-        (folder, "train", sizes.train, sizes.seed),
-        (folder, "dev", sizes.dev, sizes.seed),
-        (folder, "test", sizes.test, sizes.seed),
-        (folder / PRETRAINING, "train", sizes.pretraining, sizes.seed + 1),
-    )
-    parts = []
-    for split_folder, split, n, seed in splits:
-        if not (split_folder / f"{split}.jsonl").exists():
-            sys.stderr.write(f"{split_folder}: generating {n} scenes\n")
-            write_split(split_folder, split, n, seed, proposals=True)
-        parts.append(read_scenes(split_folder, split, most=n))
-    return Scenes(*parts)
 
 
 @Parameter(name="*")
@@ -96,11 +68,11 @@ class SceneOptions(Compute):
     """
 
     scenes: Path = Path("build/visual-scenes")
-    train: Count = Sizes.train
-    dev: Count = Sizes.dev
-    test: Count = Sizes.test
-    world_seed: int = Sizes.seed
-    pretraining_scenes: Count = Sizes.pretraining
+    train: Count = 4000
+    dev: Count = 200
+    test: Count = 400
+    world_seed: int = 1
+    pretraining_scenes: Count = 3000
     steps: Count = Recipe.steps
     pretraining_steps: Count = Recipe.pretraining
     batch_size: BatchSize = Recipe.batch
@@ -124,8 +96,19 @@ class SceneOptions(Compute):
 
     def open_scenes(self) -> Scenes:
         """Read the scenes; generate missing ones first."""
-        sizes = Sizes(self.train, self.dev, self.test, self.pretraining_scenes, self.world_seed)
-        return open_scenes(self.scenes, sizes)
+        splits: tuple[tuple[Path, Split, int, int], ...] = (
+            (self.scenes, "train", self.train, self.world_seed),
+            (self.scenes, "dev", self.dev, self.world_seed),
+            (self.scenes, "test", self.test, self.world_seed),
+            (self.scenes / PRETRAINING, "train", self.pretraining_scenes, self.world_seed + 1),
+        )
+        parts = []
+        for scenes, split, n, seed in splits:
+            if not (scenes / f"{split}.jsonl").exists():
+                sys.stderr.write(f"{scenes}: generating {n} scenes\n")
+                write_split(scenes, split, n, seed, proposals=True)
+            parts.append(read_scenes(scenes, split, most=n))
+        return Scenes(*parts)
 
 
 @Parameter(name="*")
