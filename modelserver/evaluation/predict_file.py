@@ -138,7 +138,8 @@ def predict_all(
                     done[outcome.id] = outcome
                 elif isinstance(outcome, ItemError) and not keep_going:
                     pool.shutdown(cancel_futures=True)
-                    raise _failed(outcome)
+                    hint = "--keep-going leaves such questions out"
+                    raise PredictionFailed(f"{outcome.id}: {outcome.message}; {hint}")
             advance(len(outcomes))
     return [done[item.id] for item in usable if item.id in done]
 
@@ -164,10 +165,6 @@ def _passes(system: Predictor, item: QAItem, keep_going: bool) -> bool:
             raise PredictionFailed(f"{item.id}: {error.field or 'item'}: {error}") from error
         return False
     return True
-
-
-def _failed(outcome: ItemError) -> PredictionFailed:
-    return PredictionFailed(f"{outcome.id}: {outcome.message}; --keep-going leaves such questions out")
 
 
 def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str, Any]]:

@@ -198,7 +198,7 @@ def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:
 
 @contextmanager
 def parts_of(folder: Path, *, last: str = "") -> Iterator[Path]:
-    """Give a folder to write files in, and move them to ``folder`` if that succeeds.
+    """Give a folder to write in; its files move to ``folder`` at the end.
 
     Each appears whole or not at all, and the one called ``last`` after all others.
     """

@@ -6,6 +6,7 @@ All three become the same examples. Questions that nothing can be learned from a
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -164,21 +165,13 @@ def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
 def _span(context: str, answer: _Answer, notes: Counter[str]) -> GoldSpan | None:
     text, start = answer.text, answer.answer_start
     if context[start : start + len(text)] != text:
-        places = _occurrences(context, text)
+        places = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]
         if not places:
             notes["answers are not in their context and cannot be learned"] += 1
             return None
         notes["answers are not at their offset; the nearest occurrence of their text is used"] += 1
         start = min(places, key=lambda place: abs(place - answer.answer_start))
     return GoldSpan(0, 0, start, 0, start + len(text))
-
-
-def _occurrences(context: str, text: str) -> list[int]:
-    places, place = [], context.find(text)
-    while place >= 0:
-        places.append(place)
-        place = context.find(text, place + 1)
-    return places
 
 
 def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:

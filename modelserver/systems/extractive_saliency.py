@@ -64,7 +64,9 @@ class ExtractiveSaliency:
         find = _best_span if span else _best_start
         longest = self._system.reader.reading.longest
         candidates = [(*find(w, both, longest), w) for w, both in zip(windows, logits, strict=True)]
-        value, first, last, window = max(candidates, key=lambda one: one[0], default=(-np.inf, 0, 0, None))
+        value, first, last, window = max(
+            candidates, key=lambda scored: scored[0], default=(-np.inf, 0, 0, None)
+        )
         if window is None or not np.isfinite(value):
             raise PredictionFailed("the context has no tokens, so there is no logit to explain")
         encoded = window.encoded

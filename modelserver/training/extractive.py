@@ -7,7 +7,6 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -30,7 +29,16 @@ from modelserver.systems.extractive import READING, ExtractiveSystem, window_rea
 from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, NEW_RATE, RATE, EncoderName, open_reader_model
 from modelserver.training.loop import Row, make_room, train_with_progress
-from modelserver.training.options import BatchSize, Compute, Count, LearningRate, Output, Positive, hold_out
+from modelserver.training.options import (
+    BatchSize,
+    Compute,
+    Count,
+    LearningRate,
+    Output,
+    Positive,
+    hold_out,
+    options_of_command,
+)
 from modelserver.training.span_loss import Labelled, groups, label, learnable, loss, readable
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
@@ -161,13 +169,10 @@ class FineTuner(loop.Trainer[ReadingExample]):
         return np.random.default_rng((self.recipe.seed, 1, epoch)).permutation(len(self.examples))
 
 
-def mixed_precision(device: torch.device) -> AbstractContextManager[None]:
+def mixed_precision(device: torch.device) -> torch.autocast:
     """Return autocast to bfloat16 on a GPU that supports it."""
     supported = device.type == "cuda" and torch.cuda.is_bf16_supported()
-    context: AbstractContextManager[None] = torch.autocast(
-        device.type, dtype=torch.bfloat16, enabled=supported
-    )
-    return context
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=supported)
 
 
 def _decayed(model: nn.Module, decay: float) -> list[dict[str, object]]:
@@ -196,8 +201,7 @@ def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample], *, devic
     return {"em": em / len(dev), "f1": f1 / len(dev)}
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class ExtractiveOptions(Compute, Output):
     """Everything that fine-tuning takes.
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -29,7 +28,15 @@ from modelserver.inputs.mentions import TYPES, MentionType, type_of
 from modelserver.systems.heuristic import Choice, Predictor, Selector, load, save
 from modelserver.training import loop
 from modelserver.training.loop import Row, require_free, train_with_progress
-from modelserver.training.options import BatchSize, Compute, Count, Data, EncoderRate, Output
+from modelserver.training.options import (
+    BatchSize,
+    Compute,
+    Count,
+    Data,
+    EncoderRate,
+    Output,
+    options_of_command,
+)
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import Split, generate
 
@@ -177,8 +184,7 @@ def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dic
     return {"accuracy": right / len(examples), "macro_f1": sum(scores) / len(scores)}
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class HeuristicOptions(Data, Compute, Output):
     """Everything that training the answer types takes.
 

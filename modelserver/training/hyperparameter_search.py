@@ -26,7 +26,7 @@ from rich.progress import Progress
 
 from modelserver.training.coupling_loss import FORMS, Coupling
 from modelserver.training.loop import train
-from modelserver.training.options import Count, Folder
+from modelserver.training.options import Count, Folder, options_of_command
 from modelserver.training.recurrent import Recipe, RecurrentOptions, Work
 from modelserver.wire.errors import UnreadableData
 
@@ -177,8 +177,7 @@ def _append(path: Path, row: Run) -> None:
         os.fsync(file.fileno())
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class SearchOptions(RecurrentOptions, Folder):
     """Everything that the search takes.
 

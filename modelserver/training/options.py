@@ -6,9 +6,9 @@ cyclopts would look up the names of inherited fields in the extending module.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypedDict, TypeVar
+from typing import Annotated, TypedDict, TypeVar, dataclass_transform
 
 import torch
 from cyclopts import Group, Parameter
@@ -38,6 +38,13 @@ LearningRate = Annotated[Rate, Parameter(name=("--learning-rate", "--rate"))]
 EncoderRate = Annotated[Rate, Parameter(name=("--encoder-learning-rate", "--encoder-rate"))]
 
 Example = TypeVar("Example")
+Options = TypeVar("Options")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def options_of_command(cls: type[Options]) -> type[Options]:
+    """Make a frozen dataclass whose fields are the options of a command."""
+    return Parameter(name="*")(dataclass(frozen=True)(cls))
 
 
 def check_device(_: type, name: str) -> None:
@@ -68,8 +75,7 @@ class Start(TypedDict, total=False):
     overwrite: bool
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class Folder:
     """A folder for results.
 
@@ -80,8 +86,7 @@ class Folder:
     out: Path
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class Output(Folder):
     """The folder of a run.
 
@@ -100,8 +105,7 @@ class Output(Folder):
         return Start(resume=self.resume, overwrite=self.overwrite)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class Data:
     """Examples to learn from, and to choose the best weights on.
 
@@ -140,8 +144,7 @@ class Data:
         return hold_out(self.train_file, examples)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class Compute:
     """Device and threads of a training.
 

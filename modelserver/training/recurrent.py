@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 from torch import nn
 
 from modelserver.evaluation.scores import predict_gold, scores
@@ -27,7 +26,7 @@ from modelserver.training import encoder_options, loop
 from modelserver.training.coupling_loss import Coupling, Form
 from modelserver.training.encoder_options import EncoderOptions
 from modelserver.training.loop import Row, cosine_pace, require_free, train_with_progress
-from modelserver.training.options import BatchSize, Compute, Count, Data, Output
+from modelserver.training.options import BatchSize, Compute, Count, Data, Output, options_of_command
 from modelserver.training.recurrent_loss import batches, label, loss
 from modelserver.training.word_vectors import WordVectors, read_vectors
 from modelserver.wire.errors import InvalidRequest, UnreadableData
@@ -205,8 +204,7 @@ def texts(examples: Iterable[GoldExample]) -> Iterator[str]:
     return (text for gold in examples for text in texts_of(gold.question, gold.context))
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class RecurrentOptions(Data, Compute, EncoderOptions):
     """Data, sizes, schedule and device of any training of a recurrent reader.
 
@@ -231,8 +229,7 @@ class RecurrentOptions(Data, Compute, EncoderOptions):
     threads: Count = 2
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TrainOptions(RecurrentOptions, Output):
     """Everything that training a recurrent reader takes.
 
@@ -245,8 +242,7 @@ class TrainOptions(RecurrentOptions, Output):
     fact_weight: float = Recipe.fact_weight
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class CoupledTrainOptions(TrainOptions):
     """The same with the costs of the answer-fact coupling.
 

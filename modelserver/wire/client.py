@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypedDict, TypeVar, Unpack
 
 import httpx
 from pydantic import ValidationError
@@ -57,6 +56,16 @@ W = TypeVar("W", bound=Wire)
 A = TypeVar("A", PredictResponse, ExplainResponse, ExecuteResponse)
 Request = PredictRequest | ExecuteRequest
 Response = PredictResponse | ExplainResponse | ExecuteResponse
+
+
+class Call(TypedDict, total=False):
+    """The options of one call.
+
+    ``timeout`` is its deadline in seconds, ``request_id`` appears in the server's log.
+    """
+
+    timeout: float | None
+    request_id: str | None
 
 
 @dataclass(frozen=True)
@@ -126,9 +135,7 @@ class ModelClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -165,32 +172,23 @@ class ModelClient:
         def attempt(server: Server, left: float) -> SystemInfo:
             return _parsed(SystemInfo, self._post(server, "/v1/load", body, left))
 
-        return self._retried(self._timeout if timeout is None else timeout, attempt)
+        return self._retried(timeout, attempt)
 
-    def predict(
-        self,
-        system: str,
-        items: Sequence[QAItem],
-        *,
-        timeout: float | None = None,
-        request_id: str | None = None,
-    ) -> PredictResponse:
+    def predict(self, system: str, items: Sequence[QAItem], **call: Unpack[Call]) -> PredictResponse:
         """Return one prediction or one error for each item, in their order.
 
-        ``request_id`` appears in the server's log. Raises also UnknownSystem, InvalidRequest (which names
+        Raises also UnknownSystem, InvalidRequest (which names
         the field), TooLarge and DeadlineExceeded, the last without a retry.
         """
         request = _valid(PredictRequest, system=system, items=list(items))
-        return self._asked(PredictResponse, "/v1/predict", request, timeout, request_id)
+        return self._asked(PredictResponse, "/v1/predict", request, **call)
 
     def explain(
         self,
         system: str,
         items: Sequence[QAItem],
         options: SaliencyOptions | None = None,
-        *,
-        timeout: float | None = None,
-        request_id: str | None = None,
+        **call: Unpack[Call],
     ) -> ExplainResponse:
         """Return the saliency, or an error, of each item, in their order.
 
@@ -199,30 +197,21 @@ class ModelClient:
         request = _valid(
             ExplainRequest, system=system, items=list(items), options=options or SaliencyOptions()
         )
-        return self._asked(ExplainResponse, "/v1/explain", request, timeout, request_id)
+        return self._asked(ExplainResponse, "/v1/explain", request, **call)
 
-    def execute(
-        self,
-        system: str,
-        items: Sequence[ModuleItem],
-        *,
-        timeout: float | None = None,
-        request_id: str | None = None,
-    ) -> ExecuteResponse:
+    def execute(self, system: str, items: Sequence[ModuleItem], **call: Unpack[Call]) -> ExecuteResponse:
         """Return the outputs of each item's modules, or an error, in item order.
 
         Raises as `predict` does, and InvalidRequest for a system that executes no programs.
         """
         request = _valid(ExecuteRequest, system=system, items=list(items))
-        return self._asked(ExecuteResponse, "/v1/execute", request, timeout, request_id)
+        return self._asked(ExecuteResponse, "/v1/execute", request, **call)
 
-    def _asked(
-        self, kind: type[A], path: str, request: Request, timeout: float | None, request_id: str | None
-    ) -> A:
+    def _asked(self, kind: type[A], path: str, request: Request, **call: Unpack[Call]) -> A:
         """Send a request about items and return the checked response."""
         body = _json(request)
         headers: dict[str, str] = {}
-        if request_id:
+        if request_id := call.get("request_id"):
             if not REQUEST_ID.fullmatch(request_id):
                 message = f"{request_id!r} is not 1 to 128 letters, digits, '.', '_' or '-'"
                 raise InvalidRequest(message, field="request_id")
@@ -234,7 +223,7 @@ class ModelClient:
             self._compare(server, response)
             return response
 
-        return self._retried(self._timeout if timeout is None else timeout, attempt)
+        return self._retried(call.get("timeout"), attempt)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         """Return once a server takes predictions.
@@ -254,7 +243,8 @@ class ModelClient:
                         ) from error
             time.sleep(0.05)
 
-    def _retried(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
+    def _retried(self, timeout: float | None, attempt: Callable[[Server, float], W]) -> W:
+        seconds = self._timeout if timeout is None else timeout
         left = self._retry.total
         tries = 0
         while True:

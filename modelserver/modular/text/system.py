@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
@@ -38,7 +39,7 @@ class TextSystem(Identified):
     def __init__(self, network: Network, **identity: Unpack[Identity]) -> None:
         super().__init__(**identity)
         self.network = network.eval()
-        words = [(at, at + len(word)) for at, word in _words(_PASSAGE)]
+        words = [match.span() for match in re.finditer(r"\S+", _PASSAGE)]
         self.warm_up = ModuleItem(id="warm up", text="Who gained 312 yards?", passage=_PASSAGE, tokens=words)
 
     def cost(self, item: ModuleItem) -> int:
@@ -131,14 +132,6 @@ def _arguments(reading: TextFeatures, asked: Sequence[Tensor | None]) -> list[st
 def _output(index: int, module: str, state: State) -> NodeOutput:
     attention = [] if isinstance(state, Amount) else state.weights.clamp(0, 1).tolist()
     return NodeOutput(index=index, module=module, attention=attention, value=value_of(state))
-
-
-def _words(text: str) -> list[tuple[int, str]]:
-    placed, at = [], 0
-    for word in text.split():
-        at = text.index(word, at)
-        placed.append((at, word))
-    return placed
 
 
 def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> TextSystem:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 
 from analysis.io.command_line import BAD_USAGE
 from modelserver.modular.text.examples import Example
@@ -17,7 +16,7 @@ from modelserver.modular.text.network import Config
 from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
-from modelserver.training.options import Count, Folder
+from modelserver.training.options import Count, Folder, options_of_command
 from modelserver.training.tables import markdown, write_json, write_text
 from modelserver.training.text_nmn.loss import Supervision
 from modelserver.training.text_nmn.trainer import NAME, TextOptions, games, read, train_one
@@ -72,8 +71,7 @@ def _has(example: Example, module: str, choice: str) -> bool:
     return any(node.module == module or node.argument == choice for node in nodes)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TableOptions(TextOptions, Folder):
     """Everything that the table takes.
 

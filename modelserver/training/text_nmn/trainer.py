@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 
 from modelserver.inputs.features import Ints
 from modelserver.modular.text import network as networks
@@ -32,6 +31,7 @@ from modelserver.training.options import (
     LearningRate,
     Output,
     Start,
+    options_of_command,
 )
 from modelserver.training.text_nmn.loss import Outputs, Supervision, loss
 from modelserver.wire.errors import InvalidRequest, UnreadableData
@@ -192,8 +192,7 @@ def open_encoder(name: str, examples: Sequence[Example], *, allow_hub: bool = Fa
     return open_named(name, texts, PIECES, allow_hub=allow_hub, dropout=False)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TextOptions(Data, Compute):
     """Data, encoder and schedule of any training of a network over text.
 
@@ -243,8 +242,7 @@ class TextOptions(Data, Compute):
         )
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TrainOptions(TextOptions, Output):
     """Everything that training text-nmn takes.
 

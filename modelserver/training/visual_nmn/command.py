@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal, Unpack
 
 import torch
-from cyclopts import Parameter
 
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind
@@ -23,6 +22,7 @@ from modelserver.training.options import (
     LearningRate,
     Output,
     Start,
+    options_of_command,
 )
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
@@ -44,8 +44,7 @@ class Scenes:
     pretraining: list[Example]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class SceneOptions(Compute):
     """Scenes, schedule and sizes of any training of a network over images.
 
@@ -111,8 +110,7 @@ class SceneOptions(Compute):
         return Scenes(*parts)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TrainOptions(SceneOptions, Data, Output):
     """Everything that training lxmert takes.
 
@@ -130,8 +128,7 @@ class TrainOptions(SceneOptions, Data, Output):
     encoder: Path | None = None
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class ModularTrainOptions(TrainOptions):
     """Everything that training visual-nmn takes.
 

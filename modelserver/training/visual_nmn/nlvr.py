@@ -13,14 +13,13 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 
 from analysis.programs.notation import label
 from modelserver.inputs.data_files import read_records
@@ -32,7 +31,7 @@ from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.modular.visual.utterances import attend
 from modelserver.training.loop import require_free, train
-from modelserver.training.options import Count, Output
+from modelserver.training.options import Count, Output, options_of_command
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData
 
@@ -138,8 +137,7 @@ def _key(example: Example) -> str:
     return example.sentence.lower().strip(". ")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class NlvrOptions(Output):
     """Everything that training on NLVR takes.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
@@ -16,7 +15,7 @@ from cyclopts import Parameter
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
-from modelserver.training.options import Folder
+from modelserver.training.options import Folder, options_of_command
 from modelserver.training.tables import markdown, write_json
 from modelserver.training.visual_nmn.command import SceneOptions, Scenes
 from modelserver.training.visual_nmn.table import VARIANTS, train_variant
@@ -65,8 +64,7 @@ def divided(scenes: Scenes, name: SplitName, most: int) -> Scenes:
     return Scenes(train=parts[0], dev=parts[1], test=test, pretraining=parts[2])
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class SplitOptions(SceneOptions, Folder):
     """Everything that the splits take.
 

@@ -19,7 +19,7 @@ from modelserver.modular.visual.counting import CountKind
 from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.scoring import scores
 from modelserver.training.loop import Row
-from modelserver.training.options import Folder
+from modelserver.training.options import Folder, options_of_command
 from modelserver.training.tables import markdown, write_json
 from modelserver.training.visual_nmn.command import MOST, SceneOptions, Scenes, train_one
 
@@ -64,8 +64,7 @@ VARIANTS: dict[VariantName, Variant] = {
 }
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TableOptions(SceneOptions, Folder):
     """Everything that the table takes.
 

@@ -96,7 +96,7 @@ def _filter(node: Call, pair: Pair) -> Pair:
 
 
 def _kept(node: Call, pair: Pair, test: Callable[[Thing, Pair], bool]) -> Pair:
-    """Return the first child's things for which a test with the second's is true."""
+    """Return the first child's things that pass a test with the second's."""
     ones, others = (things_of(child, pair) for child in node.children)
     return tuple(one for one in ones if test(one, others))
 
@@ -119,8 +119,8 @@ OBJECTS: dict[str, Callable[[Call, Pair], Pair]] = {
     "filter": _filter,
     "with-relation": lambda node, pair: _kept(node, pair, partial(_in_relation, str(node.argument))),
     "project": _project,
-    "intersect": lambda node, pair: _kept(node, pair, lambda one, others: one in others),
-    "discard": lambda node, pair: _kept(node, pair, lambda one, others: one not in others),
+    "intersect": lambda node, pair: _kept(node, pair, lambda thing, others: thing in others),
+    "discard": lambda node, pair: _kept(node, pair, lambda thing, others: thing not in others),
     "in-left-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 0),
     "in-right-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 1),
     "in-one-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 0),
