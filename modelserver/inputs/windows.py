@@ -20,9 +20,8 @@ from modelserver.wire.schema import Fact, QAItem
 MAX_TOKENS = 20_000  # of a context; a bound on time, for memory is bounded by the windows that run together
 KEPT = 256  # items whose tokens are kept between being checked, measured and predicted
 
-Text = tuple[
-    str, tuple[tuple[str, tuple[str, ...]], ...]
-]  # question and context, in a form that can be a key
+# Question and context, in a form that can be a key.
+Text = tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]
 
 
 @dataclass(frozen=True)

@@ -133,15 +133,10 @@ def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded,
 def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> QAPrediction:
     """Return the prediction that a table of span scores makes."""
     best = float(scores.max()) if scores.size else -np.inf
-    in_window = np.isfinite(best)
-    return prediction(
-        item,
-        encoded,
-        span=first_best(scores) if in_window else None,
-        kind="span",
-        relevance=relevance(scores - best, encoded).tolist() if in_window else [0.0] * len(encoded.facts),
-        threshold=threshold,
-    )
+    span, chances = None, [0.0] * len(encoded.facts)
+    if np.isfinite(best):
+        span, chances = first_best(scores), relevance(scores - best, encoded).tolist()
+    return prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
 
 
 def relevance(scores: Floats, encoded: Encoded) -> Floats:

@@ -94,21 +94,13 @@ class RecurrentSystem(Identified):
         types = [ANSWER_TYPES[i] for i in outputs.type.argmax(-1).tolist()]
         start, end = (x.float().cpu().numpy() for x in (outputs.start, outputs.end))
         seen = outputs.seen.cpu().numpy()
-        results, token, fact = [], 0, 0
-        for item, features_of, kind in zip(items, features, types, strict=True):
-            tokens = slice(token, token := token + len(features_of.word))
-            facts = slice(fact, fact := fact + len(features_of.facts))
-            span = best_span(start[tokens], end[tokens], seen[tokens], features_of)
-            results.append(
-                prediction(
-                    item,
-                    features_of,
-                    span=span,
-                    kind=kind,
-                    relevance=relevance[facts],
-                    threshold=self.config.threshold,
-                )
-            )
+        results, token, fact, threshold = [], 0, 0, self.config.threshold
+        for item, of, kind in zip(items, features, types, strict=True):
+            tokens = slice(token, token := token + len(of.word))
+            chances = relevance[fact : (fact := fact + len(of.facts))]
+            span = best_span(start[tokens], end[tokens], seen[tokens], of)
+            answer = prediction(item, of, span=span, kind=kind, relevance=chances, threshold=threshold)
+            results.append(answer)
         return results
 
 

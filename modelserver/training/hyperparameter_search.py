@@ -32,6 +32,7 @@ from modelserver.wire.errors import UnreadableData
 
 LOG, BEST = "search.jsonl", "best"  # in the folder of the search
 Run = dict[str, Any]
+Limits = tuple[float, float]  # the lowest and the highest value
 
 
 def check_range(_: type, limits: tuple[float, float]) -> None:
@@ -191,10 +192,8 @@ class SearchOptions(RecurrentOptions, Folder):
 
     runs: Count = 100
     seed: int = 1
-    costs: Annotated[tuple[float, float], Parameter(validator=check_range)] = Space.costs
-    fact_weights: Annotated[tuple[float, float], Parameter(validator=check_positive_range)] = (
-        Space.fact_weights
-    )
+    costs: Annotated[Limits, Parameter(validator=check_range)] = Space.costs
+    fact_weights: Annotated[Limits, Parameter(validator=check_positive_range)] = Space.fact_weights
 
 
 def search_costs(

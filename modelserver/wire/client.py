@@ -402,11 +402,9 @@ def _parsed(kind: type[W], response: httpx.Response) -> W:
         return kind.model_validate_json(response.content)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
-        mismatch = next(
-            (problem["msg"] for problem in problems if problem["type"] == "schema_mismatch"), None
-        )
-        if mismatch is not None:
-            raise SchemaMismatch(f"{response.url} {mismatch}") from error
+        for problem in problems:
+            if problem["type"] == "schema_mismatch":
+                raise SchemaMismatch(f"{response.url} {problem['msg']}") from error
         message = f"{response.url} did not answer with a valid {kind.__name__}: {first_problem(error)}"
         raise BadResponse(message) from error
 

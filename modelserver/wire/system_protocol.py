@@ -116,9 +116,8 @@ class ExplainTask:
             message = f"{system.name} has no saliency: it offers no way to its inside"
             raise InvalidRequest(message, field="system")
         self.name = reader.name
-        self.queue_key = (
-            f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
-        )
+        # Only what is asked alike runs together.
+        self.queue_key = f"{reader.name} {options.model_dump_json()}"
         self._explain, self._options = explain, options
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:

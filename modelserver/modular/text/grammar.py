@@ -174,12 +174,8 @@ def derivation(program: Program) -> Derivation:
 def _number(program: Program, node: Node) -> int:
     types = [program.nodes[child].type for child in node.children]
     for number, production in enumerate(productions()):
-        alike = (
-            production.module == node.module
-            and production.output == node.type
-            and production.choice in (None, node.argument)
-        )
+        alike = (production.module, production.output) == (node.module, node.type)
         filled = len(production.slots) == len(types) and all(map(tuple.__contains__, production.slots, types))
-        if alike and filled:
+        if alike and filled and production.choice in (None, node.argument):
             return number
     raise ValueError(f"{node.module} is not a module of programs over spans")

@@ -164,9 +164,8 @@ class VisualNetwork(nn.Module):
         """
         if not texts.texts:  # programs of bare numbers
             hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
-            return sights.features.new_zeros(0, images, hidden), sights.features.new_zeros(
-                0, images, m, hidden
-            )
+            nothing = sights.features.new_zeros
+            return nothing(0, images, hidden), nothing(0, images, m, hidden)
         tokens = self.tokenizer(texts.texts, padding=True, return_tensors="pt", return_offsets_mapping=True)
         offsets = tokens.pop("offset_mapping")
         language, vision = encode(

@@ -46,13 +46,11 @@ class Example:
     def gold_example(self) -> GoldExample:
         """Its gold as `analysis.faithfulness` scores it."""
         nodes = self.question.plan.program.nodes
-        return GoldExample(
-            self.id,
-            tuple(
-                GoldModule(node, nodes[node].module, tuple(image.astype(float) for image in boxes))
-                for node, boxes in sorted(self.gold.items())
-            ),
+        modules = (
+            GoldModule(node, nodes[node].module, tuple(image.astype(float) for image in boxes))
+            for node, boxes in sorted(self.gold.items())
         )
+        return GoldExample(self.id, tuple(modules))
 
 
 def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Example]:

@@ -104,7 +104,10 @@ def text_table(*, options: TableOptions) -> int:
         sys.stderr.write(f"error: --only: no variant {unknown[0]!r}; there are {', '.join(variants)}\n")
         return BAD_USAGE
     options.apply()
-    test = _test(options)
+    if options.test_file is not None:
+        test = read(options.test_file)
+    else:
+        test = games("test", options.test, options.world_seed)
     if options.weights is not None:
         rows = {"weights": _row(options.weights.name, score(_loaded(options.weights, options), test))}
         return _publish(options.out, rows)
@@ -126,12 +129,6 @@ def _publish(out: Path, rows: dict[str, dict[str, Any]]) -> int:
     write_text(out / "table.md", table(rows))
     print(table(rows), end="")  # noqa: T201 - the table is the output of the command
     return 0
-
-
-def _test(options: TableOptions) -> list[Example]:
-    if options.test_file is not None:
-        return read(options.test_file)
-    return games("test", options.test, options.world_seed)
 
 
 def _trained(
