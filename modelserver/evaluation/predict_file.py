@@ -21,7 +21,7 @@ import torch
 from pydantic import ValidationError
 
 from modelserver.evaluation.progress import progress_bar
-from modelserver.inputs.data_files import read_json
+from modelserver.inputs.data_files import read_json, require_unique_ids
 from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.registry import load_system
 from modelserver.systems.predict_each import predict_each
@@ -82,11 +82,7 @@ def read_items(path: Path) -> list[QAItem]:
     if not isinstance(entries, list):
         raise UnreadableData(f"{path}: expected a list of questions, found {type(entries).__name__}")
     items = [_item(path, number, entry) for number, entry in enumerate(entries, start=1)]
-    seen: set[str] = set()
-    for number, item in enumerate(items, start=1):
-        if item.id in seen:
-            raise UnreadableData(f"{path}: entry {number}: _id: {item.id!r} occurs a second time")
-        seen.add(item.id)
+    require_unique_ids(path, (item.id for item in items))
     return items
 
 

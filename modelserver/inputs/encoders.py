@@ -40,7 +40,7 @@ PART = ".part-"  # begins the name of a folder in which files are made
 UNBOUNDED = 1_000_000  # tokenizers without a limit of length state a huge one
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 POSITIONS = 512  # that a new encoder reads at once
-LOCAL = {"local_files_only": True, "trust_remote_code": False}  # of transformers, for files from anywhere
+LOCAL = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code of the folder's
 
 
 def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
-from modelserver.inputs.data_files import read_json
+from modelserver.inputs.data_files import read_json, require_unique_ids
 from modelserver.inputs.features import IN_TITLE, lower_words, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.wire.errors import UnreadableData
@@ -110,11 +110,7 @@ def read_hotpotqa(path: Path) -> ReadingSet:
     count.
     """
     gold = read_gold(path)
-    seen: set[str] = set()
-    for number, entry in enumerate(gold, start=1):
-        if entry.id in seen:
-            raise UnreadableData(f"{path}: entry {number}: _id: {entry.id!r} occurs a second time")
-        seen.add(entry.id)
+    require_unique_ids(path, (entry.id for entry in gold))
     examples = [_from_gold(path, number, entry) for number, entry in enumerate(gold, start=1)]
     closed = sum(not example.spans for example in examples)
     notes = [f"{closed} questions have no answer in the context (yes, no, or other words)"] if closed else []

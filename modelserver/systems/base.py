@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MethodType
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict
 
 from pydantic import ValidationError
 
@@ -76,9 +76,8 @@ class Identity(Labels):
 class Identified:
     """Base of systems that are created with their `Identity`."""
 
-    def __init__(self, **identity: Unpack[Identity]) -> None:
-        self.name, self.description = identity["name"], identity["description"]
-        self.revision = identity["revision"]
+    def __init__(self, *, name: str, description: str, revision: str) -> None:
+        self.name, self.description, self.revision = name, description, revision
 
 
 def words(item: QAItem) -> int:

@@ -102,7 +102,7 @@ class Contextual(Embedder):
             first.append(places[numbers.question_first])
             total += len(numbers.encoded.question)
         question = asked.new_zeros(*asked.shape[:2], vectors.shape[1])  # [N, M, hidden]
-        question[batch.question_mask] = _look_up(vectors, np.concatenate(first))
+        question[batch.question_mask] = look_up(vectors, np.concatenate(first))
         everything = [np.ones(len(f.first), dtype=bool) for f in features]
         rows = torch.cat([self._context(features, everything, whole=True), marks], -1)
         return self.dropout(torch.cat([question, asked], -1)), self.dropout(rows)
@@ -132,7 +132,7 @@ class Contextual(Embedder):
             places = np.append(total + np.cumsum(kept) - 1, NO_PIECE)  # [S + 1]: NO_PIECE points to itself
             first.append(places[numbers.first[words]])
             total += int(kept.sum())
-        return _look_up(self._encode(taken), np.concatenate(first))
+        return look_up(self._encode(taken), np.concatenate(first))
 
     def _articles(self, encoded: Encoded, kept: Bools) -> list[Taken]:
         """Return all kept pieces of an item, in order and once each.
@@ -186,7 +186,7 @@ def first_pieces(words: Ints, pieces: Ints) -> Ints:
     return np.where(same_text & (pieces[piece, 2] < words[:, 3]), piece, NO_PIECE)
 
 
-def _look_up(vectors: Tensor, rows: Ints) -> Tensor:
+def look_up(vectors: Tensor, rows: Ints) -> Tensor:
     """Return the rows of ``vectors``, and zeros where one is NO_PIECE."""
     index = torch.from_numpy(rows).to(vectors.device)
     return torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])[index]

@@ -177,8 +177,8 @@ class ModelClient:
     def predict(self, system: str, items: Sequence[QAItem], **call: Unpack[Call]) -> PredictResponse:
         """Return one prediction or one error for each item, in their order.
 
-        Raises also UnknownSystem, InvalidRequest (which names
-        the field), TooLarge and DeadlineExceeded, the last without a retry.
+        Raises also UnknownSystem, InvalidRequest (which names the field), TooLarge and DeadlineExceeded,
+        the last without a retry.
         """
         request = _valid(PredictRequest, system=system, items=list(items))
         return self._asked(PredictResponse, "/v1/predict", request, **call)
@@ -194,9 +194,8 @@ class ModelClient:
 
         Raises as `predict` does, and InvalidRequest for a system that has no saliency.
         """
-        request = _valid(
-            ExplainRequest, system=system, items=list(items), options=options or SaliencyOptions()
-        )
+        options = options or SaliencyOptions()
+        request = _valid(ExplainRequest, system=system, items=list(items), options=options)
         return self._asked(ExplainResponse, "/v1/explain", request, **call)
 
     def execute(self, system: str, items: Sequence[ModuleItem], **call: Unpack[Call]) -> ExecuteResponse:
@@ -207,11 +206,19 @@ class ModelClient:
         request = _valid(ExecuteRequest, system=system, items=list(items))
         return self._asked(ExecuteResponse, "/v1/execute", request, **call)
 
-    def _asked(self, kind: type[A], path: str, request: Request, **call: Unpack[Call]) -> A:
+    def _asked(
+        self,
+        kind: type[A],
+        path: str,
+        request: Request,
+        *,
+        timeout: float | None = None,
+        request_id: str | None = None,
+    ) -> A:
         """Send a request about items and return the checked response."""
         body = _json(request)
         headers: dict[str, str] = {}
-        if request_id := call.get("request_id"):
+        if request_id:
             if not REQUEST_ID.fullmatch(request_id):
                 message = f"{request_id!r} is not 1 to 128 letters, digits, '.', '_' or '-'"
                 raise InvalidRequest(message, field="request_id")
@@ -223,7 +230,7 @@ class ModelClient:
             self._compare(server, response)
             return response
 
-        return self._retried(call.get("timeout"), attempt)
+        return self._retried(timeout, attempt)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         """Return once a server takes predictions.

@@ -22,7 +22,7 @@ from modelserver.modular.text.modules import Modules, Text
 from modelserver.modular.text.parser import Parser
 from modelserver.modular.text.reading import TextFeatures, read
 from modelserver.systems import contextual
-from modelserver.systems.contextual import NO_PIECE, Encoder
+from modelserver.systems.contextual import Encoder
 from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
 from modelserver.wire.schema import ModuleItem
 
@@ -114,17 +114,11 @@ class Network(nn.Module):
             state[asked + start : asked + end]
             for (_, state), (_, start, end) in zip(windows, shares, strict=True)
         ]
-        question = _rows(windows[0][1][:asked], reading.question_first)
-        words = _rows(torch.cat(parts), reading.first)
+        question = contextual.look_up(windows[0][1][:asked], reading.question_first)
+        words = contextual.look_up(torch.cat(parts), reading.first)
         both = (self.question(self.dropout(question)), self.words(self.dropout(words)))
         near = [one + mix(one.T[None])[0].T for one, mix in zip(both, self.around, strict=True)]
         return self.modules_.text(near[0], near[1], reading)
-
-
-def _rows(vectors: Tensor, first: Ints) -> Tensor:
-    """Return the vector of each word's first piece, zeros if there is none."""
-    padded = torch.cat((vectors, vectors.new_zeros(1, vectors.shape[1])))
-    return padded[torch.from_numpy(np.where(first == NO_PIECE, len(vectors), first)).to(vectors.device)]
 
 
 def _marks(windows: Sequence[tuple[TextFeatures, Window]], inputs: Inputs, length: int) -> Ints:

@@ -15,6 +15,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from modelserver.modular.visual.baseline import read_beside_images
 from modelserver.modular.visual.counting import Counter, CountKind
 from modelserver.modular.visual.execution import Executor, Outputs, Partner, Place, Scene, Scores
 from modelserver.modular.visual.plans import RELATED, SCORED, WORDED, Plan
@@ -193,17 +194,9 @@ def encode(
 
     Returns language [n, images, t, hidden] and vision [n, images, m, hidden].
     """
-    device = sights.boxes.device
-    images = sights.boxes.shape[1]
-    ids, mask = (each.to(device).repeat_interleave(images, dim=0) for each in (ids, mask))
-    seen = encoder(
-        input_ids=ids,
-        attention_mask=mask,
-        visual_feats=sights.features[examples].flatten(0, 1),
-        visual_pos=sights.boxes[examples].flatten(0, 1),
-        visual_attention_mask=sights.present[examples].flatten(0, 1),
-    )
-    pairs = (-1, images)
+    rows = Sights(sights.boxes[examples], sights.features[examples], sights.present[examples])
+    seen = read_beside_images(encoder, ids, mask, rows)
+    pairs = (-1, sights.boxes.shape[1])
     return seen.language_output.unflatten(0, pairs), seen.vision_output.unflatten(0, pairs)
 
 

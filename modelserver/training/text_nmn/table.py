@@ -104,10 +104,7 @@ def text_table(*, options: TableOptions) -> int:
         sys.stderr.write(f"error: --only: no variant {unknown[0]!r}; there are {', '.join(variants)}\n")
         return BAD_USAGE
     options.apply()
-    if options.test_file is not None:
-        test = read(options.test_file)
-    else:
-        test = games("test", options.test, options.world_seed)
+    test = read(options.test_file) if options.test_file else games("test", options.test, options.world_seed)
     if options.weights is not None:
         rows = {"weights": _row(options.weights.name, score(_loaded(options.weights, options), test))}
         return _publish(options.out, rows)
