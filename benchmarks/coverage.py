@@ -115,10 +115,7 @@ class World:
             present=np.ones(shape, dtype=bool),
             seconds=np.exp(log_time),
             system_correct=np.broadcast_to(self.correct, shape).astype(float),
-            answers={
-                "correctness_rating": rated.astype(float),
-                "certainty": np.clip(np.round(felt), 1, 5),
-            },
+            answers={"correctness_rating": rated.astype(float), "certainty": np.clip(np.round(felt), 1, 5)},
             post={},
         )
 

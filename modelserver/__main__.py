@@ -27,27 +27,15 @@ COMMANDS = (
     ("world", "world:write_world", "Generate a fictional text world to train and test on."),
     ("scenes", "world.scenes:write_scenes", "Generate pairs of pictures with sentences and programs."),
     ("games", "world.games:write_games", "Generate game reports with questions and programs."),
-    (
-        "text-table",
-        "training.text_nmn.table:text_table",
-        "Train and score the variants of text-nmn.",
-    ),
-    (
-        "visual-table",
-        "training.visual_nmn.table:visual_table",
-        "Train and score the variants of visual-nmn.",
-    ),
+    ("text-table", "training.text_nmn.table:text_table", "Train and score the variants of text-nmn."),
+    ("visual-table", "training.visual_nmn.table:visual_table", "Train and score the variants of visual-nmn."),
     (
         "visual-splits",
         "training.visual_nmn.splits:visual_splits",
         "Train visual-nmn on some programs and test it on others.",
     ),
     ("visual-nlvr", "training.visual_nmn.nlvr:visual_nlvr", "Train and score visual-nmn on NLVR."),
-    (
-        "visual-evaluate",
-        "modular.visual.evaluating:evaluate_scenes",
-        "Score visual-nmn on generated scenes.",
-    ),
+    ("visual-evaluate", "modular.visual.evaluating:evaluate_scenes", "Score visual-nmn on generated scenes."),
 )
 TRAINERS = (
     ("qi2019", "recurrent:qi2019", "Joint fact and answer heads over one encoding."),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import cast
@@ -19,6 +18,7 @@ from modelserver.systems.base import ModularSystem, System
 from modelserver.wire.errors import InvalidRequest, UnknownSystem
 from modelserver.wire.schema import SystemKind
 
+MODULAR = (visual.load, text_nmn.load)
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 
 
@@ -40,43 +40,15 @@ class SystemSpec:
     kind: SystemKind = "reader"
 
 
-def _recurrent(name: str, description: str) -> SystemSpec:
-    def load(weights: Path | None, device: torch.device) -> System:
-        return reader.load(weights or WEIGHTS / name, device, name=name, description=description)
+def _spec(
+    name: str, description: str, load: Callable[..., System | ModularSystem], *, is_shipped: bool = True
+) -> SystemSpec:
+    shipped = WEIGHTS / name if is_shipped else None
 
-    return SystemSpec(name, description, load)
+    def opened(weights: Path | None, device: torch.device) -> System | ModularSystem:
+        return load(weights or shipped, device, name=name, description=description)
 
-
-def _heuristic(name: str, description: str) -> SystemSpec:
-    def load(weights: Path | None, device: torch.device) -> System:
-        return heuristic.load(weights or WEIGHTS / name, device, name=name, description=description)
-
-    return SystemSpec(name, description, load)
-
-
-def _extractive(name: str, description: str) -> SystemSpec:
-    return SystemSpec(name, description, partial(extractive.load, name=name, description=description))
-
-
-def _visual(name: str, description: str) -> SystemSpec:
-    def load(weights: Path | None, device: torch.device) -> ModularSystem:
-        return visual.load(weights or WEIGHTS / name, device, name=name, description=description)
-
-    return SystemSpec(name, description, load, kind="modular")
-
-
-def _text(name: str, description: str) -> SystemSpec:
-    def load(weights: Path | None, device: torch.device) -> ModularSystem:
-        return text_nmn.load(weights or WEIGHTS / name, device, name=name, description=description)
-
-    return SystemSpec(name, description, load, "modular")
-
-
-def _encoder(name: str, description: str) -> SystemSpec:
-    def load(weights: Path | None, device: torch.device) -> System:
-        return extractive.load(weights or WEIGHTS / name, device, name=name, description=description)
-
-    return SystemSpec(name, description, load)
+    return SystemSpec(name, description, opened, "modular" if load in MODULAR else "reader")
 
 
 # Weights of `extractive-qa` that are shipped; `train extractive-qa` makes others.
@@ -86,17 +58,34 @@ ENCODERS = ("encoder-small", "encoder-mini")
 SYSTEMS: dict[str, SystemSpec] = {
     spec.name: spec
     for spec in (
-        _recurrent("qi2019", "BiDAF++ with joint fact and answer heads over one shared encoding"),
-        _recurrent("select-and-forget", "Selects facts, then answers from the selected facts alone"),
-        _recurrent("qi2019-reg", "qi2019, trained with the answer-fact coupling regulariser"),
-        _recurrent("select-and-forget-reg", "select-and-forget, trained with the same regulariser"),
-        _heuristic("heuristic", "Takes the first mention of the expected type in the closest sentence"),
-        _visual("visual-nmn", "Modular network over LXMERT: executes a program over one or two images"),
-        _visual("lxmert", "End-to-end baseline: judges a sentence about one or two images"),
-        _encoder("encoder-small", "extractive-qa on a new encoder of 2 layers of 64"),
-        _encoder("encoder-mini", "extractive-qa on a new encoder of 2 layers of 32"),
-        _extractive("extractive-qa", "Marks an answer's start and end with any Hugging Face encoder"),
-        _text("text-nmn", "Writes a program for a question and executes it over the words of a passage"),
+        _spec("qi2019", "BiDAF++ with joint fact and answer heads over one shared encoding", reader.load),
+        _spec("select-and-forget", "Selects facts, then answers from the selected facts alone", reader.load),
+        _spec("qi2019-reg", "qi2019, trained with the answer-fact coupling regulariser", reader.load),
+        _spec("select-and-forget-reg", "select-and-forget, trained with the same regulariser", reader.load),
+        _spec(
+            "heuristic",
+            "Takes the first mention of the expected type in the closest sentence",
+            heuristic.load,
+        ),
+        _spec(
+            "visual-nmn",
+            "Modular network over LXMERT: executes a program over one or two images",
+            visual.load,
+        ),
+        _spec("lxmert", "End-to-end baseline: judges a sentence about one or two images", visual.load),
+        _spec("encoder-small", "extractive-qa on a new encoder of 2 layers of 64", extractive.load),
+        _spec("encoder-mini", "extractive-qa on a new encoder of 2 layers of 32", extractive.load),
+        _spec(
+            "extractive-qa",
+            "Marks an answer's start and end with any Hugging Face encoder",
+            extractive.load,
+            is_shipped=False,
+        ),
+        _spec(
+            "text-nmn",
+            "Writes a program for a question and executes it over the words of a passage",
+            text_nmn.load,
+        ),
     )
 }
 
@@ -114,21 +103,21 @@ def load_system(name: str, *, weights: Path | None = None, device: str | torch.d
         InvalidRequest: It is a modular network.
         UnreadableWeights: The weights folder is damaged.
     """
-    if _spec(name).kind != "reader":
+    if _named(name).kind != "reader":
         raise InvalidRequest(f"{name} is a modular network, which executes programs and answers no questions")
-    return cast(System, _spec(name).load(weights, torch.device(device)))
+    return cast(System, _named(name).load(weights, torch.device(device)))
 
 
 def load_modular_system(
     name: str, *, weights: Path | None = None, device: str | torch.device = "cpu"
 ) -> ModularSystem:
     """Return the named modular network; takes and raises as `load_system`."""
-    if _spec(name).kind != "modular":
+    if _named(name).kind != "modular":
         raise InvalidRequest(f"{name} is a reader, which executes no programs")
-    return cast(ModularSystem, _spec(name).load(weights, torch.device(device)))
+    return cast(ModularSystem, _named(name).load(weights, torch.device(device)))
 
 
-def _spec(name: str) -> SystemSpec:
+def _named(name: str) -> SystemSpec:
     if name not in SYSTEMS:
         raise UnknownSystem(f"no system {name!r}; known systems: {', '.join(SYSTEMS)}")
     return SYSTEMS[name]

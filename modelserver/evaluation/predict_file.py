@@ -19,14 +19,14 @@ from typing import Any
 
 import torch
 from pydantic import ValidationError
-from rich.console import Console
-from rich.progress import Progress
 
+from modelserver.evaluation.progress import progress_bar
+from modelserver.inputs.data_files import read_json, require_unique_ids
 from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.registry import load_system
 from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData
-from modelserver.wire.schema import ItemError, QAItem, QAPrediction
+from modelserver.wire.schema import ItemError, QAItem, QAPrediction, first_problem
 from modelserver.wire.system_protocol import Predictor
 
 
@@ -60,15 +60,9 @@ def predict(
         torch.set_num_threads(threads)
     items = read_items(data)
     loaded = load_system(system, weights=weights, device=device)
-    with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task(f"{loaded.name}: predicting", total=len(items))
+    with progress_bar(f"{loaded.name}: predicting", len(items)) as advance:
         predictions = predict_all(
-            loaded,
-            items,
-            device=device,
-            tokens=max_batch_tokens,
-            keep_going=keep_going,
-            advance=lambda count: progress.advance(task, count),
+            loaded, items, device=device, tokens=max_batch_tokens, keep_going=keep_going, advance=advance
         )
     write_predictions(out, predictions)
     left_out = len(items) - len(predictions)
@@ -84,37 +78,24 @@ def read_items(path: Path) -> list[QAItem]:
     Raises:
         UnreadableData: The file is malformed; names file, entry and field.
     """
-    try:
-        with path.open(encoding="utf-8") as file:
-            entries = json.load(file)
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
+    entries = read_json(path)
     if not isinstance(entries, list):
         raise UnreadableData(f"{path}: expected a list of questions, found {type(entries).__name__}")
     items = [_item(path, number, entry) for number, entry in enumerate(entries, start=1)]
-    seen: set[str] = set()
-    for number, item in enumerate(items, start=1):
-        if item.id in seen:
-            raise UnreadableData(f"{path}: entry {number}: _id: {item.id!r} occurs a second time")
-        seen.add(item.id)
+    require_unique_ids(path, (item.id for item in items))
     return items
 
 
 def _item(path: Path, number: int, entry: object) -> QAItem:
     if not isinstance(entry, dict):
         raise UnreadableData(f"{path}: entry {number}: expected an object, found {type(entry).__name__}")
-    fields = {"id": "_id", "question": "question", "context": "context"}
+    fields = {name.removeprefix("_"): entry[name] for name in ("_id", "question", "context") if name in entry}
     try:
-        return QAItem.model_validate(
-            {ours: entry[theirs] for ours, theirs in fields.items() if theirs in entry}
-        )
+        return QAItem.model_validate(fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        name, *rest = first["loc"]
-        where = ".".join(map(str, (fields[str(name)], *rest)))
-        raise UnreadableData(f"{path}: entry {number}: {where}: {first['msg']}") from error
+        problem = first_problem(error)
+        where = f"_{problem}" if problem.startswith("id") else problem
+        raise UnreadableData(f"{path}: entry {number}: {where}") from error
 
 
 def predict_all(
@@ -153,7 +134,8 @@ def predict_all(
                     done[outcome.id] = outcome
                 elif isinstance(outcome, ItemError) and not keep_going:
                     pool.shutdown(cancel_futures=True)
-                    raise _failed(outcome)
+                    hint = "--keep-going leaves such questions out"
+                    raise PredictionFailed(f"{outcome.id}: {outcome.message}; {hint}")
             advance(len(outcomes))
     return [done[item.id] for item in usable if item.id in done]
 
@@ -179,10 +161,6 @@ def _passes(system: Predictor, item: QAItem, keep_going: bool) -> bool:
             raise PredictionFailed(f"{item.id}: {error.field or 'item'}: {error}") from error
         return False
     return True
-
-
-def _failed(outcome: ItemError) -> PredictionFailed:
-    return PredictionFailed(f"{outcome.id}: {outcome.message}; --keep-going leaves such questions out")
 
 
 def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str, Any]]:
@@ -213,26 +191,14 @@ def write_predictions(path: Path, predictions: Iterable[QAPrediction]) -> None:
     """
     content = predictions_file(predictions)
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            part = Path(folder, path.name)
+            with part.open("w", encoding="utf-8") as file:
                 json.dump(content, file, ensure_ascii=False)
                 file.write("\n")
-                file.close()
-                os.chmod(file.name, 0o666 & ~_umask())
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+            part.replace(path)
     except OSError as error:
         raise UnreadableData(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _require_folder(path: Path) -> None:

@@ -8,17 +8,16 @@ from json import dumps
 from pathlib import Path
 
 import torch
-from rich.console import Console
-from rich.progress import Progress
 
 from analysis.scores import farm_loca
 from analysis.scores.farm_loca import REMOVALS, loca, reduce_context, removal_order
 from analysis.scores.hotpotqa import score
 from modelserver.evaluation.predict_file import predict_all, predictions_file
+from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.registry import load_system
 from modelserver.systems.base import System
-from modelserver.wire.schema import Context, QAItem, QAPrediction
+from modelserver.wire.schema import QAItem, QAPrediction
 
 Scores = dict[str, float | None]
 
@@ -61,41 +60,26 @@ def farm_scores(
         device: Of the system.
         advance: Called with the size of each finished batch.
     """
-    contexts: dict[tuple[str, str], Context] = {}  # by question and reduced context
-    reduced: dict[tuple[str, int, str], tuple[str, str]] = {}
+    reduced: dict[tuple[str, str], QAItem] = {}  # by question and context
+    keys: dict[tuple[str, int, str], tuple[str, str]] = {}
     for item, prediction in zip(items, predictions, strict=True):
         listed = [(p.title, p.index, p.probability) for p in prediction.fact_probabilities or ()]
         order = removal_order(listed, prediction.facts)
         for side, facts in (("relevant", order.relevant), ("irrelevant", order.irrelevant)):
             for k in REMOVALS:
                 context = [(title, sentences) for title, sentences in reduce_context(item.context, facts, k)]
-                key = (item.id, dumps(context))
-                contexts[key] = context
-                reduced[side, k, item.id] = key
-    questions = {item.id: item.question for item in items}
-    answers = _answers(system, questions, contexts, device, advance)
+                key = keys[side, k, item.id] = item.id, dumps(context)
+                if key not in reduced:
+                    reduced[key] = QAItem(id=str(len(reduced)), question=item.question, context=context)
+    answered = predict_all(system, list(reduced.values()), device=device, advance=advance)
+    answers = {key: prediction.answer for key, prediction in zip(reduced, answered, strict=True)}
     sides = {
-        side: {k: {i: answers[reduced[side, k, i]] for i in questions} for k in REMOVALS}
+        side: {k: {item.id: answers[keys[side, k, item.id]] for item in items} for k in REMOVALS}
         for side in ("relevant", "irrelevant")
     }
     result = farm_loca.farm({p.id: p.answer for p in predictions}, sides["relevant"], sides["irrelevant"])
     named = (("farm", result.farm), ("c_rel", result.c_rel), ("c_irr", result.c_irr))
     return {f"{name}_{k}": values[k] for k in REMOVALS for name, values in named}
-
-
-def _answers(
-    system: System,
-    questions: dict[str, str],
-    contexts: dict[tuple[str, str], Context],
-    device: str,
-    advance: Callable[[int], None],
-) -> dict[tuple[str, str], str]:
-    items = [
-        QAItem(id=str(number), question=questions[question], context=context)
-        for number, ((question, _), context) in enumerate(contexts.items())
-    ]
-    predictions = predict_all(system, items, device=device, advance=advance)
-    return {key: prediction.answer for key, prediction in zip(contexts, predictions, strict=True)}
 
 
 def _location(prediction: QAPrediction) -> tuple[str, object, object, list[tuple[str, int]]]:
@@ -137,15 +121,8 @@ def evaluate(
     result |= scores(gold, predictions)
     if farm:
         items = [example.item for example in gold]
-        with Progress(console=Console(stderr=True)) as progress:
-            task = progress.add_task(f"{loaded.name}: reduced contexts", total=None)
-            result |= farm_scores(
-                loaded,
-                items,
-                predictions,
-                device=device,
-                advance=lambda count: progress.advance(task, count),
-            )
+        with progress_bar(f"{loaded.name}: reduced contexts", None) as advance:
+            result |= farm_scores(loaded, items, predictions, device=device, advance=advance)
     text = dumps(result, indent=2) + "\n"
     if out:
         out.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from modelserver.inputs.features import Vocabulary, tokenise
+from modelserver.inputs.features import Vocabulary, lower_words
 from modelserver.inputs.mentions import TYPES, MentionType
 
 LONGEST = 128  # words or pieces of a question that are read
@@ -32,9 +32,7 @@ class WordCNN(nn.Module):
 
     def forward(self, questions: Sequence[str]) -> Tensor:
         """Return the logits of the types, [questions, types]."""
-        ids = [
-            [self.vocabulary.id(one.text.lower()) for one in tokenise(text)[:LONGEST]] for text in questions
-        ]
+        ids = [[self.vocabulary.id(word) for word in lower_words(text)[:LONGEST]] for text in questions]
         width = max(max(FILTERS), *map(len, ids)) if ids else max(FILTERS)
         padded = torch.tensor(
             [[*row, *[0] * (width - len(row))] for row in ids], device=self.out.weight.device

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from modelserver.inputs.features import NO_FACT, Ints, Place, text_between
+from modelserver.inputs.features import NO_FACT, Located, text_between
 from modelserver.wire.schema import AnswerLocation, AnswerType, Fact, FactProbability, QAItem, QAPrediction
 
 LONGEST = 15  # a span ends at most this many tokens after its first (Schuff et al. 2020, released code)
@@ -16,32 +15,6 @@ LONGEST = 15  # a span ends at most this many tokens after its first (Schuff et 
 Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
 Span = tuple[int, int]
-
-
-class Located(Protocol):
-    """The positions of an item's K context tokens, for any tokenizer."""
-
-    @property
-    def fact(self) -> Ints:
-        """Return the index of each token's fact in ``facts``, [K].
-
-        It is NO_FACT in a title.
-        """
-        ...
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """Return the F facts in the order of the context."""
-        ...
-
-    @property
-    def article(self) -> Ints:
-        """Return the article of each token, [K], never decreasing."""
-        ...
-
-    def place(self, token: int) -> Place:
-        """Return where a token stands."""
-        ...
 
 
 def best_span(start: Floats, end: Floats, seen: Bools, located: Located) -> Span | None:

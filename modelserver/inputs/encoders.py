@@ -40,6 +40,7 @@ PART = ".part-"  # begins the name of a folder in which files are made
 UNBOUNDED = 1_000_000  # tokenizers without a limit of length state a huge one
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 POSITIONS = 512  # that a new encoder reads at once
+LOCAL = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code of the folder's
 
 
 def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:
@@ -88,9 +89,7 @@ def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
         if (folder / name).exists():
             _read_object(folder / name)
     with naming_source(folder, "tokenizer"):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
         if not tokenizer.is_fast:
             raise ValueError("it gives no offsets, so that answers cannot be found in the text")
         if tokenizer.pad_token_id is None:
@@ -110,12 +109,7 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> t
     _check_weights(folder)
     with naming_source(folder, "model"), _quiet():
         model, loading_info = transformers.AutoModelForQuestionAnswering.from_pretrained(
-            folder,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype=torch.float32,
-            output_loading_info=True,
+            folder, **LOCAL, use_safetensors=True, dtype=torch.float32, output_loading_info=True
         )
         inside = f"{model.base_model_prefix}."
         missing = sorted(name for name in loading_info["missing_keys"] if trained or name.startswith(inside))
@@ -132,9 +126,7 @@ def open_untrained(folder: Path) -> transformers.PreTrainedModel:
     """
     _read_object(folder / "config.json")
     with naming_source(folder / "config.json"):
-        config = transformers.AutoConfig.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
+        config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
         model = transformers.AutoModelForQuestionAnswering.from_config(
             config, trust_remote_code=False, dtype=torch.float32
         )
@@ -204,6 +196,21 @@ def _learn_pieces(texts: Iterable[str], most: int) -> list[str]:
     return [*SPECIALS, *sorted(set(learned.get_vocab()) - set(SPECIALS))]
 
 
+@contextmanager
+def parts_of(folder: Path, *, last: str = "") -> Iterator[Path]:
+    """Give a folder to write in; its files move to ``folder`` at the end.
+
+    Each appears whole or not at all, and the one called ``last`` after all others.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{PART}*"):  # by a training that was killed here
+        shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as part:
+        yield Path(part)
+        for path in sorted(Path(part).iterdir(), key=lambda path: (path.name == last, path.name)):
+            path.replace(folder / path.name)
+
+
 def save(
     folder: Path,
     model: transformers.PreTrainedModel,
@@ -214,17 +221,12 @@ def save(
 
     Each file appears whole or not at all, and the weights last, so that a folder that has them has all.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{PART}*"):  # by a training that was killed here
-        shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as part, _quiet():
+    with parts_of(folder, last=WEIGHTS) as part, _quiet():
         tokenizer.save_pretrained(part)
         model.save_pretrained(part, max_shard_size="1TB")  # one file, which one step replaces
         for name, text in beside.items():
-            (Path(part) / name).write_text(text, encoding="utf-8")
-        shutil.copymode(Path(part, "config.json"), Path(part, WEIGHTS))  # this one comes for its owner alone
-        for path in sorted(Path(part).iterdir(), key=lambda path: path.name == WEIGHTS):
-            path.replace(folder / path.name)
+            (part / name).write_text(text, encoding="utf-8")
+        shutil.copymode(part / "config.json", part / WEIGHTS)  # this one comes for its owner alone
 
 
 def longest_window(model: nn.Module, tokenizer: transformers.PreTrainedTokenizerBase) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modelserver.wire.errors import InvalidRequest
-from modelserver.wire.schema import Fact, QAItem
+from modelserver.wire.schema import Context, Fact, QAItem
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -50,6 +50,11 @@ def tokenise(text: str) -> list[Token]:
     return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
 
 
+def lower_words(text: str) -> list[str]:
+    """Return the tokens of a text in lower case."""
+    return [word.lower() for word in _TOKEN.findall(text)]
+
+
 def count_tokens(text: str) -> int:
     """Return ``len(tokenise(text))`` in a fraction of its time."""
     return len(_TOKEN.findall(text))
@@ -66,7 +71,7 @@ class WordLimit:
 
     def cost(self, item: QAItem) -> int:
         """Return the words of question and context."""
-        return count_tokens("\n".join((item.question, *_texts(item))))  # no token goes across lines
+        return count_tokens("\n".join(texts_of(item.question, item.context)))  # no token goes across lines
 
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for an item that the system cannot read.
@@ -74,7 +79,7 @@ class WordLimit:
         That is a question without words, no article, or too many words.
         """
         # Every word has a character: most items need no counting here, and `cost` is asked for next.
-        short = len(item.question) + sum(map(len, _texts(item))) <= self.most
+        short = sum(map(len, texts_of(item.question, item.context))) <= self.most
         self.require(item, count_tokens(item.question), 0 if short else self.cost(item))
 
     def require(self, item: QAItem, asked: int, words: int) -> None:
@@ -91,15 +96,17 @@ class WordLimit:
             raise InvalidRequest(message, field="context")
 
 
-def _texts(item: QAItem) -> Iterator[str]:
-    for title, sentences in item.context:
+def texts_of(question: str, context: Context) -> Iterator[str]:
+    """Yield the question, then every title and sentence of the context."""
+    yield question
+    for title, sentences in context:
         yield title
         yield from sentences
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
     """Count the lower-cased tokens."""
-    return Counter(word.lower() for text in texts for word in _TOKEN.findall(text))
+    return Counter(word for text in texts for word in lower_words(text))
 
 
 @dataclass(frozen=True)
@@ -154,8 +161,25 @@ class Place(NamedTuple):
     end: int
 
 
+class Located:
+    """The positions of an item's K context tokens, for any tokenizer."""
+
+    fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
+    facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
+    places: Ints  # [K, 4] the fields of Place
+
+    @property
+    def article(self) -> Ints:
+        """Return the article of each context token, [K], never decreasing."""
+        return self.places[:, 0]
+
+    def place(self, token: int) -> Place:
+        """Return the position of a context token."""
+        return Place(*self.places[token].tolist())
+
+
 @dataclass(frozen=True)
-class Features:
+class Features(Located):
     """One item as numbers.
 
     M question tokens, K context tokens, F facts, U distinct spellings. ``forms`` holds the characters of
@@ -170,22 +194,13 @@ class Features:
     form: Ints  # [K]
     key: Ints  # [K]
     number: Floats  # [K, NUMBER_FEATURES]
-    fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
+    fact: Ints
     forms: Ints  # [U, FORM_LENGTH]
-    facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
-    places: Ints  # [K, 4] the fields of Place
+    facts: tuple[Fact, ...]
+    places: Ints
 
     def __len__(self) -> int:
         return len(self.word) + len(self.question_word)
-
-    @property
-    def article(self) -> Ints:
-        """Return the article of each context token, [K], never decreasing."""
-        return self.places[:, 0]
-
-    def place(self, token: int) -> Place:
-        """Return the position of a context token."""
-        return Place(*self.places[token].tolist())
 
 
 def featurise(item: QAItem, vocabulary: Vocabulary) -> Features:

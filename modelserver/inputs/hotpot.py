@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from modelserver.inputs.data_files import read_json
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import Context, Fact, QAItem, first_problem
 
@@ -43,12 +43,7 @@ def read_gold(path: Path) -> list[GoldExample]:
 
     Raises UnreadableData naming the file, the entry and the field at fault.
     """
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
+    entries = read_json(path)
     if not isinstance(entries, list) or not entries:
         raise UnreadableData(f"{path}: expected a list of questions with at least one entry")
     return parse_gold(entries, str(path))

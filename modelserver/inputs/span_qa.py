@@ -6,7 +6,7 @@ All three become the same examples. Questions that nothing can be learned from a
 
 from __future__ import annotations
 
-import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
-from modelserver.inputs.features import IN_TITLE, tokenise
+from modelserver.inputs.data_files import read_json, require_unique_ids
+from modelserver.inputs.features import IN_TITLE, lower_words, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import QAItem, Text, first_problem
@@ -109,11 +110,7 @@ def read_hotpotqa(path: Path) -> ReadingSet:
     count.
     """
     gold = read_gold(path)
-    seen: set[str] = set()
-    for number, entry in enumerate(gold, start=1):
-        if entry.id in seen:
-            raise UnreadableData(f"{path}: entry {number}: _id: {entry.id!r} occurs a second time")
-        seen.add(entry.id)
+    require_unique_ids(path, (entry.id for entry in gold))
     examples = [_from_gold(path, number, entry) for number, entry in enumerate(gold, start=1)]
     closed = sum(not example.spans for example in examples)
     notes = [f"{closed} questions have no answer in the context (yes, no, or other words)"] if closed else []
@@ -152,13 +149,9 @@ def _read_paragraphs(path: Path, *, together: bool) -> ReadingSet:
 def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
     """Yield each question with its path in the file, its title and paragraph."""
     try:
-        file = _File.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
+        file = _File.model_validate(read_json(path))
     except ValidationError as error:
         raise UnreadableData(f"{path}: {first_problem(error, whole='file')}") from error
-    except ValueError as error:
-        raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
     for a, article in enumerate(file.data):
         for p, paragraph in enumerate(article.paragraphs):
             for q, question in enumerate(paragraph.qas):
@@ -168,21 +161,13 @@ def _questions(path: Path) -> Iterator[tuple[str, str, _Paragraph, _Question]]:
 def _span(context: str, answer: _Answer, notes: Counter[str]) -> GoldSpan | None:
     text, start = answer.text, answer.answer_start
     if context[start : start + len(text)] != text:
-        places = _occurrences(context, text)
+        places = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]
         if not places:
             notes["answers are not in their context and cannot be learned"] += 1
             return None
         notes["answers are not at their offset; the nearest occurrence of their text is used"] += 1
         start = min(places, key=lambda place: abs(place - answer.answer_start))
     return GoldSpan(0, 0, start, 0, start + len(text))
-
-
-def _occurrences(context: str, text: str) -> list[int]:
-    places, place = [], context.find(text)
-    while place >= 0:
-        places.append(place)
-        place = context.find(text, place + 1)
-    return places
 
 
 def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
@@ -196,7 +181,7 @@ def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
 
 def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
     """Return the first occurrence of the answer, whole words, any case."""
-    wanted = _words(gold.answer)
+    wanted = lower_words(gold.answer)
     facts = set(gold.supporting_facts)
     spans: dict[int, GoldSpan] = {}
     for article, (title, sentences) in enumerate(item.context):
@@ -217,7 +202,3 @@ def _find(item: QAItem, gold: GoldExample) -> GoldSpan | None:
             rank = 2 if first == IN_TITLE else 0 if (title, first) in facts else 1
             spans.setdefault(rank, GoldSpan(article, first, begin.start, last, end.end))
     return spans[min(spans)] if spans else None
-
-
-def _words(text: str) -> list[str]:
-    return [token.text.lower() for token in tokenise(text)]

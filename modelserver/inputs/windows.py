@@ -13,16 +13,15 @@ import torch
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 
-from modelserver.inputs.features import IN_TITLE, NO_FACT, Ints, Place
+from modelserver.inputs.features import IN_TITLE, NO_FACT, Ints, Located
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Fact, QAItem
 
 MAX_TOKENS = 20_000  # of a context; a bound on time, for memory is bounded by the windows that run together
 KEPT = 256  # items whose tokens are kept between being checked, measured and predicted
 
-Text = tuple[
-    str, tuple[tuple[str, tuple[str, ...]], ...]
-]  # question and context, in a form that can be a key
+# Question and context, in a form that can be a key.
+Text = tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]
 
 
 @dataclass(frozen=True)
@@ -57,27 +56,18 @@ class WindowSettings:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class Encoded(Located):
     """An item's tokens: M of the question, K of the context with F facts."""
 
     question: Ints  # [M]
     ids: Ints  # [K]
-    fact: Ints  # [K] number of the fact in ``facts``, NO_FACT in a title
-    facts: tuple[Fact, ...]  # F, in context order; two paragraphs with one title share theirs
-    places: Ints  # [K, 4] the fields of Place
+    fact: Ints
+    facts: tuple[Fact, ...]
+    places: Ints
     asked: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # [M, 2] code points
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def article(self) -> Ints:
-        """Return the article of each token, [K], never decreasing."""
-        return self.places[:, 0]
-
-    def place(self, token: int) -> Place:
-        """Return the position of a token."""
-        return Place(*self.places[token].tolist())
 
     @property
     def solid(self) -> npt.NDArray[np.bool_]:
@@ -170,6 +160,17 @@ class WindowReader:
         step = room - self.reading.overlap
         starts = range(0, max(len(encoded) - self.reading.overlap, min(1, len(encoded))), step)
         return [Window(encoded, start, min(start + room, len(encoded))) for start in starts]
+
+    def shares(self, encoded: Encoded) -> list[tuple[Window, int, int]]:
+        """Return the windows of an item, each with the tokens that it reads best.
+
+        These count from the window's start, the last exclusive, and are all of the item's, once each: of
+        two windows that overlap, each has the half that lies deeper in it.
+        """
+        windows = self.windows(encoded)
+        inner = [window.start + self.reading.overlap // 2 for window in windows[1:]]
+        ends = zip(windows, [0, *inner], [*inner, len(encoded)], strict=True)
+        return [(window, start - window.start, end - window.start) for window, start, end in ends]
 
     def length(self, window: Window) -> int:
         """Return the tokens of a window, with the question and the special tokens."""

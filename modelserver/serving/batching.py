@@ -35,6 +35,7 @@ from modelserver.wire.system_protocol import Asked, BatchTask, Outcome, Served, 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Call = tuple[asyncio.Future[Any], Callable[[], Any]]
 
 
 def check_each(
@@ -78,9 +79,7 @@ class ModelThreads:
     """
 
     def __init__(self, count: int = 1, name: str = "model") -> None:
-        self._calls: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = (
-            queue.SimpleQueue()
-        )
+        self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._threads = [
             threading.Thread(target=self._work, args=(number,), name=f"{name}-{number}", daemon=True)
             for number in range(count)

@@ -7,19 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from analysis.programs import (
-    FoundBox,
-    FoundSpan,
-    Node,
-    Program,
-    ProgramError,
-    date_of,
-    number_of,
-    parse,
-    run,
-)
+from analysis.programs import FoundBox, FoundSpan, Node, Program, ProgramError, date_of, number_of, parse, run
 from modelserver.wire.errors import InvalidRequest, PredictionFailed
 from modelserver.wire.schema import Box, Execution, ModuleItem, ModuleValue, NodeOutput
 
@@ -28,14 +18,9 @@ FAILS = "[[fail]]"
 _WORD = re.compile(r"\w+")
 # Proposals of every image: six boxes that do not touch, in two rows.
 _PROPOSALS: list[Box] = [
-    (
-        round(0.04 + 0.32 * column, 2),
-        round(0.06 + 0.48 * row, 2),
-        round(0.32 + 0.32 * column, 2),
-        0.46 + 0.48 * row,
-    )
-    for row in range(2)
-    for column in range(3)
+    (round(left, 2), round(top, 2), round(left + 0.28, 2), round(top + 0.4, 2))
+    for top in (0.06, 0.54)
+    for left in (0.04, 0.36, 0.68)
 ]
 _WARM_UP = ModuleItem(
     id="warm-up",
@@ -74,7 +59,7 @@ class FakeModularSystem:
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
         """Execute each item's program."""
-        return [_executed(item) for item in items]
+        return [_Run(item).execution() for item in items]
 
 
 def _program(item: ModuleItem) -> Program:
@@ -88,40 +73,101 @@ def _program(item: ModuleItem) -> Program:
         raise InvalidRequest(error.message, field="program") from error
 
 
-def _executed(item: ModuleItem) -> Execution:
-    if FAILS in item.text:
-        raise PredictionFailed(f"the text holds {FAILS}")
-    program = _program(item)
-    proposals = [_PROPOSALS for _image in item.images]
-    weights: dict[int, list[float]] = {}
-    for index in program.walk:
-        node = program.nodes[index]
-        if node.type not in ("number", "truth"):
-            below = [weights[program.representative[child]] for child in node.children]
-            weights[index] = (
-                _probabilities(item, program, node, below)
-                if item.images
-                else _attention(item, program, node, below)
-            )
-    values = _values(item, program, weights, proposals)
-    modules = [_output(item, program, node, weights, values[node.index]) for node in program.nodes]
-    answer = _answer(item, program, weights, values[0])
-    return Execution(id=item.id, program=str(program), answer=answer, proposals=proposals, modules=modules)
+class _Run:
+    """The execution of one item's program; its nodes' weights by their index."""
 
+    def __init__(self, item: ModuleItem) -> None:
+        if FAILS in item.text:
+            raise PredictionFailed(f"the text holds {FAILS}")
+        self.item, self.program = item, _program(item)
+        self.proposals = [_PROPOSALS for _image in item.images]
+        self.weights: dict[int, list[float]] = {}
+        for node in (self.program.nodes[index] for index in self.program.walk):
+            if node.type not in ("number", "truth"):
+                below = [self.weights[self.program.representative[child]] for child in node.children]
+                weigh = self._probabilities if item.images else self._attention
+                self.weights[node.index] = weigh(node, below)
 
-def _output(
-    item: ModuleItem,
-    program: Program,
-    node: Node,
-    weights: Mapping[int, list[float]],
-    value: ModuleValue | None,
-) -> NodeOutput:
-    node_weights = weights.get(program.representative[node.index], [])
-    key = "probabilities" if item.images else "attention"
-    return NodeOutput.model_validate(
-        {"index": node.index, "module": node.module, "value": value}
-        | ({key: node_weights} if node_weights else {})
-    )
+    def execution(self) -> Execution:
+        """Return what the program comes to."""
+        values = self._values()
+        return Execution(
+            id=self.item.id,
+            program=str(self.program),
+            answer=self._answer(values[0]),
+            proposals=self.proposals,
+            modules=[self._output(node, values[node.index]) for node in self.program.nodes],
+        )
+
+    def _output(self, node: Node, value: ModuleValue | None) -> NodeOutput:
+        weights = self.weights.get(self.program.representative[node.index])
+        key = "probabilities" if self.item.images else "attention"
+        output = {"index": node.index, "module": node.module, "value": value}
+        return NodeOutput.model_validate(output | ({key: weights} if weights else {}))
+
+    def _probabilities(self, node: Node, below: list[list[float]]) -> list[float]:
+        """Return a probability for each proposal of each image.
+
+        A module that takes boxes is never surer of a box than its input is.
+        """
+        own = [
+            round(_share(image.name, node.argument or self.program.text(node.index), place), 3)
+            for image in self.item.images
+            for place in range(len(_PROPOSALS))
+        ]
+        half = len(_PROPOSALS)
+        if node.module in ("in-left-image", "in-right-image"):
+            kept = slice(0, half) if node.module == "in-left-image" else slice(half, None)
+            own = [0.0] * len(own)
+            own[kept] = below[0][kept]
+            return own
+        if node.module in ("in-one-image", "in-other-image"):
+            return below[0]
+        if node.module == "project" or not below:
+            return own
+        return [min(pair) for pair in zip(own, below[0], strict=True)]
+
+    def _attention(self, node: Node, below: list[list[float]]) -> list[float]:
+        """Over the tokens; it sums to one unless there is nothing to attend to."""
+        texts = [self.item.passage[start:end] for start, end in self.item.tokens]
+        wanted = set(_WORD.findall((node.argument or self.item.text).lower()))
+        if node.module in ("find-num", "find-date"):
+            read = number_of if node.module == "find-num" else date_of
+            raw = [_near(below[0], place) * (read(text) is not None) for place, text in enumerate(texts)]
+        elif node.module in ("find", "extract-answer", "relocate") or not below:
+            raw = [float(text.lower() in wanted) for text in texts]
+        else:
+            raw = [sum(pair) for pair in zip(*below, strict=True)]
+        total = sum(raw)
+        return [weight / total for weight in raw] if total else [0.0] * len(raw)
+
+    def _values(self) -> tuple[ModuleValue | None, ...]:
+        boxes = [FoundBox(image, box) for image, placed in enumerate(self.proposals) for box in placed]
+        outputs: dict[int, list[FoundBox] | list[FoundSpan]] = {}
+        for index, weights in self.weights.items():
+            if self.item.images:
+                outputs[index] = [box for box, p in zip(boxes, weights, strict=True) if p > 0.5]
+            else:
+                outputs[index] = list(self._spans(weights))
+        return run(self.program, outputs).values
+
+    def _spans(self, attention: Sequence[float]) -> Iterator[FoundSpan]:
+        """The tokens with most of the attention, each by itself."""
+        most = max(attention, default=0.0)
+        for (start, end), weight in zip(self.item.tokens, attention, strict=True):
+            if weight and weight > 0.9 * most:
+                yield FoundSpan(start, end, self.item.passage[start:end])
+
+    def _answer(self, value: ModuleValue | None) -> ModuleValue:
+        """Return the value of the root, or the words of its spans.
+
+        A value that cannot be computed becomes false, 0 or the empty text.
+        """
+        if self.program.type == "spans":
+            return " ".join(span.quote for span in self._spans(self.weights[0]))
+        if value is not None:
+            return value
+        return {"truth": False, "number": 0, "boxes": 0}.get(self.program.type, "")
 
 
 def _share(*parts: object) -> float:
@@ -130,79 +176,6 @@ def _share(*parts: object) -> float:
     return int.from_bytes(digest[:4]) / 2**32
 
 
-def _probabilities(item: ModuleItem, program: Program, node: Node, below: list[list[float]]) -> list[float]:
-    """Return a probability for each proposal of each image.
-
-    A module that takes boxes is never surer of a box than its input is.
-    """
-    own = [
-        round(_share(image.name, node.argument or program.text(node.index), place), 3)
-        for image in item.images
-        for place in range(len(_PROPOSALS))
-    ]
-    half = len(_PROPOSALS)
-    if node.module in ("in-left-image", "in-right-image"):
-        kept = slice(0, half) if node.module == "in-left-image" else slice(half, None)
-        own = [0.0] * len(own)
-        own[kept] = below[0][kept]
-        return own
-    if node.module in ("in-one-image", "in-other-image"):
-        return below[0]
-    if node.module == "project" or not below:
-        return own
-    return [min(pair) for pair in zip(own, below[0], strict=True)]
-
-
-def _attention(item: ModuleItem, program: Program, node: Node, below: list[list[float]]) -> list[float]:
-    """Over the tokens; it sums to one unless there is nothing to attend to."""
-    texts = [item.passage[start:end] for start, end in item.tokens]
-    wanted = set(_WORD.findall((node.argument or item.text).lower()))
-    if node.module in ("find-num", "find-date"):
-        read = number_of if node.module == "find-num" else date_of
-        raw = [_near(below[0], place) * (read(text) is not None) for place, text in enumerate(texts)]
-    elif node.module in ("find", "extract-answer", "relocate") or not below:
-        raw = [float(text.lower() in wanted) for text in texts]
-    else:
-        raw = [sum(pair) for pair in zip(*below, strict=True)]
-    total = sum(raw)
-    return [weight / total for weight in raw] if total else [0.0] * len(raw)
-
-
 def _near(weights: Sequence[float], place: int) -> float:
     """How much of an attention lies near a place, falling with the distance."""
     return sum(weight / (1 + abs(place - other)) for other, weight in enumerate(weights) if weight)
-
-
-def _values(
-    item: ModuleItem, program: Program, weights: Mapping[int, list[float]], proposals: list[list[Box]]
-) -> tuple[ModuleValue | None, ...]:
-    boxes = [FoundBox(image, box) for image, placed in enumerate(proposals) for box in placed]
-    outputs: dict[int, list[FoundBox] | list[FoundSpan]] = {}
-    for index, node_weights in weights.items():
-        if item.images:
-            outputs[index] = [box for box, p in zip(boxes, node_weights, strict=True) if p > 0.5]
-        else:
-            outputs[index] = list(_spans(item, node_weights))
-    return run(program, outputs).values
-
-
-def _spans(item: ModuleItem, attention: Sequence[float]) -> Iterator[FoundSpan]:
-    """The tokens with most of the attention, each by itself."""
-    most = max(attention, default=0.0)
-    for (start, end), weight in zip(item.tokens, attention, strict=True):
-        if weight and weight > 0.9 * most:
-            yield FoundSpan(start, end, item.passage[start:end])
-
-
-def _answer(
-    item: ModuleItem, program: Program, weights: Mapping[int, list[float]], value: ModuleValue | None
-) -> ModuleValue:
-    """Return the value of the root, or the words of its spans.
-
-    A value that cannot be computed becomes false, 0 or the empty text.
-    """
-    if program.type == "spans":
-        return " ".join(span.quote for span in _spans(item, weights[0]))
-    if value is not None:
-        return value
-    return {"truth": False, "number": 0, "boxes": 0}.get(program.type, "")

@@ -24,14 +24,7 @@ from modelserver.serving.model_cache import Loader, Source
 from modelserver.serving.service import ServerLimits, Service
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import InvalidRequest, ModelServerError, PredictionFailed
-from modelserver.wire.schema import (
-    AnswerLocation,
-    AnswerType,
-    Fact,
-    FactProbability,
-    QAItem,
-    QAPrediction,
-)
+from modelserver.wire.schema import AnswerLocation, AnswerType, Fact, FactProbability, QAItem, QAPrediction
 from modelserver.wire.system_protocol import Served
 
 FAILS = "[[fail]]"

@@ -13,7 +13,7 @@ import math
 import re
 import time
 import uuid
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
@@ -51,6 +51,7 @@ from modelserver.wire.schema import (
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+B = TypeVar("B", PredictRequest, ExplainRequest, ExecuteRequest)
 Seconds = Annotated[str | None, Header()]
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -72,7 +73,8 @@ def create_app(service: Service) -> Edge:
     _answer_watchers(app, service)
     _answer_callers(app, service)
     _answer_errors(app)
-    return Edge(app, service=service, paths=frozenset(_paths(app)))
+    paths = frozenset(path for route in app.routes if (path := getattr(route, "path", None)))
+    return Edge(app, service=service, paths=paths)
 
 
 def _answer_watchers(app: FastAPI, service: Service) -> None:
@@ -110,31 +112,19 @@ def _answer_callers(app: FastAPI, service: Service) -> None:
     async def predict(
         body: PredictRequest, request: Request, x_timeout_seconds: Seconds = None
     ) -> PredictResponse:
-        return await _predicted(service, body, x_timeout_seconds, request.scope, request.receive)
+        return await _answered(service, service.answer, body, x_timeout_seconds, request)
 
     @app.post("/v1/explain", response_model=ExplainResponse)
     async def explain(body: ExplainRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
-        deadline = _accepted(service, body, x_timeout_seconds, request.scope)
-        return await _written(service.explanation(body, _request_id(request)), request, deadline)
+        return _written(await _answered(service, service.explanation, body, x_timeout_seconds, request))
 
     @app.post("/v1/execute", response_model=ExecuteResponse)
     async def execute(body: ExecuteRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
-        deadline = _accepted(service, body, x_timeout_seconds, request.scope)
-        return await _written(service.execution(body, _request_id(request)), request, deadline)
+        return _written(await _answered(service, service.execution, body, x_timeout_seconds, request))
 
 
-def _request_id(request: Request) -> str:
-    exchange: _Exchange = request.scope["exchange"]
-    return exchange.request_id
-
-
-async def _written(work: Coroutine[Any, Any, BaseModel], request: Request, deadline: float) -> Response:
-    answer = await _raced(work, request.receive, deadline)
+def _written(answer: BaseModel) -> Response:
     return Response(answer.model_dump_json(), media_type="application/json")
-
-
-def _paths(app: FastAPI) -> list[str]:
-    return [path for route in app.routes if (path := getattr(route, "path", None))]
 
 
 def _timeout(header: str | None, limits: ServerLimits) -> float:
@@ -150,24 +140,21 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
     return seconds
 
 
-def _accepted(
-    service: Service, body: PredictRequest | ExecuteRequest, timeout: str | None, scope: Scope
-) -> float:
-    """Note what is asked for, and return until when.
+async def _answered(
+    service: Service,
+    work: Callable[[B, str], Coroutine[Any, Any, T]],
+    body: B,
+    timeout: str | None,
+    request: Request,
+) -> T:
+    """Do the work that a request about items asks for.
 
     Raises UnknownSystem, Unavailable, InvalidRequest.
     """
-    edge: _Exchange = scope["exchange"]
-    edge.fields |= {"system": service.require(body.system), "items": len(body.items)}
-    return edge.started + _timeout(timeout, service.limits)
-
-
-async def _predicted(
-    service: Service, body: PredictRequest, timeout: str | None, scope: Scope, receive: Receive
-) -> PredictResponse:
-    deadline = _accepted(service, body, timeout, scope)
-    exchange: _Exchange = scope["exchange"]
-    return await _raced(service.answer(body, exchange.request_id), receive, deadline)
+    exchange: _Exchange = request.scope["exchange"]
+    exchange.fields |= {"system": service.require(body.system), "items": len(body.items)}
+    deadline = exchange.started + _timeout(timeout, service.limits)
+    return await _raced(work(body, exchange.request_id), request.receive, deadline)
 
 
 async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float) -> T:
@@ -223,11 +210,8 @@ class _Caller:
             self._listening.cancel()
 
 
-class _CallerGoneError(ModelServerError):
+class _CallerGoneError(ModelServerError, code="caller_gone", status=499):
     """Nobody reads the answer any more; the status is for log and metrics."""
-
-    code = "caller_gone"
-    status = 499
 
 
 def _answer_errors(app: FastAPI) -> None:
@@ -348,17 +332,17 @@ class Edge:
         """
         try:
             first = await receive()
-            request = None
+            body = None
             if not first.get("more_body") and _says_json(headers):
                 with suppress(ValidationError):
-                    request = PredictRequest.model_validate_json(first.get("body", b""))
-            if request is None:
+                    body = PredictRequest.model_validate_json(first.get("body", b""))
+            if body is None:
                 await self._app(scope, _after(first, receive), send)
                 return
             timeout = headers.get(b"x-timeout-seconds")
             given = None if timeout is None else timeout.decode("latin-1")
-            answer = await _predicted(self._service, request, given, scope, receive)
-            response = Response(answer.model_dump_json(), media_type="application/json")
+            asked = Request(scope, receive)
+            response = _written(await _answered(self._service, self._service.answer, body, given, asked))
         except HTTPException as error:
             response = _http_error(error)
         except ModelServerError as error:

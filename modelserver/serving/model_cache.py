@@ -276,11 +276,9 @@ class ModelCache:
                 self._report(Change("unloaded", entry.name, size=entry.size or 0, revision=entry.revision))
 
     async def _expected(self, entry: _Entry) -> int:
-        return (
-            entry.size
-            if entry.size is not None
-            else await self._queue_of(entry).thread.call(entry.source.expect)
-        )
+        if entry.size is not None:
+            return entry.size
+        return await self._queue_of(entry).thread.call(entry.source.expect)
 
     async def _make_room(self, entry: _Entry, size: int, *, even_if_unused: bool = False) -> bool:
         """Evict systems until ``size`` more bytes fit.

@@ -280,9 +280,8 @@ class Service:
         """
         most = self.limits.batch.item_tokens
         check_remotely = getattr(system, "check_each", None)
-        if (
-            check_remotely is not None
-        ):  # the system is in other processes, and only they can look at its items
+        # The system is in other processes, and only they can look at its items.
+        if check_remotely is not None:
             return await asyncio.to_thread(check_remotely, items, most)
         check = partial(_timed, partial(check_each, system, items, most))
         characters = sum(map(_characters, items))

@@ -15,7 +15,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+
+from modelserver.wire.load_balancing import is_server_url
 
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 _OWN = re.compile(r"(.+\.py):(\w+)")
@@ -78,12 +79,7 @@ def parse(text: str) -> list[ServedSpec]:
 
 def _remote(name: str, where: str) -> RemoteSpec:
     url, _, revision = where.partition("#")
-    try:
-        parts = urlsplit(url)
-        reachable = bool(parts.hostname) and parts.port != 0  # port raises ValueError for one that is none
-    except ValueError:
-        reachable = False
-    if not reachable:
+    if not is_server_url(url):
         raise ValueError(f"{url!r} is not the address of a server, such as http://127.0.0.1:9000/answer")
     return RemoteSpec(name, url, revision or None)
 

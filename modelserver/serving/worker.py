@@ -109,11 +109,7 @@ class Worker:
         if hasattr(system, "predict") and explainer(cast(Predictor, system)) is not None:
             tasks.add("explain")
         return LoadedSystem(
-            system.description,
-            system.revision,
-            size,
-            frozenset(tasks),
-            getattr(system, "examiner", None),
+            system.description, system.revision, size, frozenset(tasks), getattr(system, "examiner", None)
         )
 
     def unload(self, name: str) -> None:

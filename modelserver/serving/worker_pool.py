@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -320,26 +320,19 @@ class WorkerPool:
         available = self.processes[0].available() if self.processes else {}
         names = [spec.name for spec in self._chosen] if self._chosen is not None else list(available)
         remote = {one.name: one for one in self._chosen or () if isinstance(one, RemoteSpec)}
-        return {
-            name: self._remote_source(remote[name])
-            if name in remote
-            else self._local_source(name, available[name])
-            for name in names
-        }
+        return {name: self._source(name, remote.get(name), available) for name in names}
 
-    def _local_source(self, name: str, system: AvailableSystem) -> Source:
-        expected = system.expected_bytes * len(self.processes)
-        return Source(partial(self.load, name), system.description, lambda: expected, kind=system.kind)
-
-    def _remote_source(self, choice: RemoteSpec) -> Source:
+    def _source(
+        self, name: str, remote: RemoteSpec | None, available: Mapping[str, AvailableSystem]
+    ) -> Source:
+        if remote is None:
+            system = available[name]
+            expected = system.expected_bytes * len(self.processes)
+            return Source(partial(self.load, name), system.description, lambda: expected, kind=system.kind)
         from modelserver.systems.remote import RemoteSystem  # imports torch, with the other systems
 
         load = partial(
-            RemoteSystem,
-            choice.url,
-            name=choice.name,
-            revision=choice.revision,
-            timeout=self._remote_seconds,
+            RemoteSystem, remote.url, name=name, revision=remote.revision, timeout=self._remote_seconds
         )
         return Source(load, is_remote=True)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MethodType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from pydantic import ValidationError
 
@@ -21,6 +21,7 @@ from modelserver.wire.schema import (
     QAPrediction,
     first_problem,
 )
+from modelserver.wire.system_protocol import Executor, Predictor
 
 WARM_UP = QAItem(
     id="warm-up",
@@ -29,28 +30,13 @@ WARM_UP = QAItem(
 )
 
 
-class System(Protocol):
+class System(Predictor, Protocol):
     """A trained system that answers questions and names the facts it used.
 
     ``revision`` is 12 hex digits: a digest of weights and configuration, so that a stored prediction
     says what made it. All methods may be called from several threads at once: the server looks at items
     while a batch computes.
     """
-
-    name: str
-    description: str
-    revision: str
-
-    def cost(self, item: QAItem) -> int:
-        """Return the work units (tokens) of an item.
-
-        Batches are filled with items of similar cost.
-        """
-        ...
-
-    def check(self, item: QAItem) -> None:
-        """Raise InvalidRequest, naming the field, for an item it cannot take."""
-        ...
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Answer the items as one padded batch, in their order.
@@ -60,24 +46,11 @@ class System(Protocol):
         ...
 
 
-class ModularSystem(Protocol):
+class ModularSystem(Executor, Protocol):
     """A modular network: executes programs and returns each module's output.
 
     Like `System`, with ``execute`` instead of ``predict``. ``warm_up`` is an item that it can execute.
     """
-
-    name: str
-    description: str
-    revision: str
-    warm_up: ModuleItem
-
-    def cost(self, item: ModuleItem) -> int:
-        """Return the work units (tokens) of an item."""
-        ...
-
-    def check(self, item: ModuleItem) -> None:
-        """Raise InvalidRequest, naming the field, for an item it cannot take."""
-        ...
 
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
         """Execute the items' programs as one batch, in their order.
@@ -85,6 +58,26 @@ class ModularSystem(Protocol):
         Deterministic, and independent of the other items.
         """
         ...
+
+
+class Labels(TypedDict):
+    """The name of a system as people type it, and a line that describes it."""
+
+    name: str
+    description: str
+
+
+class Identity(Labels):
+    """Labels and the revision of a loaded system."""
+
+    revision: str
+
+
+class Identified:
+    """Base of systems that are created with their `Identity`."""
+
+    def __init__(self, *, name: str, description: str, revision: str) -> None:
+        self.name, self.description, self.revision = name, description, revision
 
 
 def words(item: QAItem) -> int:

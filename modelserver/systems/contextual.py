@@ -9,8 +9,6 @@ The words of the question are read without any article, so that they carry nothi
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +21,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from modelserver.inputs.decoding import Bools
-from modelserver.inputs.encoders import PART, longest_window, open_tokenizer, open_untrained
+from modelserver.inputs.encoders import longest_window, open_tokenizer, open_untrained, parts_of
 from modelserver.inputs.features import Features, Ints, tokenise
 from modelserver.inputs.windows import Encoded, Window, WindowSettings
 from modelserver.systems.batches import Batch
@@ -104,7 +102,7 @@ class Contextual(Embedder):
             first.append(places[numbers.question_first])
             total += len(numbers.encoded.question)
         question = asked.new_zeros(*asked.shape[:2], vectors.shape[1])  # [N, M, hidden]
-        question[batch.question_mask] = _look_up(vectors, np.concatenate(first))
+        question[batch.question_mask] = look_up(vectors, np.concatenate(first))
         everything = [np.ones(len(f.first), dtype=bool) for f in features]
         rows = torch.cat([self._context(features, everything, whole=True), marks], -1)
         return self.dropout(torch.cat([question, asked], -1)), self.dropout(rows)
@@ -134,13 +132,12 @@ class Contextual(Embedder):
             places = np.append(total + np.cumsum(kept) - 1, NO_PIECE)  # [S + 1]: NO_PIECE points to itself
             first.append(places[numbers.first[words]])
             total += int(kept.sum())
-        return _look_up(self._encode(taken), np.concatenate(first))
+        return look_up(self._encode(taken), np.concatenate(first))
 
     def _articles(self, encoded: Encoded, kept: Bools) -> list[Taken]:
         """Return all kept pieces of an item, in order and once each.
 
-        Other pieces are in no window. Of overlapping windows, each gives the half of the shared pieces
-        that lies deeper in it.
+        Other pieces are in no window.
         """
         taken: list[Taken] = []
         for article in np.unique(encoded.article[kept]):
@@ -148,10 +145,7 @@ class Contextual(Embedder):
             part = replace(
                 encoded, ids=encoded.ids[rows], fact=encoded.fact[rows], places=encoded.places[rows]
             )
-            windows = self.reader.windows(part)
-            inner = [window.start + self.reader.reading.overlap // 2 for window in windows[1:]]
-            for window, start, end in zip(windows, [0, *inner], [*inner, len(part)], strict=True):
-                taken.append(Taken(window, start - window.start, end - window.start))
+            taken += [Taken(*share) for share in self.reader.shares(part)]
         return taken
 
     def _encode(self, taken: Sequence[Taken]) -> Tensor:
@@ -192,7 +186,7 @@ def first_pieces(words: Ints, pieces: Ints) -> Ints:
     return np.where(same_text & (pieces[piece, 2] < words[:, 3]), piece, NO_PIECE)
 
 
-def _look_up(vectors: Tensor, rows: Ints) -> Tensor:
+def look_up(vectors: Tensor, rows: Ints) -> Tensor:
     """Return the rows of ``vectors``, and zeros where one is NO_PIECE."""
     index = torch.from_numpy(rows).to(vectors.device)
     return torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])[index]
@@ -239,22 +233,17 @@ def save(folder: Path, encoder: Encoder) -> None:
 
     Each file appears whole or not at all.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{PART}*"):  # by a training that was killed here
-        shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as part:
+    with parts_of(folder) as part:
         encoder.tokenizer.save_pretrained(part)
         encoder.model.config.save_pretrained(part)
-        for path in sorted(Path(part).iterdir()):
-            path.replace(folder / path.name)
 
 
-def load(folder: Path, config: Config) -> Contextual:
+def open_encoder(folder: Path, window: int) -> Encoder:
     """Return the encoder that a folder describes, with random weights.
 
-    Raises UnreadableWeights, and ValueError for a configuration that does not fit the encoder.
+    Raises UnreadableWeights, and ValueError for a window that the encoder cannot read at once.
     """
     encoder = Encoder(open_untrained(folder), open_tokenizer(folder))
-    if config.window > encoder.window:
-        raise ValueError(f"window is {config.window}, but the encoder reads {encoder.window} tokens at most")
-    return Contextual(encoder.model, encoder.tokenizer, config)
+    if window > encoder.window:
+        raise ValueError(f"window is {window}, but the encoder reads {encoder.window} tokens at most")
+    return encoder

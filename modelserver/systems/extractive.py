@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from modelserver.inputs.encoders import digest, find_folder, longest_window, ope
 from modelserver.inputs.features import NO_FACT
 from modelserver.inputs.windows import Encoded, Window, WindowReader, WindowSettings
 from modelserver.saliency.attribution import explain
+from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.systems.extractive_saliency import ExtractiveSaliency, allowed
 from modelserver.wire.errors import PredictionFailed, UnreadableWeights
 from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
@@ -26,7 +28,7 @@ FIELDS = {field.name for field in fields(WindowSettings)}
 FORWARD_TOKENS = 16_384  # tokens that run at once, padding included
 
 
-class ExtractiveSystem:
+class ExtractiveSystem(Identified):
     """An encoder that marks the start and the end of an answer in a text.
 
     The articles of an item, each its title and then its sentences, are one text, split into overlapping
@@ -47,15 +49,9 @@ class ExtractiveSystem:
     """
 
     def __init__(
-        self,
-        model: transformers.PreTrainedModel,
-        reader: WindowReader,
-        *,
-        name: str,
-        description: str,
-        revision: str,
+        self, model: transformers.PreTrainedModel, reader: WindowReader, **identity: Unpack[Identity]
     ) -> None:
-        self.name, self.description, self.revision = name, description, revision
+        super().__init__(**identity)
         self.model, self.reader = model, reader
 
     def cost(self, item: QAItem) -> int:
@@ -137,15 +133,10 @@ def merge(windows: Sequence[Window], logits: Sequence[Floats], encoded: Encoded,
 def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> QAPrediction:
     """Return the prediction that a table of span scores makes."""
     best = float(scores.max()) if scores.size else -np.inf
-    in_window = np.isfinite(best)
-    return prediction(
-        item,
-        encoded,
-        span=first_best(scores) if in_window else None,
-        kind="span",
-        relevance=relevance(scores - best, encoded).tolist() if in_window else [0.0] * len(encoded.facts),
-        threshold=threshold,
-    )
+    span, chances = None, [0.0] * len(encoded.facts)
+    if np.isfinite(best):
+        span, chances = first_best(scores), relevance(scores - best, encoded).tolist()
+    return prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
 
 
 def relevance(scores: Floats, encoded: Encoded) -> Floats:
@@ -165,13 +156,14 @@ def relevance(scores: Floats, encoded: Encoded) -> Floats:
 
 
 def load(
-    source: Path | str | None, device: torch.device, *, name: str, description: str, allow_hub: bool = False
+    source: Path | str | None, device: torch.device, *, allow_hub: bool = False, **labels: Unpack[Labels]
 ) -> ExtractiveSystem:
     """Load a folder, or if allowed a model of the hub (`find_folder`).
 
     Raises UnreadableWeights, naming the file and what is wrong with it.
     """
     if source is None:
+        name = labels["name"]
         raise UnreadableWeights(
             f"{name}: no weights are shipped; name a folder: --weights FOLDER, or {name}=FOLDER in --systems"
         )
@@ -182,7 +174,7 @@ def load(
         reader = window_reader(tokenizer, read_reading(folder, longest_window(model, tokenizer)))
     except ValueError as error:
         raise UnreadableWeights(f"{folder}: {error}") from error
-    return ExtractiveSystem(model, reader, name=name, description=description, revision=revision)
+    return ExtractiveSystem(model, reader, revision=revision, **labels)
 
 
 def window_reader(tokenizer: transformers.PreTrainedTokenizerBase, reading: WindowSettings) -> WindowReader:

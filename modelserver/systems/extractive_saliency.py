@@ -62,14 +62,10 @@ class ExtractiveSaliency:
     ) -> Subject:
         span = options.target == "span"
         find = _best_span if span else _best_start
-        best_spans = [
-            find(w, both, self._system.reader.reading.longest)
-            for w, both in zip(windows, logits, strict=True)
-        ]
+        longest = self._system.reader.reading.longest
+        candidates = [(*find(w, both, longest), w) for w, both in zip(windows, logits, strict=True)]
         value, first, last, window = max(
-            ((*candidate, w) for candidate, w in zip(best_spans, windows, strict=True)),
-            key=lambda candidate: candidate[0],
-            default=(-np.inf, 0, 0, None),
+            candidates, key=lambda scored: scored[0], default=(-np.inf, 0, 0, None)
         )
         if window is None or not np.isfinite(value):
             raise PredictionFailed("the context has no tokens, so there is no logit to explain")
@@ -142,11 +138,8 @@ def _best_span(window: Window, logits: Floats, longest: int) -> tuple[float, int
     In the window that scores it highest, it is the system's answer.
     """
     encoded = window.encoded
-    scores = np.where(
-        allowed(encoded, longest)[window.start : window.end],
-        span_scores(logits[0], logits[1], longest),
-        -np.inf,
-    )
+    part = allowed(encoded, longest)[window.start : window.end]
+    scores = np.where(part, span_scores(logits[0], logits[1], longest), -np.inf)
     first, width = divmod(int(scores.argmax()), longest + 1)
     return float(scores[first, width]), first, first + width
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 import torch
@@ -20,10 +20,10 @@ from safetensors.torch import save as save_weights
 
 from modelserver.inputs import encoders
 from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
-from modelserver.inputs.features import Vocabulary, tokenise
+from modelserver.inputs.features import Vocabulary, lower_words
 from modelserver.inputs.mentions import MentionType, mentions
 from modelserver.inputs.weight_files import finish_parts, naming_file
-from modelserver.systems.base import words
+from modelserver.systems.base import Identified, Identity, Labels, words
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import AnswerLocation, QAItem, QAPrediction
 
@@ -42,7 +42,7 @@ class Choice:
     predictor: Predictor = "words"
 
 
-class HeuristicSystem:
+class HeuristicSystem(Identified):
     """Choose a sentence, then take its first mention of the predicted type.
 
     The sentence is the one that shares most words with the question (``overlap``), the longest common
@@ -52,16 +52,10 @@ class HeuristicSystem:
     """
 
     def __init__(
-        self,
-        choice: Choice,
-        words_model: WordCNN,
-        encoder: EncoderTypes,
-        *,
-        name: str,
-        description: str,
-        revision: str,
+        self, choice: Choice, words_model: WordCNN, encoder: EncoderTypes, **identity: Unpack[Identity]
     ) -> None:
-        self.choice, self.name, self.description, self.revision = choice, name, description, revision
+        super().__init__(**identity)
+        self.choice = choice
         self.words, self.encoder = words_model.eval(), encoder.eval()
 
     def cost(self, item: QAItem) -> int:
@@ -104,9 +98,9 @@ class HeuristicSystem:
             return 0
         if self.choice.selector == "encoder":
             return int(np.argmax(self._cosines(question, sentences)))
-        asked = _lowered(question)
+        asked = lower_words(question)
         measure = shared_words if self.choice.selector == "overlap" else common_subsequence
-        return int(np.argmax([measure(asked, _lowered(text)) for text in sentences]))
+        return int(np.argmax([measure(asked, lower_words(text)) for text in sentences]))
 
     def _cosines(self, question: str, sentences: Sequence[str]) -> list[float]:
         with torch.inference_mode():
@@ -137,10 +131,6 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     return lengths[-1]
 
 
-def _lowered(text: str) -> list[str]:
-    return [token.text.lower() for token in tokenise(text)]
-
-
 def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTypes) -> None:
     """Write both predictors and the choice.
 
@@ -159,7 +149,7 @@ def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTyp
 
 
 def load(
-    folder: Path, device: torch.device, *, name: str, description: str, choice: Choice | None = None
+    folder: Path, device: torch.device, *, choice: Choice | None = None, **labels: Unpack[Labels]
 ) -> HeuristicSystem:
     """Load a weights folder; ``choice`` overrides its config.json.
 
@@ -186,11 +176,5 @@ def load(
     with naming_file(folder / "head.safetensors"):
         encoder.out.load_state_dict(load_file(folder / "head.safetensors"))
     total.update(f"{choice}{encoders.digest(folder / ENCODER)}".encode())
-    return HeuristicSystem(
-        choice,
-        words_model.to(device),
-        encoder.to(device),
-        name=name,
-        description=description,
-        revision=total.hexdigest()[:12],
-    )
+    revision = total.hexdigest()[:12]
+    return HeuristicSystem(choice, words_model.to(device), encoder.to(device), revision=revision, **labels)

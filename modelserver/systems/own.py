@@ -157,7 +157,8 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
         raise UnusableSystem(f"{where}: weight_bytes is {size!r}, and not a number of bytes")
     given = getattr(inner, "revision", None)
     try:
-        revision = _digest(file) if given is None else require_revision(given, where)
+        of_file = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+        revision = of_file if given is None else require_revision(given, where)
     except ValueError as error:
         raise UnusableSystem(str(error)) from error
     return OwnSystem(inner, name=name, description=description, revision=revision)
@@ -193,7 +194,3 @@ def _description(inner: object, where: str) -> str:
     if not isinstance(description, str) or not description.strip():
         raise UnusableSystem(f"{where}: description is {description!r}, and not a text")
     return description
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]

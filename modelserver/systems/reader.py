@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Unpack
 
 import torch
 
@@ -16,6 +17,7 @@ from modelserver.inputs.features import Features, Vocabulary, WordLimit, featuri
 from modelserver.inputs.weight_files import finish_parts, half_weights, load_half_weights, naming_file
 from modelserver.saliency.attribution import explain
 from modelserver.systems import contextual
+from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.systems.batches import collate
 from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.recurrent import ANSWER_TYPES, Config, Qi2019, SelectAndForget, build
@@ -26,7 +28,7 @@ MAX_TOKENS = 6000  # self-attention takes memory with the square of this
 _LIMIT = WordLimit(MAX_TOKENS)
 
 
-class RecurrentSystem:
+class RecurrentSystem(Identified):
     """A trained reader as the server sees it."""
 
     def __init__(
@@ -35,12 +37,10 @@ class RecurrentSystem:
         config: Config,
         vocabulary: Vocabulary,
         *,
-        name: str,
-        description: str,
-        revision: str,
         device: torch.device,
+        **identity: Unpack[Identity],
     ) -> None:
-        self.name, self.description, self.revision = name, description, revision
+        super().__init__(**identity)
         self.config, self.vocabulary, self.device = config, vocabulary, device
         self.model = model.to(device).eval()
 
@@ -94,21 +94,13 @@ class RecurrentSystem:
         types = [ANSWER_TYPES[i] for i in outputs.type.argmax(-1).tolist()]
         start, end = (x.float().cpu().numpy() for x in (outputs.start, outputs.end))
         seen = outputs.seen.cpu().numpy()
-        results, token, fact = [], 0, 0
-        for item, features_of, kind in zip(items, features, types, strict=True):
-            tokens = slice(token, token := token + len(features_of.word))
-            facts = slice(fact, fact := fact + len(features_of.facts))
-            span = best_span(start[tokens], end[tokens], seen[tokens], features_of)
-            results.append(
-                prediction(
-                    item,
-                    features_of,
-                    span=span,
-                    kind=kind,
-                    relevance=relevance[facts],
-                    threshold=self.config.threshold,
-                )
-            )
+        results, token, fact, threshold = [], 0, 0, self.config.threshold
+        for item, of, kind in zip(items, features, types, strict=True):
+            tokens = slice(token, token := token + len(of.word))
+            chances = relevance[fact : (fact := fact + len(of.facts))]
+            span = best_span(start[tokens], end[tokens], seen[tokens], of)
+            answer = prediction(item, of, span=span, kind=kind, relevance=chances, threshold=threshold)
+            results.append(answer)
         return results
 
 
@@ -128,7 +120,7 @@ def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabula
     finish_parts(folder, ("model.safetensors", "config.json", "vocab.json"))
 
 
-def load(folder: Path, device: torch.device, *, name: str, description: str) -> RecurrentSystem:
+def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> RecurrentSystem:
     """Load a weights folder.
 
     Raises UnreadableWeights, naming the file and what is wrong with it.
@@ -139,24 +131,18 @@ def load(folder: Path, device: torch.device, *, name: str, description: str) -> 
             digest.update((folder / file).read_bytes())
     with naming_file(folder / "config.json"):
         config = Config(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
-        if config.system != name:
-            raise ValueError(f"system is {config.system!r}, not {name!r}")
+        if config.system != labels["name"]:
+            raise ValueError(f"system is {config.system!r}, not {labels['name']!r}")
     with naming_file(folder / "vocab.json"):
         vocabulary = Vocabulary.load(folder / "vocab.json")
     embed = None
     if config.window:
         with naming_file(folder / contextual.FOLDER):
-            embed = contextual.load(folder / contextual.FOLDER, config)
+            encoder = contextual.open_encoder(folder / contextual.FOLDER, config.window)
+            embed = Contextual(encoder.model, encoder.tokenizer, config)
         digest.update(encoders.digest(folder / contextual.FOLDER).encode())
     with naming_file(folder / "model.safetensors"):
         model = build(config, len(vocabulary), embed)
         load_half_weights(model, folder / "model.safetensors")
-    return RecurrentSystem(
-        model,
-        config,
-        vocabulary,
-        name=name,
-        description=description,
-        revision=digest.hexdigest()[:12],
-        device=device,
-    )
+    revision = digest.hexdigest()[:12]
+    return RecurrentSystem(model, config, vocabulary, device=device, revision=revision, **labels)

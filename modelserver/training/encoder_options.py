@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +14,7 @@ from torch import nn
 from modelserver.inputs import encoders
 from modelserver.inputs.encoders import find_folder, new_encoder, without_head
 from modelserver.systems.contextual import Encoder
-from modelserver.training.options import Count, EncoderRate
+from modelserver.training.options import Count, EncoderRate, options_of_command
 
 NEW = re.compile(r"new:([1-9]\d{0,4})x([1-9]\d{0,2})")
 HEAD = 32  # hidden size of an attention head of a new encoder
@@ -36,8 +35,7 @@ def check_encoder(_: type, name: str | None) -> None:
 EncoderName = Annotated[str, Parameter(validator=check_encoder)]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class EncoderOptions:
     """The encoder or word vectors to start from.
 
@@ -99,12 +97,7 @@ def open_reader_model(
     if sizes := NEW.fullmatch(name):
         hidden, layers = int(sizes[1]), int(sizes[2])
         return new_encoder(
-            texts,
-            device,
-            hidden=hidden,
-            layers=layers,
-            heads=max(1, hidden // HEAD),
-            pieces=vocabulary_size,
+            texts, device, hidden=hidden, layers=layers, heads=max(1, hidden // HEAD), pieces=vocabulary_size
         )
     return encoders.open_encoder(find_folder(name, allow_hub=allow_hub), device, trained=False)
 

@@ -6,8 +6,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -23,14 +22,23 @@ from torch import nn
 from analysis.scores.hotpotqa import answer_f1, exact_match
 from modelserver.evaluation.predict_file import predict_all
 from modelserver.inputs.encoders import longest_window, save
-from modelserver.inputs.features import Ints
+from modelserver.inputs.features import Ints, texts_of
 from modelserver.inputs.span_qa import FORMATS, ReadingExample
 from modelserver.inputs.windows import WindowReader, WindowSettings
 from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
 from modelserver.training import loop
 from modelserver.training.encoder_options import NEW, NEW_RATE, RATE, EncoderName, open_reader_model
 from modelserver.training.loop import Row, make_room, train_with_progress
-from modelserver.training.options import BatchSize, Compute, Count, LearningRate, Output, Positive, hold_out
+from modelserver.training.options import (
+    BatchSize,
+    Compute,
+    Count,
+    LearningRate,
+    Output,
+    Positive,
+    hold_out,
+    options_of_command,
+)
 from modelserver.training.span_loss import Labelled, groups, label, learnable, loss, readable
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
@@ -161,13 +169,10 @@ class FineTuner(loop.Trainer[ReadingExample]):
         return np.random.default_rng((self.recipe.seed, 1, epoch)).permutation(len(self.examples))
 
 
-def mixed_precision(device: torch.device) -> AbstractContextManager[None]:
+def mixed_precision(device: torch.device) -> torch.autocast:
     """Return autocast to bfloat16 on a GPU that supports it."""
     supported = device.type == "cuda" and torch.cuda.is_bf16_supported()
-    context: AbstractContextManager[None] = torch.autocast(
-        device.type, dtype=torch.bfloat16, enabled=supported
-    )
-    return context
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=supported)
 
 
 def _decayed(model: nn.Module, decay: float) -> list[dict[str, object]]:
@@ -196,8 +201,7 @@ def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample], *, devic
     return {"em": em / len(dev), "f1": f1 / len(dev)}
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class ExtractiveOptions(Compute, Output):
     """Everything that fine-tuning takes.
 
@@ -252,7 +256,8 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
     device = options.apply()
     train_set, dev = _data(options)
     torch.manual_seed(options.seed)  # weights of a new encoder or head
-    texts = (text for example in train_set for text in _texts(example))
+    items = (example.item for example in train_set)
+    texts = (text for item in items for text in texts_of(item.question, item.context))
     model, tokenizer = open_reader_model(
         options.encoder, texts, options.vocabulary_size, allow_hub=options.allow_hub, device=device
     )
@@ -282,13 +287,6 @@ def _read(path: Path, form: Format) -> list[ReadingExample]:
     for note in read.notes:
         sys.stderr.write(f"{path}: {note}\n")
     return list(read.examples)
-
-
-def _texts(example: ReadingExample) -> Iterator[str]:
-    yield example.item.question
-    for title, sentences in example.item.context:
-        yield title
-        yield from sentences
 
 
 def _reader(

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -29,7 +28,15 @@ from modelserver.inputs.mentions import TYPES, MentionType, type_of
 from modelserver.systems.heuristic import Choice, Predictor, Selector, load, save
 from modelserver.training import loop
 from modelserver.training.loop import Row, require_free, train_with_progress
-from modelserver.training.options import BatchSize, Compute, Count, Data, EncoderRate, Output
+from modelserver.training.options import (
+    BatchSize,
+    Compute,
+    Count,
+    Data,
+    EncoderRate,
+    Output,
+    options_of_command,
+)
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import Split, generate
 
@@ -177,8 +184,7 @@ def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dic
     return {"accuracy": right / len(examples), "macro_f1": sum(scores) / len(scores)}
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class HeuristicOptions(Data, Compute, Output):
     """Everything that training the answer types takes.
 
@@ -220,7 +226,8 @@ def heuristic(*, options: HeuristicOptions) -> None:
     require_free(options.out, **options.start)
     options.apply()
     torch.manual_seed(options.seed)
-    train_set, dev = (list(labelled(gold)) for gold in _data(options))
+    train_set = _labelled(options.train_file, "train", options.train, options.world_seed)
+    dev = _labelled(options.dev_file, "dev", options.dev, options.world_seed)
     if not dev:
         raise UnreadableData(f"dev data: {UNTYPED}")
     recipe = Recipe(
@@ -243,13 +250,8 @@ def heuristic(*, options: HeuristicOptions) -> None:
     sys.stdout.write(json.dumps({"train": len(train_set), "dev": len(dev), **scores}, indent=2) + "\n")
 
 
-def _data(options: HeuristicOptions) -> Iterator[list[GoldExample]]:
-    splits: tuple[tuple[Path | None, Split, int], ...] = (
-        (options.train_file, "train", options.train),
-        (options.dev_file, "dev", options.dev),
-    )
-    for path, split, count in splits:
-        yield read_gold(path) if path else parse_gold(generate(split, count, options.world_seed), "world")
+def _labelled(path: Path | None, split: Split, count: int, seed: int) -> list[Labelled]:
+    return list(labelled(read_gold(path) if path else parse_gold(generate(split, count, seed), "world")))
 
 
 def _open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:

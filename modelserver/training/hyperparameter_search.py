@@ -26,12 +26,13 @@ from rich.progress import Progress
 
 from modelserver.training.coupling_loss import FORMS, Coupling
 from modelserver.training.loop import train
-from modelserver.training.options import Count, Folder
+from modelserver.training.options import Count, Folder, options_of_command
 from modelserver.training.recurrent import Recipe, RecurrentOptions, Work
 from modelserver.wire.errors import UnreadableData
 
 LOG, BEST = "search.jsonl", "best"  # in the folder of the search
 Run = dict[str, Any]
+Limits = tuple[float, float]  # the lowest and the highest value
 
 
 def check_range(_: type, limits: tuple[float, float]) -> None:
@@ -177,8 +178,7 @@ def _append(path: Path, row: Run) -> None:
         os.fsync(file.fileno())
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class SearchOptions(RecurrentOptions, Folder):
     """Everything that the search takes.
 
@@ -192,10 +192,8 @@ class SearchOptions(RecurrentOptions, Folder):
 
     runs: Count = 100
     seed: int = 1
-    costs: Annotated[tuple[float, float], Parameter(validator=check_range)] = Space.costs
-    fact_weights: Annotated[tuple[float, float], Parameter(validator=check_positive_range)] = (
-        Space.fact_weights
-    )
+    costs: Annotated[Limits, Parameter(validator=check_range)] = Space.costs
+    fact_weights: Annotated[Limits, Parameter(validator=check_positive_range)] = Space.fact_weights
 
 
 def search_costs(

@@ -17,16 +17,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack
 
 import numpy as np
 import torch
-from rich.console import Console
-from rich.progress import Progress
 from safetensors import SafetensorError
-from torch import nn
+from torch import Tensor, nn
 
+from modelserver.evaluation.progress import progress_bar
 from modelserver.training import checkpoint, curves
+from modelserver.training.options import Start
 from modelserver.wire.errors import UnreadableData
 
 STATE = "training.safetensors"  # checkpoint of an unfinished run, in its folder
@@ -78,6 +78,23 @@ class Trainer(ABC, Generic[Example]):
     def save(self, folder: Path) -> None:
         """Write the current weights as a folder that can be served."""
 
+    def descend(self, loss: Tensor, *, clip: float, pace: float) -> float:
+        """Take one step down the gradient of a loss; return the loss.
+
+        Args:
+            loss: A number.
+            clip: Largest norm of the gradient.
+            pace: Share of the learning rate that each group of the
+                optimiser's parameters has as ``full``.
+        """
+        self.optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), clip)
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["full"] * pace
+        self.optimiser.step()
+        return loss.item()
+
     def go_to(self, step: int) -> None:
         """Prepare for loading a checkpoint that was written at a step."""
         self.steps = step
@@ -96,10 +113,9 @@ def train(
     dev: Sequence[Example],
     out: Path,
     *,
-    resume: bool = False,
-    overwrite: bool = False,
     report: Callable[[Row], None] = lambda row: None,
     advance: Callable[[int], None] = lambda steps: None,
+    **start: Unpack[Start],
 ) -> Row:
     """Train to the end; leave the best weights, log and curves in a folder.
 
@@ -107,11 +123,10 @@ def train(
         trainer: Not started yet.
         dev: Examples on which the best weights are chosen.
         out: Folder for weights, log.jsonl and curves.svg.
-        resume: Continue an interrupted run from its last check. A run that
-            never reached a check starts again; a finished one stays as it is.
-        overwrite: Start again even if the folder holds a run.
         report: Called with the log row of each check.
         advance: Called with the number of steps done since the last call.
+        start: How to start. A resumed run continues from its last check; one
+            that never reached a check starts again.
 
     Returns:
         The log row of the best weights: step, mean training loss since the
@@ -122,7 +137,7 @@ def train(
             nor ``overwrite`` applies, the checkpoint does not fit the
             trainer, or the folder cannot be written.
     """
-    make_room(out, resume=resume, overwrite=overwrite)
+    make_room(out, **start)
     if (out / LOG).exists() and not (out / STATE).exists():
         return _best(trainer, [json.loads(line) for line in (out / LOG).read_text("utf-8").splitlines()])
     rows: list[Row] = []
@@ -152,31 +167,27 @@ def train(
     return _best(trainer, rows)
 
 
+def print_row(row: Row) -> None:
+    """Print a log row as one line of JSON, rounded to four digits."""
+    rounded = {name: None if value is None else round(value, 4) for name, value in row.items()}
+    print(json.dumps(rounded), flush=True)  # noqa: T201 - the log is the output of the command
+
+
 def train_with_progress(
     trainer: Trainer[Example],
     dev: Sequence[Example],
     out: Path,
     *,
-    resume: bool = False,
-    overwrite: bool = False,
-    report: Callable[[Row], None] | None = None,
+    report: Callable[[Row], None] = print_row,
+    **start: Unpack[Start],
 ) -> Row:
     """Train as `train` does, with a progress bar on standard error.
 
     Each check prints its log row on standard output unless ``report`` takes
     it. Returns the row of the best weights.
     """
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task(f"{trainer.title}: training", total=trainer.total_steps)
-        best = train(
-            trainer,
-            dev,
-            out,
-            resume=resume,
-            overwrite=overwrite,
-            report=report or print_row,
-            advance=lambda steps: bar.advance(task, steps),
-        )
+    with progress_bar(f"{trainer.title}: training", trainer.total_steps) as advance:
+        best = train(trainer, dev, out, report=report, advance=advance, **start)
     sys.stderr.write(f"{out}: the weights of step {best['step']:.0f}\n")
     return best
 
@@ -202,7 +213,7 @@ def require_free(out: Path, *, resume: bool = False, overwrite: bool = False) ->
         )
 
 
-def make_room(out: Path, *, resume: bool = False, overwrite: bool = False) -> None:
+def make_room(out: Path, **start: Unpack[Start]) -> None:
     """Create the folder of a run, or clear what `train` would continue from.
 
     Old weights stay until the first check of the new run replaces them.
@@ -210,19 +221,13 @@ def make_room(out: Path, *, resume: bool = False, overwrite: bool = False) -> No
     Raises:
         UnreadableData: As `require_free`, or the folder cannot be written.
     """
-    require_free(out, resume=resume, overwrite=overwrite)
+    require_free(out, **start)
     with _writing(out):
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()
-        if overwrite:
+        if start.get("overwrite"):
             (out / STATE).unlink(missing_ok=True)
             (out / LOG).unlink(missing_ok=True)
-
-
-def print_row(row: Row) -> None:
-    """Print a log row as one line of JSON, rounded to four digits."""
-    rounded = {name: None if value is None else round(value, 4) for name, value in row.items()}
-    print(json.dumps(rounded), flush=True)  # noqa: T201 - the log is the output of the command
 
 
 def cosine_pace(step: int, warm_up: int, total: int) -> float:

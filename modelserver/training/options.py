@@ -5,16 +5,17 @@ cyclopts would look up the names of inherited fields in the extending module.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypedDict, TypeVar
+from typing import Annotated, TypedDict, TypeVar, dataclass_transform
 
 import torch
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number, mutually_exclusive
 
 from modelserver.wire.errors import UnreadableData
+from modelserver.world.names import Split
 
 HELD_OUT = 20  # without a dev file, one example in this many is kept for it
 
@@ -37,6 +38,13 @@ LearningRate = Annotated[Rate, Parameter(name=("--learning-rate", "--rate"))]
 EncoderRate = Annotated[Rate, Parameter(name=("--encoder-learning-rate", "--encoder-rate"))]
 
 Example = TypeVar("Example")
+Options = TypeVar("Options")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def options_of_command(cls: type[Options]) -> type[Options]:
+    """Make a frozen dataclass whose fields are the options of a command."""
+    return Parameter(name="*")(dataclass(frozen=True)(cls))
 
 
 def check_device(_: type, name: str) -> None:
@@ -56,15 +64,18 @@ Device = Annotated[str, Parameter(validator=check_device)]
 _START = Group(validator=mutually_exclusive)
 
 
-class Start(TypedDict):
-    """The arguments of `train` that say how to start."""
+class Start(TypedDict, total=False):
+    """The arguments of `train` that say how to start.
+
+    With ``resume`` an interrupted run continues and a finished one stays as it is; ``overwrite`` replaces
+    either.
+    """
 
     resume: bool
     overwrite: bool
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class Folder:
     """A folder for results.
 
@@ -75,8 +86,7 @@ class Folder:
     out: Path
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class Output(Folder):
     """The folder of a run.
 
@@ -95,8 +105,7 @@ class Output(Folder):
         return Start(resume=self.resume, overwrite=self.overwrite)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class Data:
     """Examples to learn from, and to choose the best weights on.
 
@@ -115,9 +124,27 @@ class Data:
     train_file: Path | None = None
     dev_file: Path | None = None
 
+    def open_examples(
+        self, read: Callable[[Path], list[Example]], generate: Callable[[Split, int, int], list[Example]]
+    ) -> tuple[list[Example], list[Example]]:
+        """Return training and dev examples.
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+        Args:
+            read: Reads the examples of a file.
+            generate: Generates those of a split, by its number and the seed.
+
+        Raises:
+            UnreadableData: A file is malformed, or holds too few examples.
+        """
+        if self.train_file is None:
+            return generate("train", self.train, self.world_seed), generate("dev", self.dev, self.world_seed)
+        examples = read(self.train_file)
+        if self.dev_file is not None:
+            return examples, read(self.dev_file)
+        return hold_out(self.train_file, examples)
+
+
+@options_of_command
 class Compute:
     """Device and threads of a training.
 

@@ -12,11 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 from torch import nn
 
 from modelserver.evaluation.scores import predict_gold, scores
-from modelserver.inputs.features import Features, Vocabulary, count_words, featurise
+from modelserver.inputs.features import Features, Vocabulary, count_words, featurise, texts_of
 from modelserver.inputs.hotpot import GoldExample, parse_gold, read_gold
 from modelserver.systems import reader, recurrent
 from modelserver.systems.batches import collate
@@ -27,12 +26,12 @@ from modelserver.training import encoder_options, loop
 from modelserver.training.coupling_loss import Coupling, Form
 from modelserver.training.encoder_options import EncoderOptions
 from modelserver.training.loop import Row, cosine_pace, require_free, train_with_progress
-from modelserver.training.options import BatchSize, Compute, Count, Data, Output, hold_out
+from modelserver.training.options import BatchSize, Compute, Count, Data, Output, options_of_command
 from modelserver.training.recurrent_loss import batches, label, loss
 from modelserver.training.word_vectors import WordVectors, read_vectors
 from modelserver.wire.errors import InvalidRequest, UnreadableData
 from modelserver.wire.schema import QAItem
-from modelserver.world import generate
+from modelserver.world import Split, generate
 
 CPU = torch.device("cpu")
 SystemName = Literal["qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg"]
@@ -149,15 +148,10 @@ class Trainer(loop.Trainer[GoldExample]):
         self.model.train()
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.mixed):
             outputs = self.model(batch, gold)
-        value = loss(outputs, examples, batch, self.recipe.fact_weight, self.recipe.coupling)
-        self.optimiser.zero_grad()
-        value.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
-        for group in self.optimiser.param_groups:
-            group["lr"] = group["full"] * pace(self.steps, self.recipe)
-        self.optimiser.step()
+        cost = loss(outputs, examples, batch, self.recipe.fact_weight, self.recipe.coupling)
+        value = self.descend(cost, clip=self.recipe.clip, pace=pace(self.steps, self.recipe))
         self.steps += 1
-        return value.item()
+        return value
 
     def settings(self) -> dict[str, Any]:
         """Return sizes, recipe and digests of the encoder and the data."""
@@ -206,16 +200,11 @@ def pace(step: int, recipe: Recipe) -> float:
 
 
 def texts(examples: Iterable[GoldExample]) -> Iterator[str]:
-    """Yield every text of the examples: questions, titles and sentences."""
-    for gold in examples:
-        yield gold.question
-        for title, sentences in gold.context:
-            yield title
-            yield from sentences
+    """Return every text of the examples: questions, titles and sentences."""
+    return (text for gold in examples for text in texts_of(gold.question, gold.context))
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class RecurrentOptions(Data, Compute, EncoderOptions):
     """Data, sizes, schedule and device of any training of a recurrent reader.
 
@@ -240,8 +229,7 @@ class RecurrentOptions(Data, Compute, EncoderOptions):
     threads: Count = 2
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TrainOptions(RecurrentOptions, Output):
     """Everything that training a recurrent reader takes.
 
@@ -254,8 +242,7 @@ class TrainOptions(RecurrentOptions, Output):
     fact_weight: float = Recipe.fact_weight
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class CoupledTrainOptions(TrainOptions):
     """The same with the costs of the answer-fact coupling.
 
@@ -331,7 +318,7 @@ class Work:
         """Open what the options name; a new encoder's weights follow the seed."""
         device = options.apply()
         torch.manual_seed(seed)
-        train_set, dev = _data(options)
+        train_set, dev = options.open_examples(read_gold, _generated)
         vectors = None
         if options.word_vectors is not None:
             words = count_words(texts([*train_set, *dev]))
@@ -366,14 +353,5 @@ class Work:
         )
 
 
-def _data(options: Data) -> tuple[list[GoldExample], list[GoldExample]]:
-    if options.train_file is None:
-        seed = options.world_seed
-        return (
-            parse_gold(generate("train", options.train, seed), f"world {seed}, train"),
-            parse_gold(generate("dev", options.dev, seed), f"world {seed}, dev"),
-        )
-    examples = read_gold(options.train_file)
-    if options.dev_file is not None:
-        return examples, read_gold(options.dev_file)
-    return hold_out(options.train_file, examples)
+def _generated(split: Split, n: int, seed: int) -> list[GoldExample]:
+    return parse_gold(generate(split, n, seed), f"world {seed}, {split}")

@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypedDict, TypeVar, Unpack
 
 import httpx
 from pydantic import ValidationError
@@ -57,6 +56,16 @@ W = TypeVar("W", bound=Wire)
 A = TypeVar("A", PredictResponse, ExplainResponse, ExecuteResponse)
 Request = PredictRequest | ExecuteRequest
 Response = PredictResponse | ExplainResponse | ExecuteResponse
+
+
+class Call(TypedDict, total=False):
+    """The options of one call.
+
+    ``timeout`` is its deadline in seconds, ``request_id`` appears in the server's log.
+    """
+
+    timeout: float | None
+    request_id: str | None
 
 
 @dataclass(frozen=True)
@@ -126,9 +135,7 @@ class ModelClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -151,7 +158,7 @@ class ModelClient:
         return SystemList(systems=_common(lists))
 
     def _listed(self, server: Server, seconds: float) -> SystemList:
-        listed = _parsed(SystemList, self._sent(server, "GET", "/v1/systems", timeout=seconds))
+        listed = _parsed(SystemList, self._sent(server, "/v1/systems", seconds))
         server.revisions = {system.name: system.revision for system in listed.systems if system.revision}
         return listed
 
@@ -165,66 +172,48 @@ class ModelClient:
         def attempt(server: Server, left: float) -> SystemInfo:
             return _parsed(SystemInfo, self._post(server, "/v1/load", body, left))
 
-        return self._retried(self._timeout if timeout is None else timeout, attempt)
+        return self._retried(timeout, attempt)
 
-    def predict(
-        self,
-        system: str,
-        items: Sequence[QAItem],
-        *,
-        timeout: float | None = None,
-        request_id: str | None = None,
-    ) -> PredictResponse:
+    def predict(self, system: str, items: Sequence[QAItem], **call: Unpack[Call]) -> PredictResponse:
         """Return one prediction or one error for each item, in their order.
 
-        ``request_id`` appears in the server's log. Raises also UnknownSystem, InvalidRequest (which names
-        the field), TooLarge and DeadlineExceeded, the last without a retry.
+        Raises also UnknownSystem, InvalidRequest (which names the field), TooLarge and DeadlineExceeded,
+        the last without a retry.
         """
-        try:
-            request = PredictRequest(system=system, items=list(items))
-        except ValidationError as error:
-            raise _invalid(error) from error
-        return self._asked(PredictResponse, "/v1/predict", request, timeout, request_id)
+        request = _valid(PredictRequest, system=system, items=list(items))
+        return self._asked(PredictResponse, "/v1/predict", request, **call)
 
     def explain(
         self,
         system: str,
         items: Sequence[QAItem],
         options: SaliencyOptions | None = None,
-        *,
-        timeout: float | None = None,
-        request_id: str | None = None,
+        **call: Unpack[Call],
     ) -> ExplainResponse:
         """Return the saliency, or an error, of each item, in their order.
 
         Raises as `predict` does, and InvalidRequest for a system that has no saliency.
         """
-        try:
-            request = ExplainRequest(system=system, items=list(items), options=options or SaliencyOptions())
-        except ValidationError as error:
-            raise _invalid(error) from error
-        return self._asked(ExplainResponse, "/v1/explain", request, timeout, request_id)
+        options = options or SaliencyOptions()
+        request = _valid(ExplainRequest, system=system, items=list(items), options=options)
+        return self._asked(ExplainResponse, "/v1/explain", request, **call)
 
-    def execute(
-        self,
-        system: str,
-        items: Sequence[ModuleItem],
-        *,
-        timeout: float | None = None,
-        request_id: str | None = None,
-    ) -> ExecuteResponse:
+    def execute(self, system: str, items: Sequence[ModuleItem], **call: Unpack[Call]) -> ExecuteResponse:
         """Return the outputs of each item's modules, or an error, in item order.
 
         Raises as `predict` does, and InvalidRequest for a system that executes no programs.
         """
-        try:
-            request = ExecuteRequest(system=system, items=list(items))
-        except ValidationError as error:
-            raise _invalid(error) from error
-        return self._asked(ExecuteResponse, "/v1/execute", request, timeout, request_id)
+        request = _valid(ExecuteRequest, system=system, items=list(items))
+        return self._asked(ExecuteResponse, "/v1/execute", request, **call)
 
     def _asked(
-        self, kind: type[A], path: str, request: Request, timeout: float | None, request_id: str | None
+        self,
+        kind: type[A],
+        path: str,
+        request: Request,
+        *,
+        timeout: float | None = None,
+        request_id: str | None = None,
     ) -> A:
         """Send a request about items and return the checked response."""
         body = _json(request)
@@ -236,12 +225,12 @@ class ModelClient:
             headers["X-Request-ID"] = request_id
 
         def attempt(server: Server, left: float) -> A:
-            response = _parsed(kind, self._post(server, path, body, left, headers))
+            response = _parsed(kind, self._post(server, path, body, left, **headers))
             _require_answered(response, request)
             self._compare(server, response)
             return response
 
-        return self._retried(self._timeout if timeout is None else timeout, attempt)
+        return self._retried(timeout, attempt)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         """Return once a server takes predictions.
@@ -252,7 +241,7 @@ class ModelClient:
         while True:
             for server in self._servers.all:
                 try:
-                    self._sent(server, "GET", "/ready", timeout=5.0)
+                    self._sent(server, "/ready", 5.0)
                     return
                 except Unavailable as error:
                     if time.monotonic() >= end:
@@ -261,7 +250,8 @@ class ModelClient:
                         ) from error
             time.sleep(0.05)
 
-    def _retried(self, seconds: float, attempt: Callable[[Server, float], W]) -> W:
+    def _retried(self, timeout: float | None, attempt: Callable[[Server, float], W]) -> W:
+        seconds = self._timeout if timeout is None else timeout
         left = self._retry.total
         tries = 0
         while True:
@@ -320,49 +310,31 @@ class ModelClient:
                 with suppress(Unavailable):
                     _common({server: self._listed(server, 10.0), other: self._listed(other, 10.0)})
 
-    def _post(
-        self, server: Server, path: str, body: str, seconds: float, headers: dict[str, str] | None = None
-    ) -> httpx.Response:
+    def _post(self, server: Server, path: str, body: str, seconds: float, **headers: str) -> httpx.Response:
         """Post JSON with a deadline, which the server receives too."""
         always = {"Content-Type": "application/json", "X-Timeout-Seconds": f"{seconds:g}"}
-        return self._sent(
-            server,
-            "POST",
-            path,
-            timeout=seconds + SLACK_SECONDS,
-            headers=always | (headers or {}),
-            content=body,
-        )
+        return self._sent(server, path, seconds + SLACK_SECONDS, body, **always, **headers)
 
     def _sent(
-        self,
-        server: Server,
-        method: str,
-        path: str,
-        *,
-        timeout: float,
-        headers: dict[str, str] | None = None,
-        content: str | None = None,
+        self, server: Server, path: str, seconds: float, body: str | None = None, **headers: str
     ) -> httpx.Response:
-        """Send one request and return its 200 response.
+        """Get a path, or post a body to it, and return the 200 response.
 
         Raises one of our errors if anything goes wrong.
         """
-        limits = httpx.Timeout(timeout, connect=CONNECT_SECONDS, pool=timeout)
-        url = f"{server.url}{path}"
         try:
             response = self._http.request(
-                method,
-                url,
-                headers=httpx.Headers(self._headers | (headers or {}), encoding="utf-8"),
-                content=content,
-                timeout=limits,
+                "GET" if body is None else "POST",
+                f"{server.url}{path}",
+                headers=httpx.Headers(self._headers | headers, encoding="utf-8"),
+                content=body,
+                timeout=httpx.Timeout(seconds, connect=CONNECT_SECONDS, pool=seconds),
             )
         except (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError) as error:
             # Predictions have no side effect, so asking again after a connection broke is safe.
             raise Unavailable(f"{server.url} cannot be reached: {_reason(error)}") from error
         except httpx.TimeoutException as error:
-            raise DeadlineExceeded(f"{server.url} did not answer within {timeout:g} s") from error
+            raise DeadlineExceeded(f"{server.url} did not answer within {seconds:g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise BadResponse(f"{server.url}: {_reason(error)}") from error
         if response.status_code != httpx.codes.OK:
@@ -437,18 +409,20 @@ def _parsed(kind: type[W], response: httpx.Response) -> W:
         return kind.model_validate_json(response.content)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
-        mismatch = next(
-            (problem["msg"] for problem in problems if problem["type"] == "schema_mismatch"), None
-        )
-        if mismatch is not None:
-            raise SchemaMismatch(f"{response.url} {mismatch}") from error
+        for problem in problems:
+            if problem["type"] == "schema_mismatch":
+                raise SchemaMismatch(f"{response.url} {problem['msg']}") from error
         message = f"{response.url} did not answer with a valid {kind.__name__}: {first_problem(error)}"
         raise BadResponse(message) from error
 
 
-def _invalid(error: ValidationError) -> InvalidRequest:
-    first = error.errors(include_url=False, include_input=False)[0]
-    return InvalidRequest(first["msg"], field=".".join(map(str, first["loc"])) or None)
+def _valid(kind: type[W], **fields: object) -> W:
+    """Return a request. Raises InvalidRequest, naming the field."""
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise InvalidRequest(first["msg"], field=".".join(map(str, first["loc"])) or None) from error
 
 
 def _require_answered(response: Response, request: Request) -> None:

@@ -37,120 +37,84 @@ class ModelServerError(Exception):
     code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
 
+    def __init_subclass__(cls, *, code: str | None = None, status: int | None = None) -> None:
+        """Set what a class line gives; the rest is the parent's."""
+        cls.code, cls.status = code or cls.code, status or cls.status
+
     def __init__(self, message: str, *, field: str | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.field = field
         self.retry_after = retry_after
 
 
-class Unavailable(ModelServerError):
+class Unavailable(ModelServerError, code="unavailable", status=503):
     """The server cannot answer now; the same request may succeed later."""
 
-    code = "unavailable"
-    status = 503
 
-
-class Overloaded(Unavailable):
+class Overloaded(Unavailable, code="overloaded"):
     """The server's queue is full."""
 
-    code = "overloaded"
 
-
-class DeadlineExceeded(Unavailable):
+class DeadlineExceeded(Unavailable, code="deadline_exceeded", status=504):
     """No answer came within the caller's time; queued work was dropped."""
 
-    code = "deadline_exceeded"
-    status = 504
 
-
-class UnknownSystem(ModelServerError):
+class UnknownSystem(ModelServerError, code="unknown_system", status=404):
     """The server does not serve a system of the given name."""
 
-    code = "unknown_system"
-    status = 404
 
-
-class InvalidRequest(ModelServerError):
+class InvalidRequest(ModelServerError, code="invalid_request", status=422):
     """The request breaks the schema or a limit of the server."""
 
-    code = "invalid_request"
-    status = 422
 
-
-class TooLarge(InvalidRequest):
+class TooLarge(InvalidRequest, code="too_large", status=413):
     """The request has more bytes or items than the server takes at once."""
 
-    code = "too_large"
-    status = 413
 
-
-class Unauthorized(ModelServerError):
+class Unauthorized(ModelServerError, code="unauthorized", status=401):
     """The server asks for a bearer token that was missing or wrong."""
 
-    code = "unauthorized"
-    status = 401
 
-
-class PredictionFailed(ModelServerError):
+class PredictionFailed(ModelServerError, code="prediction_failed"):
     """The system failed on an item; other items of the batch are not affected."""
 
-    code = "prediction_failed"
 
-
-class SchemaMismatch(ModelServerError):
+class SchemaMismatch(ModelServerError, code="schema_mismatch", status=409):
     """Client and server speak different versions of the wire schema."""
 
-    code = "schema_mismatch"
-    status = 409
 
-
-class MixedRevisions(ModelServerError):
+class MixedRevisions(ModelServerError, code="mixed_revisions"):
     """Two servers of one client serve a system in different revisions.
 
     The message names both.
     """
 
-    code = "mixed_revisions"
 
-
-class BadResponse(ModelServerError):
+class BadResponse(ModelServerError, code="bad_response", status=502):
     """The answer does not come from a model server of this version."""
 
-    code = "bad_response"
-    status = 502
 
-
-class LoadFailed(ModelServerError):
+class LoadFailed(ModelServerError, code="load_failed"):
     """A system cannot be loaded; the others go on."""
 
-    code = "load_failed"
 
-
-class UnreadableWeights(LoadFailed):
+class UnreadableWeights(LoadFailed, code="unreadable_weights"):
     """The weights of a system are missing or damaged."""
 
-    code = "unreadable_weights"
 
-
-class UnusableSystem(LoadFailed):
+class UnusableSystem(LoadFailed, code="unusable_system"):
     """A user's own system violates the interface.
 
     The message names its file or server.
     """
 
-    code = "unusable_system"
 
-
-class UnreadableData(ModelServerError):
+class UnreadableData(ModelServerError, code="unreadable_data"):
     """A data file is missing or malformed, or output cannot be written."""
 
-    code = "unreadable_data"
 
-
-class PortTaken(ModelServerError):
+class PortTaken(ModelServerError, code="port_taken"):
     """The server cannot listen on the address it was given."""
-
-    code = "port_taken"
 
 
 ON_THE_WIRE: dict[str, type[ModelServerError]] = {

@@ -47,7 +47,10 @@ class Servers:
         if not cleaned:
             raise ValueError("no URL of a model server was given")
         for url in cleaned:
-            _require_address(url)
+            if not is_server_url(url):
+                raise ValueError(
+                    f"{url!r} is not the URL of a model server: it needs http:// or https://, and a host"
+                )
         self.all = [Server(url) for url in cleaned]
         self._lock = threading.Lock()
 
@@ -92,11 +95,10 @@ class Servers:
         return any(server.wakes <= now for server in self.all)
 
 
-def _require_address(url: str) -> None:
-    wrong = ValueError(f"{url!r} is not the URL of a model server: it needs http:// or https://, and a host")
+def is_server_url(url: str) -> bool:
+    """Return True for an http or https URL with a host, and a port if any."""
     try:
         parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
-            raise wrong
-    except ValueError as error:  # as for a port that is none
-        raise wrong from error
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # as for a port that is none
+        return False

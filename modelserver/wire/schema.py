@@ -295,20 +295,28 @@ def _unique_ids(items: list[Asked]) -> list[Asked]:
     return items
 
 
-class PredictRequest(Wire):
-    """``POST /v1/predict``: items for one system, batched in any way."""
+class SystemRequest(Wire):
+    """Base of the requests to one system."""
 
     schema_version: SchemaVersion = SCHEMA_VERSION
     system: str
+
+
+class SystemResponse(SystemRequest):
+    """Base of the responses of one system."""
+
+    revision: str
+
+
+class PredictRequest(SystemRequest):
+    """``POST /v1/predict``: items for one system, batched in any way."""
+
     items: Annotated[list[QAItem], Field(min_length=1), AfterValidator(_unique_ids)]
 
 
-class PredictResponse(Wire):
+class PredictResponse(SystemResponse):
     """One prediction or one error for every item, in the order of the request."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
-    system: str
-    revision: str
     predictions: list[QAPrediction | ItemError]
 
 
@@ -318,29 +326,21 @@ class ExplainRequest(PredictRequest):
     options: SaliencyOptions = SaliencyOptions()
 
 
-class ExplainResponse(Wire):
+class ExplainResponse(SystemResponse):
     """One explanation or error for every item, in the order of the request."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
-    system: str
-    revision: str
     explanations: list[Explanation | ItemError]
 
 
-class ExecuteRequest(Wire):
+class ExecuteRequest(SystemRequest):
     """``POST /v1/execute``: programs for a modular network, in any batching."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
-    system: str
     items: Annotated[list[ModuleItem], Field(min_length=1), AfterValidator(_unique_ids)]
 
 
-class ExecuteResponse(Wire):
+class ExecuteResponse(SystemResponse):
     """One execution or one error for every item, in the order of the request."""
 
-    schema_version: SchemaVersion = SCHEMA_VERSION
-    system: str
-    revision: str
     executions: list[Execution | ItemError]
 
 
@@ -362,11 +362,8 @@ class SystemInfo(Wire):
     kind: SystemKind = "reader"
 
 
-class LoadRequest(Wire):
+class LoadRequest(SystemRequest):
     """``POST /v1/load``: load a system if needed; answers its SystemInfo."""
-
-    schema_version: SchemaVersion = SCHEMA_VERSION
-    system: str
 
 
 class SystemList(Wire):

@@ -1,13 +1,13 @@
 """The protocols of systems as serving needs them.
 
-They are declared here too, beside `modelserver.systems.base`, because importing the systems imports
-torch, which client, fake server and site must not do.
+They are declared here because importing the systems imports torch, which client, fake server and site
+must not do; `modelserver.systems.base` narrows them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import (
@@ -23,48 +23,45 @@ from modelserver.wire.schema import (
 
 Asked = QAItem | ModuleItem
 Outcome = QAPrediction | Explanation | Execution | ItemError
+Item = TypeVar("Item", contravariant=True)
 Explainer = Callable[[Sequence[QAItem], SaliencyOptions], Sequence[Explanation]]
 
 
-class Predictor(Protocol):
-    """A reader, with the same methods as ``modelserver.systems.base.System``.
-
-    Several threads may call its methods at once. ``predict`` answers exactly its items, in their order.
-    It raises Unavailable or LoadFailed if it cannot work at all, in which case no item is to blame.
-    """
+class Checker(Protocol[Item]):
+    """A system of any kind. Several threads may call its methods at once."""
 
     name: str
     description: str
     revision: str
 
-    def cost(self, item: QAItem) -> int:
-        """Return the work units (tokens) of an item."""
+    def cost(self, item: Item) -> int:
+        """Return the work units (tokens) of an item.
+
+        Batches are filled with items of similar cost.
+        """
         ...
 
-    def check(self, item: QAItem) -> None:
-        """Raise InvalidRequest if the system cannot take the item."""
+    def check(self, item: Item) -> None:
+        """Raise InvalidRequest, naming the field, for an item it cannot take."""
         ...
+
+
+class Predictor(Checker[QAItem], Protocol):
+    """A reader, as ``modelserver.systems.base.System``.
+
+    ``predict`` answers exactly its items, in their order. It raises Unavailable or LoadFailed if it
+    cannot work at all, in which case no item is to blame.
+    """
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
         """Return an outcome for each item."""
         ...
 
 
-class Executor(Protocol):
+class Executor(Checker[ModuleItem], Protocol):
     """A modular network, as ``modelserver.systems.base.ModularSystem``."""
 
-    name: str
-    description: str
-    revision: str
     warm_up: ModuleItem
-
-    def cost(self, item: ModuleItem) -> int:
-        """Return the work units (tokens) of an item."""
-        ...
-
-    def check(self, item: ModuleItem) -> None:
-        """Raise InvalidRequest if the system cannot take the item."""
-        ...
 
     def execute(self, items: Sequence[ModuleItem]) -> Sequence[Outcome]:
         """Return an outcome for each item."""
@@ -119,9 +116,8 @@ class ExplainTask:
             message = f"{system.name} has no saliency: it offers no way to its inside"
             raise InvalidRequest(message, field="system")
         self.name = reader.name
-        self.queue_key = (
-            f"{reader.name} {options.model_dump_json()}"  # only what is asked alike runs together
-        )
+        # Only what is asked alike runs together.
+        self.queue_key = f"{reader.name} {options.model_dump_json()}"
         self._explain, self._options = explain, options
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from cyclopts import Parameter, validators
 
 from modelserver.world.articles import Article, write_article
 from modelserver.world.entities import Entity, World
-from modelserver.world.items import Number, SplitOptions
+from modelserver.world.items import Number, SplitOptions, whole
 from modelserver.world.names import SPLITS, Names, Split, split_of
 from modelserver.world.questions import Question, ask
 
@@ -63,12 +62,10 @@ def write_split(path: Path, split: Split, n: int, seed: int, articles: int = ART
 
     The file appears whole or not at all.
     """
-    partial = path.with_name(path.name + ".part")
-    with partial.open("w", encoding="utf-8") as file:
+    with whole(path) as partial, partial.open("w", encoding="utf-8") as file:
         for index, example in enumerate(generate(split, n, seed, articles)):
             file.write(("[\n" if index == 0 else ",\n") + json.dumps(example, ensure_ascii=False))
         file.write("\n]\n" if n else "[]\n")
-    os.replace(partial, path)
 
 
 def _example(key: str, split: Split, count: int) -> Example:

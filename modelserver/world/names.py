@@ -115,9 +115,8 @@ class Names:
 
     def _work(self, near: str | None) -> str:
         adjective, noun = self._pick(_ADJECTIVES), self._pick(_NOUNS)
-        if (
-            near is not None and self.rng.random() < 0.5
-        ):  # not for ever: it may have no such title in this split
+        # Not for ever: there may be no such title in this split.
+        if near is not None and self.rng.random() < 0.5:
             return f"{adjective} {near.split()[-1]}"
         form = self.rng.randrange(4)
         if form == 0:

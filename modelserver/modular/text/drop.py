@@ -7,15 +7,15 @@ attention to the question and lists of spans are used: spans count words, end ex
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, lists_of, program_of
+from modelserver.inputs.data_files import read_json
 from modelserver.modular.text.examples import Example, GoldList, Words, answer
 from modelserver.modular.text.reading import Place
 from modelserver.wire.errors import UnreadableData
@@ -43,8 +43,6 @@ class _Answer(BaseModel):
 
 
 class _Pair(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     query_id: str
     question: str
     answer: _Answer = _Answer()
@@ -67,8 +65,6 @@ class _Pair(BaseModel):
 
 
 class _Passage(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     passage: str
     qa_pairs: list[dict[str, Any]]
     cleaned_passage: str = ""
@@ -92,12 +88,7 @@ def read_drop(path: Path) -> list[Example]:
     A question of an unknown type, or one that does not say which way to compare, has no program. Raises
     UnreadableData, naming file, passage and field.
     """
-    try:
-        passages = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnreadableData(f"{path}: not JSON: {error}") from error
+    passages = read_json(path)
     if not isinstance(passages, dict):
         raise UnreadableData(f"{path}: expected an object of passages")
     examples = []
@@ -125,7 +116,7 @@ def _examples(passage: _Passage) -> Iterator[Example]:
         if not texts:
             continue
         program = _program(pair)
-        gold = () if program is None else _gold(pair, program, len(tokens))
+        gold = () if program is None else _gold(pair, len(tokens))
         also = tuple(dict.fromkeys(one for one in others if one and one != texts))
         yield Example(item, texts, answer(texts, item), also, program, gold)
 
@@ -137,7 +128,7 @@ def _program(pair: _Pair) -> Program | None:
         return None
 
 
-def _gold(pair: _Pair, program: Program, words: int) -> tuple[GoldList, ...]:
+def _gold(pair: _Pair, words: int) -> tuple[GoldList, ...]:
     lists = lists_of(pair.qtype, len(pair.arguments()))
     if not pair.module_output_annotations:
         return ()
@@ -149,9 +140,5 @@ def _gold(pair: _Pair, program: Program, words: int) -> tuple[GoldList, ...]:
         if any(not 0 <= start < end <= words for start, end in spans):
             raise ValueError(f"{pair.query_id}: module_output_annotations: {name}: not in the passage")
         if spans:
-            gold_lists.append(GoldList(name, nodes, _once(spans)))
+            gold_lists.append(GoldList(name, nodes, tuple(dict.fromkeys(spans))))
     return tuple(gold_lists)
-
-
-def _once(spans: Sequence[Words]) -> tuple[Words, ...]:
-    return tuple(dict.fromkeys(spans))

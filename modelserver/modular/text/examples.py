@@ -6,16 +6,16 @@ form. Programs and gold may be missing.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from analysis.programs import Program, ProgramError, parse
+from modelserver.inputs.data_files import read_records
 from modelserver.modular.text.execution import Answer
 from modelserver.modular.text.quantities import dates
 from modelserver.modular.text.reading import Place
@@ -54,29 +54,21 @@ class Example:
 
 
 class _Span(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     id: str = ""
     ref: str | None = None
     tokens: Words | None = None
 
 
 class _Layer(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     objects: list[_Span] = []
 
 
 class _Gold(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     layers: dict[int, _Layer] = {}
 
 
 class _Record(BaseModel):
     """An annotation item, as far as it is needed here."""
-
-    model_config = ConfigDict(extra="ignore")
 
     external_id: str
     text: str
@@ -112,21 +104,7 @@ def read_items(path: Path) -> list[Example]:
 
     Raises UnreadableData as `examples_of`.
     """
-    return examples_of(_lines(path), path)
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                record = json.loads(line)
-                if not isinstance(record, dict):
-                    raise UnreadableData(f"{path}: line {number}: not a JSON object")
-                yield record
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnreadableData(f"{path}: not JSON lines: {error}") from error
+    return examples_of(read_records(path, dict), path)
 
 
 def _example(record: _Record) -> Example:

@@ -155,17 +155,11 @@ class Derivation:
             words: An argument for each node, used for those that take words.
         """
         given = tuple(words) or (None,) * len(self.taken)
-        parts = []
-        for number, depth, argument in zip(self.taken, self.depths, given, strict=True):
-            production = productions()[number]
-            parts.append(
-                Part(
-                    depth,
-                    production.module,
-                    production.choice or (argument if production.worded else None),
-                    0,
-                )
-            )
+        taken = [productions()[number] for number in self.taken]
+        parts = [
+            Part(depth, one.module, one.choice or (argument if one.worded else None), 0)
+            for one, depth, argument in zip(taken, self.depths, given, strict=True)
+        ]
         return build("spans", parts, "")
 
 
@@ -180,12 +174,8 @@ def derivation(program: Program) -> Derivation:
 def _number(program: Program, node: Node) -> int:
     types = [program.nodes[child].type for child in node.children]
     for number, production in enumerate(productions()):
-        alike = (
-            production.module == node.module
-            and production.output == node.type
-            and production.choice in (None, node.argument)
-        )
+        alike = (production.module, production.output) == (node.module, node.type)
         filled = len(production.slots) == len(types) and all(map(tuple.__contains__, production.slots, types))
-        if alike and filled:
+        if alike and filled and production.choice in (None, node.argument):
             return number
     raise ValueError(f"{node.module} is not a module of programs over spans")

@@ -168,7 +168,7 @@ class Modules(nn.Module):
         These are find-max-num and find-min-num. The distribution is that of the extreme of SAMPLES
         draws.
         """
-        mentions = self._numbers(text, below)
+        mentions = self._mentions(text, below, "numbers")
         chosen = mentions.scaled(extreme(mentions, largest=largest))
         return chosen if isinstance(below, Mentions) else Attention(chosen.events, below.presence)
 
@@ -183,9 +183,6 @@ class Modules(nn.Module):
         p = first.probabilities @ wins @ second.probabilities
         weights = p * _events(first_state) + (1 - p) * _events(second_state)
         return Attention(weights, torch.maximum(first.presence, second.presence))
-
-    def _numbers(self, text: Text, state: Attention | Mentions) -> Mentions:
-        return self._mentions(text, state, "numbers")
 
     def _mentions(self, text: Text, state: State, kind: str) -> Mentions:
         assert not isinstance(state, Amount)

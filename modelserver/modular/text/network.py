@@ -22,7 +22,7 @@ from modelserver.modular.text.modules import Modules, Text
 from modelserver.modular.text.parser import Parser
 from modelserver.modular.text.reading import TextFeatures, read
 from modelserver.systems import contextual
-from modelserver.systems.contextual import NO_PIECE, Encoder
+from modelserver.systems.contextual import Encoder
 from modelserver.systems.extractive import FORWARD_TOKENS, batches, window_reader
 from modelserver.wire.schema import ModuleItem
 
@@ -109,25 +109,16 @@ class Network(nn.Module):
     def _text(self, reading: TextFeatures, windows: Sequence[tuple[Window, Tensor]]) -> Text:
         """Merge the windows of an item; of overlaps each gives its deeper half."""
         asked = len(reading.encoded.question)
-        overlap = self.reader.reading.overlap
-        inner = [window.start + overlap // 2 for window, _ in windows[1:]]
+        shares = self.reader.shares(reading.encoded)
         parts = [
-            state[asked + start - window.start : asked + end - window.start]
-            for (window, state), start, end in zip(
-                windows, [0, *inner], [*inner, len(reading.encoded)], strict=True
-            )
+            state[asked + start : asked + end]
+            for (_, state), (_, start, end) in zip(windows, shares, strict=True)
         ]
-        question = _rows(windows[0][1][:asked], reading.question_first)
-        words = _rows(torch.cat(parts), reading.first)
+        question = contextual.look_up(windows[0][1][:asked], reading.question_first)
+        words = contextual.look_up(torch.cat(parts), reading.first)
         both = (self.question(self.dropout(question)), self.words(self.dropout(words)))
         near = [one + mix(one.T[None])[0].T for one, mix in zip(both, self.around, strict=True)]
         return self.modules_.text(near[0], near[1], reading)
-
-
-def _rows(vectors: Tensor, first: Ints) -> Tensor:
-    """Return the vector of each word's first piece, zeros if there is none."""
-    padded = torch.cat((vectors, vectors.new_zeros(1, vectors.shape[1])))
-    return padded[torch.from_numpy(np.where(first == NO_PIECE, len(vectors), first)).to(vectors.device)]
 
 
 def _marks(windows: Sequence[tuple[TextFeatures, Window]], inputs: Inputs, length: int) -> Ints:
@@ -172,9 +163,7 @@ def load(folder: Path, device: torch.device) -> tuple[Network, str]:
             raise ValueError(f"system is {config.system!r}, not {Config.system!r}")
     described = folder / contextual.FOLDER
     with naming_file(described):
-        encoder = Encoder(encoders.open_untrained(described), encoders.open_tokenizer(described))
-        if config.window > encoder.window:
-            raise ValueError(f"window is {config.window}, but the encoder reads {encoder.window} at most")
+        encoder = contextual.open_encoder(described, config.window)
     digest.update(encoders.digest(described).encode())
     with naming_file(folder / WEIGHTS):
         network = Network(encoder, config)

@@ -76,11 +76,8 @@ class Parser(nn.Module):
             The memory, [R, W] and [R, NOTHING].
         """
         device = question.device
-        inputs = (
-            self.before(torch.tensor(before, device=device)),
-            self.above(torch.tensor(above, device=device)),
-            memory.last,
-        )
+        last, parent = (torch.tensor(numbers, device=device) for numbers in (before, above))
+        inputs = (self.before(last), self.above(parent), memory.last)
         hidden, cell = self.cell(torch.cat(inputs, 1), (memory.hidden, memory.cell))
         seen = _attended(question, _attention(question, self.look(hidden)))
         logits = self.choose(torch.cat((hidden, seen), 1))

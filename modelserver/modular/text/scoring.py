@@ -40,10 +40,8 @@ def score(system: TextSystem, examples: Sequence[Example], *, given: bool = Fals
     With ``given``, gold programs replace the system's own.
     """
     executions = run(system, [_with_program(one) if given else one.item for one in examples])
-    em, f1 = np.mean(
-        [answer_scores(example, one.answer) for example, one in zip(examples, executions, strict=True)],
-        axis=0,
-    )
+    answered = [answer_scores(example, one.answer) for example, one in zip(examples, executions, strict=True)]
+    em, f1 = np.mean(answered, axis=0)
     parsed = [
         _modules(str(example.program)) == _modules(one.program)
         for example, one in zip(examples, executions, strict=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -16,6 +18,7 @@ from modelserver.modular.text.network import Network
 from modelserver.modular.text.network import load as load_network
 from modelserver.modular.text.reading import TextFeatures, named
 from modelserver.modular.text.states import Amount, State
+from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.wire.errors import InvalidRequest, PredictionFailed
 from modelserver.wire.schema import Execution, ModuleItem, NodeOutput
 
@@ -25,7 +28,7 @@ SHOWN = 0.5  # of the highest attention: a word of the question above it is an a
 _PASSAGE = "The Comets gained 312 yards. The Foxes gained 280 yards."
 
 
-class TextSystem:
+class TextSystem(Identified):
     """A trained network.
 
     An item without program is parsed; one with a program is executed by that. Words of an argument that
@@ -33,10 +36,10 @@ class TextSystem:
     which says where it would look for that module.
     """
 
-    def __init__(self, network: Network, *, name: str, description: str, revision: str) -> None:
-        self.name, self.description, self.revision = name, description, revision
+    def __init__(self, network: Network, **identity: Unpack[Identity]) -> None:
+        super().__init__(**identity)
         self.network = network.eval()
-        words = [(at, at + len(word)) for at, word in _words(_PASSAGE)]
+        words = [match.span() for match in re.finditer(r"\S+", _PASSAGE)]
         self.warm_up = ModuleItem(id="warm up", text="Who gained 312 yards?", passage=_PASSAGE, tokens=words)
 
     def cost(self, item: ModuleItem) -> int:
@@ -131,18 +134,10 @@ def _output(index: int, module: str, state: State) -> NodeOutput:
     return NodeOutput(index=index, module=module, attention=attention, value=value_of(state))
 
 
-def _words(text: str) -> list[tuple[int, str]]:
-    placed, at = [], 0
-    for word in text.split():
-        at = text.index(word, at)
-        placed.append((at, word))
-    return placed
-
-
-def load(folder: Path, device: torch.device, *, name: str, description: str) -> TextSystem:
+def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> TextSystem:
     """Load a folder of weights.
 
     Raises UnreadableWeights, naming the file and what is wrong with it.
     """
     network, revision = load_network(folder, device)
-    return TextSystem(network, name=name, description=description, revision=revision)
+    return TextSystem(network, revision=revision, **labels)

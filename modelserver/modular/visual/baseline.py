@@ -7,6 +7,7 @@ outputs of both images, one after the other, through a two-layer network.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import transformers
@@ -14,6 +15,18 @@ from torch import Tensor, nn
 
 from modelserver.modular.visual.plans import IMAGES
 from modelserver.modular.visual.regions import Sights
+
+
+def read_beside_images(encoder: transformers.LxmertModel, ids: Tensor, mask: Tensor, sights: Sights) -> Any:
+    """Return an encoder's output for texts [n, t], each beside its images."""
+    ids, mask = (each.to(sights.boxes.device).repeat_interleave(IMAGES, dim=0) for each in (ids, mask))
+    return encoder(
+        input_ids=ids,
+        attention_mask=mask,
+        visual_feats=sights.features.flatten(0, 1),
+        visual_pos=sights.boxes.flatten(0, 1),
+        visual_attention_mask=sights.present.flatten(0, 1),
+    )
 
 
 class Baseline(nn.Module):
@@ -34,13 +47,7 @@ class Baseline(nn.Module):
 
     def forward(self, sentences: Sequence[str], sights: Sights) -> Tensor:
         """Return the probability, [n], that each sentence is true of its images."""
-        tokens = self.tokenizer(list(sentences), padding=True, return_tensors="pt").to(sights.boxes.device)
-        seen = self.encoder(
-            input_ids=tokens["input_ids"].repeat_interleave(IMAGES, dim=0),
-            attention_mask=tokens["attention_mask"].repeat_interleave(IMAGES, dim=0),
-            visual_feats=sights.features.flatten(0, 1),
-            visual_pos=sights.boxes.flatten(0, 1),
-            visual_attention_mask=sights.present.flatten(0, 1),
-        )
+        tokens = self.tokenizer(list(sentences), padding=True, return_tensors="pt")
+        seen = read_beside_images(self.encoder, tokens["input_ids"], tokens["attention_mask"], sights)
         pooled = seen.pooled_output.unflatten(0, (-1, IMAGES)).flatten(1)
         return torch.sigmoid(self.head(pooled)).squeeze(-1)

@@ -15,6 +15,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from modelserver.modular.visual.baseline import read_beside_images
 from modelserver.modular.visual.counting import Counter, CountKind
 from modelserver.modular.visual.execution import Executor, Outputs, Partner, Place, Scene, Scores
 from modelserver.modular.visual.plans import RELATED, SCORED, WORDED, Plan
@@ -113,23 +114,22 @@ class VisualNetwork(nn.Module):
         """Execute the programs of a batch on its images."""
         texts = self._texts(questions)
         words, regions = self._read(texts, sights)  # x and v of every reader, and of Layer-count
-        places = {place: row for row, place in enumerate(texts.readers)}
-        scored = [p for p in places if self._module(questions, p) in SCORED]
-        related = [p for p in places if self._module(questions, p) in RELATED]
+        places = list(texts.readers)
+        modules = [questions[example].plan.program.nodes[node].module for example, node in places]
+        scored = [row for row, module in enumerate(modules) if module in SCORED]
+        related = [row for row, module in enumerate(modules) if module in RELATED]
+        projects = [modules[row] == "project" for row in related]
         scores = Scores(
-            score=self._score(words, regions, [places[p] for p in scored]),
-            score_row={place: row for row, place in enumerate(scored)},
-            pair=self._pairs(words, regions, questions, related, places),
-            pair_row={place: row for row, place in enumerate(related)},
+            score=self._score(words[scored], regions[scored]),
+            score_row={places[row]: number for number, row in enumerate(scored)},
+            pair=self._pairs(words[related], regions[related], projects),
+            pair_row={places[row]: number for number, row in enumerate(related)},
         )
         whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)
         plans = [question.plan for question in questions]
         outputs = Executor(plans, scores, scene, self.counter, self.config.partner).run()
         return Forward(outputs, scores, _truths(plans, outputs))
-
-    def _module(self, questions: Sequence[Question], place: Place) -> str:
-        return questions[place[0]].plan.program.nodes[place[1]].module
 
     def _texts(self, questions: Sequence[Question]) -> _Texts:
         texts: list[str] = []
@@ -165,9 +165,8 @@ class VisualNetwork(nn.Module):
         """
         if not texts.texts:  # programs of bare numbers
             hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
-            return sights.features.new_zeros(0, images, hidden), sights.features.new_zeros(
-                0, images, m, hidden
-            )
+            nothing = sights.features.new_zeros
+            return nothing(0, images, hidden), nothing(0, images, m, hidden)
         tokens = self.tokenizer(texts.texts, padding=True, return_tensors="pt", return_offsets_mapping=True)
         offsets = tokens.pop("offset_mapping")
         language, vision = encode(
@@ -178,23 +177,14 @@ class VisualNetwork(nn.Module):
         words = torch.einsum("nt,nith->nih", attention.to(language), language[rows])
         return words, vision[rows + texts.whole]
 
-    def _score(self, words: Tensor, regions: Tensor, rows: list[int]) -> Tensor:
+    def _score(self, words: Tensor, regions: Tensor) -> Tensor:
         """σ(W₁ᵀ[x; v] + b₁): [rows, images, m]."""
-        return torch.sigmoid(self.by_words(words[rows]) + self.by_region(regions[rows]).squeeze(-1))
+        return torch.sigmoid(self.by_words(words) + self.by_region(regions).squeeze(-1))
 
-    def _pairs(
-        self,
-        words: Tensor,
-        regions: Tensor,
-        questions: Sequence[Question],
-        related: list[Place],
-        places: dict[Place, int],
-    ) -> Tensor:
-        rows = [places[place] for place in related]
-        projects = [self._module(questions, place) == "project" for place in related]
+    def _pairs(self, words: Tensor, regions: Tensor, projects: list[bool]) -> Tensor:
+        """Return the relation of each row's pairs; `project` has words of its own."""
         chosen = torch.tensor(projects, device=words.device, dtype=torch.bool)[:, None, None]
-        asked = torch.where(chosen, self.project_words, words[rows])
-        return torch.sigmoid(self.relation(asked, regions[rows]))
+        return torch.sigmoid(self.relation(torch.where(chosen, self.project_words, words), regions))
 
 
 def encode(
@@ -204,17 +194,9 @@ def encode(
 
     Returns language [n, images, t, hidden] and vision [n, images, m, hidden].
     """
-    device = sights.boxes.device
-    images = sights.boxes.shape[1]
-    ids, mask = (each.to(device).repeat_interleave(images, dim=0) for each in (ids, mask))
-    seen = encoder(
-        input_ids=ids,
-        attention_mask=mask,
-        visual_feats=sights.features[examples].flatten(0, 1),
-        visual_pos=sights.boxes[examples].flatten(0, 1),
-        visual_attention_mask=sights.present[examples].flatten(0, 1),
-    )
-    pairs = (-1, images)
+    rows = Sights(sights.boxes[examples], sights.features[examples], sights.present[examples])
+    seen = read_beside_images(encoder, ids, mask, rows)
+    pairs = (-1, sights.boxes.shape[1])
     return seen.language_output.unflatten(0, pairs), seen.vision_output.unflatten(0, pairs)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from analysis.faithfulness.examples import GoldExample, GoldModule
+from modelserver.inputs.data_files import read_records
 from modelserver.modular.visual.network import Question
 from modelserver.modular.visual.plans import IMAGES, plan
 from modelserver.modular.visual.region_files import of_image
@@ -45,13 +46,11 @@ class Example:
     def gold_example(self) -> GoldExample:
         """Its gold as `analysis.faithfulness` scores it."""
         nodes = self.question.plan.program.nodes
-        return GoldExample(
-            self.id,
-            tuple(
-                GoldModule(node, nodes[node].module, tuple(image.astype(float) for image in boxes))
-                for node, boxes in sorted(self.gold.items())
-            ),
+        modules = (
+            GoldModule(node, nodes[node].module, tuple(image.astype(float) for image in boxes))
+            for node, boxes in sorted(self.gold.items())
         )
+        return GoldExample(self.id, tuple(modules))
 
 
 def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Example]:
@@ -59,25 +58,20 @@ def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Ex
 
     The features stay on disk until they are needed. Raises UnreadableData, naming file and line.
     """
-    path = folder / f"{split}.jsonl"
     try:
         about = json.loads((folder / f"{split}.proposals.json").read_text(encoding="utf-8"))
         boxes = np.load(folder / f"{split}.boxes.npy", mmap_mode="r")
         features = np.load(folder / f"{split}.features.npy", mmap_mode="r")
         places = {name: place for place, name in enumerate(about["items"])}
-        lines = path.read_text(encoding="utf-8").splitlines()[:most]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UnreadableData(f"{folder}: {error}; make it with `scenes --proposals`") from error
-    examples = []
-    for number, line in enumerate(lines, 1):
-        try:
-            record = json.loads(line)
-            place = places[record["external_id"]]
-            seen = [Regions(boxes[place, image], features[place, image]) for image in range(IMAGES)]
-            examples.append(_example(record, seen, folder))
-        except (ValueError, KeyError, TypeError) as error:
-            raise UnreadableData(f"{path}, line {number}: {error}") from error
-    return examples
+
+    def parse(record: dict[str, Any]) -> Example:
+        place = places[record["external_id"]]
+        seen = [Regions(boxes[place, image], features[place, image]) for image in range(IMAGES)]
+        return _example(record, seen, folder)
+
+    return read_records(folder / f"{split}.jsonl", parse, most=most)
 
 
 def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
@@ -86,20 +80,14 @@ def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
     Each has a program and an ``answer``, true or false; ``gold`` may be missing. Raises UnreadableData,
     naming file and line.
     """
-    examples = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            record = json.loads(line)
-            if not isinstance(record["answer"], bool):
-                raise ValueError(f"answer is {record['answer']!r}, not true or false")
-            seen = [_regions_of(regions, image["name"]) for image in record["images"]]
-            examples.append(_example(record, seen, path.parent))
-        except (ValueError, KeyError, TypeError) as error:
-            raise UnreadableData(f"{path}, line {number}: {error}") from error
+
+    def parse(record: dict[str, Any]) -> Example:
+        if not isinstance(record["answer"], bool):
+            raise ValueError(f"answer is {record['answer']!r}, not true or false")
+        seen = [_regions_of(regions, image["name"]) for image in record["images"]]
+        return _example(record, seen, path.parent)
+
+    examples = read_records(path, parse)
     if not examples:
         raise UnreadableData(f"{path}: holds no item")
     return examples

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Unpack
 
 import torch
 from PIL import Image, ImageDraw
@@ -25,6 +26,7 @@ from modelserver.modular.visual.region_files import of_image, read_regions
 from modelserver.modular.visual.regions import Regions, collate
 from modelserver.modular.visual.scoring import output_of
 from modelserver.modular.visual.utterances import attend
+from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Box, Execution, ModuleImage, ModuleItem, ModuleValue, NodeOutput
 
@@ -40,7 +42,7 @@ class _Read:
     regions: list[Regions]
 
 
-class VisualSystem:
+class VisualSystem(Identified):
     """A network over images.
 
     ``regions`` are those of images that come by name alone. The baseline ignores an item's program and
@@ -48,15 +50,9 @@ class VisualSystem:
     """
 
     def __init__(
-        self,
-        network: Network,
-        *,
-        name: str,
-        description: str,
-        revision: str,
-        regions: Mapping[str, Regions] | None = None,
+        self, network: Network, *, regions: Mapping[str, Regions] | None = None, **identity: Unpack[Identity]
     ) -> None:
-        self.name, self.description, self.revision = name, description, revision
+        super().__init__(**identity)
         self.model, self.regions = network.eval(), regions or {}
         self.size = int(network.encoder.config.visual_feat_dim)
         self.longest = int(network.encoder.config.max_position_embeddings)
@@ -205,7 +201,7 @@ def _warm_up() -> ModuleItem:
     return ModuleItem(id="warm-up", text=text, program=program, images=[image, image])
 
 
-def load(weights: Path, device: torch.device, *, name: str, description: str) -> VisualSystem:
+def load(weights: Path, device: torch.device, **labels: Unpack[Labels]) -> VisualSystem:
     """Load a weights folder and the region features of MODELSERVER_REGIONS.
 
     Raises UnreadableWeights and UnreadableData.
@@ -213,4 +209,4 @@ def load(weights: Path, device: torch.device, *, name: str, description: str) ->
     network, _, revision = folder.load(weights, device)
     named = os.environ.get(REGIONS)
     regions = read_regions(Path(named)) if named else None
-    return VisualSystem(network, name=name, description=description, revision=revision, regions=regions)
+    return VisualSystem(network, regions=regions, revision=revision, **labels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 
 from analysis.io.command_line import BAD_USAGE
 from modelserver.modular.text.examples import Example
+from modelserver.modular.text.network import Config
 from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
-from modelserver.training.options import Count, Folder
+from modelserver.training.options import Count, Folder, options_of_command
+from modelserver.training.tables import markdown, write_json, write_text
 from modelserver.training.text_nmn.loss import Supervision
 from modelserver.training.text_nmn.trainer import NAME, TextOptions, games, read, train_one
-from modelserver.world.items import whole
 
 TEST_EXAMPLES = 300
 GROUPS = ("overall", "find", "filter", "relocate", "min-max", "find-arg")  # columns of Table 2
@@ -72,8 +71,7 @@ def _has(example: Example, module: str, choice: str) -> bool:
     return any(node.module == module or node.argument == choice for node in nodes)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TableOptions(TextOptions, Folder):
     """Everything that the table takes.
 
@@ -106,11 +104,11 @@ def text_table(*, options: TableOptions) -> int:
         sys.stderr.write(f"error: --only: no variant {unknown[0]!r}; there are {', '.join(variants)}\n")
         return BAD_USAGE
     options.apply()
-    test = _test(options)
+    test = read(options.test_file) if options.test_file else games("test", options.test, options.world_seed)
     if options.weights is not None:
         rows = {"weights": _row(options.weights.name, score(_loaded(options.weights, options), test))}
         return _publish(options.out, rows)
-    train_set, dev = options.open_examples()
+    train_set, dev = options.open_examples(read, games)
     if options.split:
         train_set, dev, test = (
             list(filter(keep, part)) for keep, part in ((learned, train_set), (learned, dev), (asked, test))
@@ -124,16 +122,10 @@ def text_table(*, options: TableOptions) -> int:
 
 def _publish(out: Path, rows: dict[str, dict[str, Any]]) -> int:
     """Write and print the table; returns 0."""
-    _write(out / "table.json", json.dumps(rows, indent=2) + "\n")
-    _write(out / "table.md", table(rows))
+    write_json(out / "table.json", rows)
+    write_text(out / "table.md", table(rows))
     print(table(rows), end="")  # noqa: T201 - the table is the output of the command
     return 0
-
-
-def _test(options: TableOptions) -> list[Example]:
-    if options.test_file is not None:
-        return read(options.test_file)
-    return games("test", options.test, options.world_seed)
 
 
 def _trained(
@@ -142,16 +134,8 @@ def _trained(
     """Return a variant's best weights; train it unless its folder has them."""
     examples = train_set if variant.sorting else [unsorted(example) for example in train_set]
     supervision = replace(variant.supervision, beam=options.beam)
-    train_one(
-        examples,
-        dev,
-        supervision,
-        options,
-        out,
-        extract=variant.extract,
-        sorting=variant.sorting,
-        resume=True,
-    )
+    config = Config(extract=variant.extract, sorting=variant.sorting)
+    train_one(examples, dev, supervision, options, out, config, resume=True)
     return _loaded(out, options)
 
 
@@ -182,16 +166,11 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
     F1 is in per cent; mean losses are in nats, and lower is better.
     """
     heads = ("variant", "EM", "F1", "programs", *GROUPS)
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines = []
     for row in rows.values():
         shares = [row["em"], row["f1"], row["parsed"]]
         cells = [row["text"], *(f"{100 * share:.1f}" if share is not None else "" for share in shares)]
         losses = row.get("loss", {})
         cells += [f"{losses[name]:.2f}" if name in losses else "" for name in GROUPS]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    with whole(path) as partial:
-        partial.write_text(text, encoding="utf-8")
+        lines.append(cells)
+    return markdown([heads]) + "|---" * len(heads) + "|\n" + markdown(lines)

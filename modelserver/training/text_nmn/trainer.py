@@ -2,15 +2,13 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
-from cyclopts import Parameter
-from torch import nn
 
 from modelserver.inputs.features import Ints
 from modelserver.modular.text import network as networks
@@ -32,7 +30,8 @@ from modelserver.training.options import (
     EncoderRate,
     LearningRate,
     Output,
-    hold_out,
+    Start,
+    options_of_command,
 )
 from modelserver.training.text_nmn.loss import Outputs, Supervision, loss
 from modelserver.wire.errors import InvalidRequest, UnreadableData
@@ -125,14 +124,8 @@ class Trainer(loop.Trainer[Example]):
         self.steps += 1
         if not learned:
             return None
-        value = torch.stack(learned).sum() / len(batch)
-        self.optimiser.zero_grad()
-        value.backward()
-        nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
-        for group in self.optimiser.param_groups:
-            group["lr"] = group["full"] * pace(self.steps - 1, self.recipe)
-        self.optimiser.step()
-        return value.item()
+        mean = torch.stack(learned).sum() / len(batch)
+        return self.descend(mean, clip=self.recipe.clip, pace=pace(self.steps - 1, self.recipe))
 
     def _batch(self) -> list[tuple[Example, TextFeatures]]:
         """Return the next examples; each comes once before any comes again."""
@@ -199,8 +192,7 @@ def open_encoder(name: str, examples: Sequence[Example], *, allow_hub: bool = Fa
     return open_named(name, texts, PIECES, allow_hub=allow_hub, dropout=False)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TextOptions(Data, Compute):
     """Data, encoder and schedule of any training of a network over text.
 
@@ -249,18 +241,8 @@ class TextOptions(Data, Compute):
             seed=self.seed,
         )
 
-    def open_examples(self) -> tuple[list[Example], list[Example]]:
-        """Return the examples to learn from, and those to choose weights on."""
-        if self.train_file is None:
-            return games("train", self.train, self.world_seed), games("dev", self.dev, self.world_seed)
-        examples = read(self.train_file)
-        if self.dev_file is not None:
-            return examples, read(self.dev_file)
-        return hold_out(self.train_file, examples)
 
-
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TrainOptions(TextOptions, Output):
     """Everything that training text-nmn takes.
 
@@ -295,18 +277,11 @@ def text_nmn(*, options: TrainOptions) -> None:
         outputs=options.module_outputs,
         beam=options.beam,
     )
-    train_set, dev = options.open_examples()
-    train_one(
-        train_set,
-        dev,
-        supervision,
-        options,
-        options.out,
-        width=options.width,
-        extract=not options.no_extract_answer,
-        sorting=not options.no_sorting,
-        **options.start,
+    train_set, dev = options.open_examples(read, games)
+    config = Config(
+        width=options.width, extract=not options.no_extract_answer, sorting=not options.no_sorting
     )
+    train_one(train_set, dev, supervision, options, options.out, config, **options.start)
 
 
 def train_one(
@@ -315,12 +290,8 @@ def train_one(
     supervision: Supervision,
     options: TextOptions,
     out: Path,
-    *,
-    width: int = Config.width,
-    extract: bool = True,
-    sorting: bool = True,
-    resume: bool = False,
-    overwrite: bool = False,
+    config: Config,
+    **start: Unpack[Start],
 ) -> Row:
     """Train a network.
 
@@ -330,11 +301,8 @@ def train_one(
         supervision: Gold to learn from besides answers.
         options: Encoder, schedule and device.
         out: Folder of the run.
-        width: Entries of the vectors that modules compute on.
-        extract: Programs may use extract-answer.
-        sorting: Programs may sort and compare.
-        resume: Continue an interrupted run, leave a finished one alone.
-        overwrite: Replace a run.
+        config: Of the network; its window becomes the encoder's.
+        start: Continue or replace a run, see `train`.
 
     Returns:
         The log row of the best weights.
@@ -342,9 +310,9 @@ def train_one(
     device = options.apply()
     torch.manual_seed(options.seed)  # weights of a new encoder
     encoder = open_encoder(options.encoder, train_set, allow_hub=options.allow_hub)
-    config = Config(width=width, window=encoder.window, extract=extract, sorting=sorting)
+    config = replace(config, window=encoder.window)
     trainer = Trainer(encoder, config, options.recipe(), supervision, train_set, device=device)
-    return train_with_progress(trainer, dev, out, resume=resume, overwrite=overwrite)
+    return train_with_progress(trainer, dev, out, **start)
 
 
 def games(split: Split, count: int, seed: int) -> list[Example]:

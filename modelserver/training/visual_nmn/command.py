@@ -3,10 +3,9 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import torch
-from cyclopts import Parameter
 
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind
@@ -22,6 +21,8 @@ from modelserver.training.options import (
     Data,
     LearningRate,
     Output,
+    Start,
+    options_of_command,
 )
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
@@ -34,17 +35,6 @@ PRETRAINING = "pretraining"  # folder, beside the splits, of scenes from another
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Numbers of generated scenes, and their seed; pretraining has the next."""
-
-    train: int = 4000
-    dev: int = 200
-    test: int = 400
-    pretraining: int = 3000
-    seed: int = 1
-
-
-@dataclass(frozen=True)
 class Scenes:
     """Examples to train and score on."""
 
@@ -54,25 +44,7 @@ class Scenes:
     pretraining: list[Example]
 
 
-def open_scenes(folder: Path, sizes: Sizes) -> Scenes:
-    """Read the scenes of a folder; generate missing ones first."""
-    splits: tuple[tuple[Path, Split, int, int], ...] = (
-        (folder, "train", sizes.train, sizes.seed),
-        (folder, "dev", sizes.dev, sizes.seed),
-        (folder, "test", sizes.test, sizes.seed),
-        (folder / PRETRAINING, "train", sizes.pretraining, sizes.seed + 1),
-    )
-    parts = []
-    for split_folder, split, n, seed in splits:
-        if not (split_folder / f"{split}.jsonl").exists():
-            sys.stderr.write(f"{split_folder}: generating {n} scenes\n")
-            write_split(split_folder, split, n, seed, proposals=True)
-        parts.append(read_scenes(split_folder, split, most=n))
-    return Scenes(*parts)
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class SceneOptions(Compute):
     """Scenes, schedule and sizes of any training of a network over images.
 
@@ -95,11 +67,11 @@ class SceneOptions(Compute):
     """
 
     scenes: Path = Path("build/visual-scenes")
-    train: Count = Sizes.train
-    dev: Count = Sizes.dev
-    test: Count = Sizes.test
-    world_seed: int = Sizes.seed
-    pretraining_scenes: Count = Sizes.pretraining
+    train: Count = 4000
+    dev: Count = 200
+    test: Count = 400
+    world_seed: int = 1
+    pretraining_scenes: Count = 3000
     steps: Count = Recipe.steps
     pretraining_steps: Count = Recipe.pretraining
     batch_size: BatchSize = Recipe.batch
@@ -123,12 +95,22 @@ class SceneOptions(Compute):
 
     def open_scenes(self) -> Scenes:
         """Read the scenes; generate missing ones first."""
-        sizes = Sizes(self.train, self.dev, self.test, self.pretraining_scenes, self.world_seed)
-        return open_scenes(self.scenes, sizes)
+        splits: tuple[tuple[Path, Split, int, int], ...] = (
+            (self.scenes, "train", self.train, self.world_seed),
+            (self.scenes, "dev", self.dev, self.world_seed),
+            (self.scenes, "test", self.test, self.world_seed),
+            (self.scenes / PRETRAINING, "train", self.pretraining_scenes, self.world_seed + 1),
+        )
+        parts = []
+        for scenes, split, n, seed in splits:
+            if not (scenes / f"{split}.jsonl").exists():
+                sys.stderr.write(f"{scenes}: generating {n} scenes\n")
+                write_split(scenes, split, n, seed, proposals=True)
+            parts.append(read_scenes(scenes, split, most=n))
+        return Scenes(*parts)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TrainOptions(SceneOptions, Data, Output):
     """Everything that training lxmert takes.
 
@@ -146,8 +128,7 @@ class TrainOptions(SceneOptions, Data, Output):
     encoder: Path | None = None
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class ModularTrainOptions(TrainOptions):
     """Everything that training visual-nmn takes.
 
@@ -211,8 +192,7 @@ def train_one(
     out: Path,
     *,
     encoder: Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
+    **start: Unpack[Start],
 ) -> Row:
     """Train the network of a configuration.
 
@@ -223,8 +203,7 @@ def train_one(
         options: Hidden size of a new encoder, device and threads.
         out: Folder of the run.
         encoder: Folder of a pretrained encoder; None for a new one.
-        resume: Continue an interrupted run, leave a finished one alone.
-        overwrite: Replace a run.
+        start: Continue or replace a run, see `train`.
 
     Returns:
         The log row of the best weights.
@@ -242,4 +221,4 @@ def train_one(
         model, tokenizer = folder.new_encoder(sentences, hidden=options.hidden, features=features)
     network = folder.build(config, model, tokenizer).to(device)
     trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining)
-    return train_with_progress(trainer, scenes.dev, out, resume=resume, overwrite=overwrite)
+    return train_with_progress(trainer, scenes.dev, out, **start)

@@ -13,16 +13,16 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from cyclopts import Parameter
 
 from analysis.programs.notation import label
+from modelserver.inputs.data_files import read_records
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Question, VisualNetwork
@@ -31,9 +31,9 @@ from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.modular.visual.utterances import attend
 from modelserver.training.loop import require_free, train
-from modelserver.training.options import Count, Output
+from modelserver.training.options import Count, Output, options_of_command
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
-from modelserver.wire.errors import InvalidRequest, UnreadableData
+from modelserver.wire.errors import UnreadableData
 
 WIDTH, HEIGHT, STEP = 400, 100, 150  # pixels of a picture; from the left of a panel to that of the next
 ORDERS = tuple(permutations(range(3)))  # picture k shows in each slot the panel ORDERS[k][slot]
@@ -62,20 +62,12 @@ def read(path: Path, images: Path, *, split: str = "dev") -> list[Example]:
     Raises:
         UnreadableData: A line is malformed, or there is no picture.
     """
-    examples = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-            name = f"{split}-{row['identifier']}-0.png"
-            picture = images / str(row["directory"]) / name
-            if picture.exists():
-                examples.append(_example(row, picture))
-        except (ValueError, KeyError, TypeError, OSError, InvalidRequest) as error:
-            raise UnreadableData(f"{path}, line {number}: {error}") from error
+
+    def parse(row: dict[str, Any]) -> Example | None:
+        picture = images / str(row["directory"]) / f"{split}-{row['identifier']}-0.png"
+        return _example(row, picture) if picture.exists() else None
+
+    examples = [example for example in read_records(path, parse) if example is not None]
     if not examples:
         raise UnreadableData(f"{images}: not one picture of {path} is there")
     return examples
@@ -145,8 +137,7 @@ def _key(example: Example) -> str:
     return example.sentence.lower().strip(". ")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class NlvrOptions(Output):
     """Everything that training on NLVR takes.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
@@ -16,9 +15,10 @@ from cyclopts import Parameter
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
-from modelserver.training.options import Folder
+from modelserver.training.options import Folder, options_of_command
+from modelserver.training.tables import markdown, write_json
 from modelserver.training.visual_nmn.command import SceneOptions, Scenes
-from modelserver.training.visual_nmn.table import VARIANTS, train_variant, write_json
+from modelserver.training.visual_nmn.table import VARIANTS, train_variant
 from modelserver.wire.errors import UnreadableData
 
 SplitName = Literal["length", "filters", "together"]
@@ -64,8 +64,7 @@ def divided(scenes: Scenes, name: SplitName, most: int) -> Scenes:
     return Scenes(train=parts[0], dev=parts[1], test=test, pretraining=parts[2])
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class SplitOptions(SceneOptions, Folder):
     """Everything that the splits take.
 
@@ -109,20 +108,12 @@ def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, fl
 
 def written(table: dict[SplitName, dict[Compared, Any]]) -> str:
     """Return the table in Markdown."""
-    rows = ["| split | network | n | accuracy | faithfulness F1 | accuracy on programs as in training |"]
-    rows.append("| --- | --- | --: | --: | --: | --: |")
+    heads = ["split", "network", "n", "accuracy", "faithfulness F1", "accuracy on programs as in training"]
+    rows = [heads, ["---", "---", *["--:"] * 4]]
     for name, variants in table.items():
         for variant, scored in variants.items():
             unseen, seen = scored["unseen"], scored["seen"]
-            cells = [
-                name,
-                VARIANTS[variant].title if variant in ("layer", "sum") else "NMN with Graph-count + both",
-            ]
-            cells += [
-                str(unseen["n"]),
-                f"{unseen['accuracy']:.1%}",
-                f"{unseen['f1']:.2f}",
-                f"{seen['accuracy']:.1%}",
-            ]
-            rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+            title = VARIANTS[variant].title if variant in ("layer", "sum") else "NMN with Graph-count + both"
+            shares = [f"{unseen['accuracy']:.1%}", f"{unseen['f1']:.2f}", f"{seen['accuracy']:.1%}"]
+            rows.append([name, title, str(unseen["n"]), *shares])
+    return markdown(rows)

@@ -6,7 +6,6 @@ for what their names say.
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,9 @@ from modelserver.modular.visual.counting import CountKind
 from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.scoring import scores
 from modelserver.training.loop import Row
-from modelserver.training.options import Folder
+from modelserver.training.options import Folder, options_of_command
+from modelserver.training.tables import markdown, write_json
 from modelserver.training.visual_nmn.command import MOST, SceneOptions, Scenes, train_one
-from modelserver.world.items import whole
 
 VariantName = Literal[
     "lxmert",
@@ -65,8 +64,7 @@ VARIANTS: dict[VariantName, Variant] = {
 }
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
+@options_of_command
 class TableOptions(SceneOptions, Folder):
     """Everything that the table takes.
 
@@ -105,12 +103,6 @@ def train_variant(
     return best, network
 
 
-def write_json(path: Path, table: Any) -> None:
-    """Write a table; the file appears whole or not at all."""
-    with whole(path) as partial:
-        partial.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
-
-
 def written(table: dict[VariantName, dict[str, Any]]) -> str:
     """Return the table in Markdown: accuracy in per cent, shares, F1s."""
     columns = ["", "accuracy", "P", "R", "F1", *MODULES]
@@ -119,7 +111,7 @@ def written(table: dict[VariantName, dict[str, Any]]) -> str:
         if "upper_bound" in scored and not any(row[0] == "upper bound" for row in rows):
             rows.append(["upper bound", "", *_cells(scored["upper_bound"])])
         rows.append([VARIANTS[name].title, f"{scored['accuracy']:.1%}", *_cells(scored.get("faithfulness"))])
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return markdown(rows)
 
 
 def _cells(scored: dict[str, dict[str, float]] | None) -> list[str]:

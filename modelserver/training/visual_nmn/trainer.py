@@ -95,7 +95,8 @@ class Trainer(loop.Trainer[Example]):
         self._labels: dict[str, dict[int, Tensor]] = {}
 
     def _optimiser(self) -> torch.optim.Optimizer:
-        return torch.optim.AdamW(self.network.parameters(), weight_decay=0.01)
+        parameters = {"params": self.network.parameters(), "full": 1.0}  # `_rate` is the whole rate
+        return torch.optim.AdamW([parameters], weight_decay=0.01)
 
     def settings(self) -> dict[str, Any]:
         """Return configuration, recipe and the number of examples."""
@@ -135,14 +136,9 @@ class Trainer(loop.Trainer[Example]):
         rng = np.random.default_rng([self.recipe.seed, self.steps])
         chosen = rng.choice(len(source), min(self.recipe.batch, len(source)), replace=False)
         loss = self._loss([source[i] for i in chosen], supervised=pretraining)
-        for group in self.optimiser.param_groups:
-            group["lr"] = self._rate()
-        self.optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
-        self.optimiser.step()
+        value = self.descend(loss, clip=self.recipe.clip, pace=self._rate())
         self.steps += 1
-        return float(loss.detach())
+        return value
 
     def _rate(self) -> float:
         """Return the learning rate: a warm-up, then a fall to a tenth, twice."""

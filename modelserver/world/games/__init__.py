@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from modelserver.world.games.prose import tokenise
-from modelserver.world.games.questions import ASKED
+from modelserver.world.games.questions import ASKED, NothingToAsk
 from modelserver.world.games.reports import tell
 from modelserver.world.games.steps import gold
 from modelserver.world.items import SplitOptions, write_items
@@ -32,16 +33,18 @@ def generate(split: Split, n: int, seed: int) -> Iterator[dict[str, Any]]:
 
 def _item(split: Split, index: int, seed: int) -> dict[str, Any]:
     rng = random.Random(f"games/{seed}/{split}/{index}")
-    kind, question = rng.choice(tuple(ASKED)), None
-    while question is None:  # every kind finds something to ask in some report
+    kind = rng.choice(tuple(ASKED))
+    while True:  # every kind finds something to ask in some report
         report = tell(rng, split)
-        question = ASKED[kind](rng, report)
+        with suppress(NothingToAsk):
+            question = ASKED[kind](rng, report)
+            break
     tokens = tokenise(report.text)
     return {
         "external_id": f"game-{seed}-{split}-{index:05d}",
         "kind": "spans",
         "program": str(question.steps.program),
-        "text": question.text,
+        "text": rng.choice(question.wordings),
         "passage": report.text,
         "tokens": [list(token) for token in tokens],
         "answer": question.answer,

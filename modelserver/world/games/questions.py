@@ -1,7 +1,7 @@
 """Questions of DROP's kinds about a report, with program, gold and answer.
 
-There is one function per kind of question; it returns None if the report has nothing to ask for. The
-answer follows from the game itself, not from running the program.
+There is one function per kind of question; it raises `NothingToAsk` if the report has nothing to ask
+for. The answer follows from the game itself, not from running the program.
 """
 
 from __future__ import annotations
@@ -32,14 +32,18 @@ DONE = {FIELD_GOAL: "kicked", RUN: "scored", PASS: "thrown"}
 
 @dataclass(frozen=True)
 class Question:
-    """A question with the steps to its answer."""
+    """A question in wordings that mean the same, with its answer's steps."""
 
-    text: str
+    wordings: tuple[str, ...]
     steps: Step
     answer: int | str
 
 
-Ask = Callable[[random.Random, Report], Question | None]
+class NothingToAsk(Exception):
+    """A report that holds nothing that a kind of question could be about."""
+
+
+Ask = Callable[[random.Random, Report], Question]
 
 
 def _event(score: Score) -> Span:
@@ -83,131 +87,118 @@ def _condition(rng: random.Random, report: Report, kind: str) -> tuple[str, Call
     return rng.choice(conditions)
 
 
-def _count(rng: random.Random, report: Report) -> Question | None:
+def _count(rng: random.Random, report: Report) -> Question:
     kind = rng.choice((FIELD_GOAL, PASS, RUN, "touchdown"))
     step = _plays_of(report, kind, many=True)
-    n = len(step.mentions)
-    if not n:
-        return None
+    if not step.mentions:
+        raise NothingToAsk
     words = step.program.argument
-    text = rng.choice(
-        (f"How many {words} were there in the game?", f"How many {words} does the report mention?")
-    )
-    return Question(text, computed("count", step), n)
+    wordings = (f"How many {words} were there in the game?", f"How many {words} does the report mention?")
+    return Question(wordings, computed("count", step), len(step.mentions))
 
 
-def _count_some(rng: random.Random, report: Report) -> Question | None:
+def _count_some(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(KINDS)
     words, test = _condition(rng, report, kind)
     plays = _plays_of(report, kind, many=True)
     step = keep(words, plays, test)
     if not plays.mentions or (not step.mentions and rng.random() < 0.7):
-        return None
+        raise NothingToAsk
     what = plays.program.argument
-    text = rng.choice((f"How many {what} {words} were there?", f"How many {what} {words} did the game have?"))
-    return Question(text, computed("count", step), len(step.mentions))
+    wordings = (f"How many {what} {words} were there?", f"How many {what} {words} did the game have?")
+    return Question(wordings, computed("count", step), len(step.mentions))
 
 
-def _count_of_player(rng: random.Random, report: Report) -> Question | None:
+def _count_of_player(rng: random.Random, report: Report) -> Question:
     score = rng.choice(report.scores)
     plays = _plays_of(report, score.kind, many=True)
     words = f"{DONE[score.kind]} by {score.who}"
     step = keep(words, plays, lambda other: other.who == score.who)
-    return Question(
-        f"How many {plays.program.argument} were {words}?", computed("count", step), len(step.mentions)
-    )
+    wordings = (f"How many {plays.program.argument} were {words}?",)
+    return Question(wordings, computed("count", step), len(step.mentions))
 
 
-def _extreme(rng: random.Random, report: Report, *, some: bool) -> tuple[str, str, Step] | None:
+def _extreme(rng: random.Random, report: Report) -> tuple[str, str, Step]:
     """Return ``longest`` or ``shortest``, the phrase after it, and its step.
 
-    The step finds the number of yards.
+    The step finds the number of yards, at times of plays that fit a condition.
     """
-    kind = rng.choice(KINDS)
+    some, kind = rng.random() < 0.5, rng.choice(KINDS)
     plays, words = _plays_of(report, kind, many=False), kind
     if some:
         condition, test = _condition(rng, report, kind)
         if "yards" in condition:
-            return None
+            raise NothingToAsk
         plays, words = keep(condition, plays, test), f"{kind} {condition}"
     if len(plays.mentions) < 2:
-        return None
+        raise NothingToAsk
     module = rng.choice(("find-max-num", "find-min-num"))
     longest = "longest" if module == "find-max-num" else "shortest"
     return longest, words, extreme(module, _numbers(plays), _yards)
 
 
-def _how_long(rng: random.Random, report: Report) -> Question | None:
-    drawn = _extreme(rng, report, some=rng.random() < 0.5)
-    if not drawn:
-        return None
-    longest, words, step = drawn
-    text = rng.choice(
-        (f"How many yards was the {longest} {words}?", f"How long was the {longest} {words}, in yards?")
+def _how_long(rng: random.Random, report: Report) -> Question:
+    longest, words, step = _extreme(rng, report)
+    wordings = (
+        f"How many yards was the {longest} {words}?",
+        f"How long was the {longest} {words}, in yards?",
     )
-    return Question(text, step, step.mentions[0].about.yards)
+    return Question(wordings, step, step.mentions[0].about.yards)
 
 
-def _who(rng: random.Random, report: Report) -> Question | None:
-    drawn = _extreme(rng, report, some=rng.random() < 0.5)
-    if not drawn:
-        return None
-    longest, words, step = drawn
+def _who(rng: random.Random, report: Report) -> Question:
+    longest, words, step = _extreme(rng, report)
     score = step.mentions[0].about
     caught = score.kind == PASS and rng.random() < 0.5
     asked, slot = ("Who caught", "receiver") if caught else (f"Who {ACTORS[score.kind]}", "who")
     step = linked("relocate", asked, step, lambda score: score.spans[slot])
-    return Question(f"{asked} the {longest} {words}?", step, score.receiver if caught else score.who)
+    return Question((f"{asked} the {longest} {words}?",), step, score.receiver if caught else score.who)
 
 
-def _who_so_long(rng: random.Random, report: Report) -> Question | None:
+def _who_so_long(rng: random.Random, report: Report) -> Question:
     score = rng.choice(report.scores)
     asked = f"Who {ACTORS[score.kind]}"
     words = f"{score.yards}-yard {score.kind}"
     step = linked("relocate", asked, find(words, [score], _event), lambda score: score.spans["who"])
-    return Question(f"{asked} the {words}?", step, score.who)
+    return Question((f"{asked} the {words}?",), step, score.who)
 
 
-def _only(rng: random.Random, report: Report) -> Question | None:
+def _only(rng: random.Random, report: Report) -> Question:
     """Ask for the yards of the only play of its kind in a quarter."""
     score = rng.choice(report.scores)
     words = f"of the {score.quarter} quarter"
     plays = _plays_of(report, score.kind, many=False)
     step = _numbers(keep(words, plays, lambda other: other.quarter == score.quarter))
     if len(step.mentions) > 1:
-        return None
-    return Question(f"How many yards was the only {score.kind} {words}?", step, score.yards)
+        raise NothingToAsk
+    return Question((f"How many yards was the only {score.kind} {words}?",), step, score.yards)
 
 
-def _difference(rng: random.Random, report: Report) -> Question | None:
+def _difference(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(KINDS)
-    scores = _of(report, kind)
-    if len(scores) < 2:
-        return None
+    lengths = [score.yards for score in _of(report, kind)]
+    if len(lengths) < 2:
+        raise NothingToAsk
     numbers = _numbers(_plays_of(report, kind, many=False))
     ends = [extreme(module, numbers, _yards) for module in ("find-max-num", "find-min-num")]
-    text = rng.choice(
-        (
-            f"How many yards longer was the longest {kind} than the shortest?",
-            f"How many yards lie between the longest and the shortest {kind}?",
-        )
+    wordings = (
+        f"How many yards longer was the longest {kind} than the shortest?",
+        f"How many yards lie between the longest and the shortest {kind}?",
     )
-    lengths = [score.yards for score in scores]
-    return Question(text, computed("subtraction", *ends), max(lengths) - min(lengths))
+    return Question(wordings, computed("subtraction", *ends), max(lengths) - min(lengths))
 
 
-def _together(rng: random.Random, report: Report) -> Question | None:
+def _together(rng: random.Random, report: Report) -> Question:
     kinds = rng.sample(KINDS, 2)
-    longest = [max(_of(report, kind), key=_yards, default=None) for kind in kinds]
-    first, second = longest
-    if first is None or second is None:
-        return None
+    plays = [_of(report, kind) for kind in kinds]
+    if not all(plays):
+        raise NothingToAsk
     ends = [extreme("find-max-num", _numbers(_plays_of(report, kind, many=False)), _yards) for kind in kinds]
-    text = f"How many yards were the longest {kinds[0]} and the longest {kinds[1]} together?"
-    return Question(text, computed("addition", *ends), first.yards + second.yards)
+    wordings = (f"How many yards were the longest {kinds[0]} and the longest {kinds[1]} together?",)
+    return Question(wordings, computed("addition", *ends), sum(max(map(_yards, each)) for each in plays))
 
 
-def _which_more(rng: random.Random, report: Report) -> Question | None:
+def _which_more(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(report.totals).kind
     (verb, noun), _, _ = TOTALS[kind]
     totals = [total for total in report.totals if total.kind == kind]
@@ -216,13 +207,11 @@ def _which_more(rng: random.Random, report: Report) -> Question | None:
     more = "more" if wanted == "greater" else "fewer"
     winner = (max if wanted == "greater" else min)(totals, key=lambda total: total.number)
     first, second = (total.team for total in totals)
-    text = rng.choice(
-        (
-            f"Did the {first} or the {second} {verb} {more} {noun}?",
-            f"In total, did the {first} or the {second} {verb} {more} {noun}?",
-        )
+    wordings = (
+        f"Did the {first} or the {second} {verb} {more} {noun}?",
+        f"In total, did the {first} or the {second} {verb} {more} {noun}?",
     )
-    return Question(text, computed("num-compare", *map(_total, totals), argument=wanted), winner.team)
+    return Question(wordings, computed("num-compare", *map(_total, totals), argument=wanted), winner.team)
 
 
 def _total(total: Total) -> Step:
@@ -231,63 +220,53 @@ def _total(total: Total) -> Step:
     return linked("find-num", None, statement, lambda each: each.span)
 
 
-def _which_team_by_how_many(rng: random.Random, report: Report) -> Question | None:
+def _which_team_by_how_many(rng: random.Random, report: Report) -> Question:
     kind = rng.choice(report.totals).kind
     (verb, noun), _, _ = TOTALS[kind]
     totals = sorted((t for t in report.totals if t.kind == kind), key=lambda total: -total.number)
     more, less = totals
-    text = f"How many more {noun} did the {more.team} {verb} than the {less.team}?"
-    return Question(text, computed("subtraction", *map(_total, totals)), more.number - less.number)
+    wordings = (f"How many more {noun} did the {more.team} {verb} than the {less.team}?",)
+    return Question(wordings, computed("subtraction", *map(_total, totals)), more.number - less.number)
 
 
 def _dated(thing: Dated) -> Step:
     return linked("find-date", None, find(thing.words, [thing], lambda t: t.event), lambda t: t.date)
 
 
-def _which_first(rng: random.Random, report: Report) -> Question | None:
+def _which_first(rng: random.Random, report: Report) -> Question:
     first, second = rng.sample(report.dated, 2)
     wanted = rng.choice(("earlier", "later"))
     chosen = (min if wanted == "earlier" else max)((first, second), key=lambda thing: thing.day)
     asked = "first" if wanted == "earlier" else "later"
-    text = rng.choice(
-        (
-            f"Which happened {asked}, the {first.words} or the {second.words}?",
-            f"What came {asked}: the {first.words} or the {second.words}?",
-        )
+    wordings = (
+        f"Which happened {asked}, the {first.words} or the {second.words}?",
+        f"What came {asked}: the {first.words} or the {second.words}?",
     )
-    return Question(
-        text, computed("date-compare", _dated(first), _dated(second), argument=wanted), chosen.event.quote
-    )
+    steps = computed("date-compare", _dated(first), _dated(second), argument=wanted)
+    return Question(wordings, steps, chosen.event.quote)
 
 
-def _years(rng: random.Random, report: Report) -> Question | None:
+def _years(rng: random.Random, report: Report) -> Question:
     """Ask for the years between two events.
 
     Their full years are also the difference of the years' numbers.
     """
     pairs = [sorted(pair, key=lambda thing: thing.day) for pair in combinations(report.dated, 2)]
-    full = [
-        (first, second)
-        for first, second in pairs
-        if first.day.timetuple()[1:3] <= second.day.timetuple()[1:3]
-    ]
+    full = [pair for pair in pairs if pair[0].day.timetuple()[1:3] <= pair[1].day.timetuple()[1:3]]
     if not full:
-        return None
+        raise NothingToAsk
     first, second = rng.choice(full)
-    text = rng.choice(
-        (
-            f"How many years passed between the {first.words} and the {second.words}?",
-            f"How many full years after the {first.words} was the {second.words}?",
-        )
+    wordings = (
+        f"How many years passed between the {first.words} and the {second.words}?",
+        f"How many full years after the {first.words} was the {second.words}?",
     )
-    return Question(
-        text, computed("subtraction", _dated(first), _dated(second)), second.day.year - first.day.year
-    )
+    steps = computed("subtraction", _dated(first), _dated(second))
+    return Question(wordings, steps, second.day.year - first.day.year)
 
 
-def _where(rng: random.Random, report: Report) -> Question | None:
-    text = rng.choice(("Where was the game played?", "In which place was the game played?"))
-    return Question(text, answer("was the game played", report.stadium), report.stadium.quote)
+def _where(rng: random.Random, report: Report) -> Question:
+    wordings = ("Where was the game played?", "In which place was the game played?")
+    return Question(wordings, answer("was the game played", report.stadium), report.stadium.quote)
 
 
 ASKED: dict[str, Ask] = {

@@ -10,6 +10,7 @@ from modelserver.world.entities import MONTHS
 from modelserver.world.games.prose import Prose, Span, a
 from modelserver.world.names import Names, Split, split_of, word_list
 
+NEXT = ("Then ", "After that, ", "Later ")  # begin the second sentence of a quarter, and those after it
 QUARTERS = ("first", "second", "third", "fourth")
 NICKNAMES = word_list(
     "Badgers Comets Falcons Foxes Gulls Herons Lynxes Mariners Moose Otters Pilots Rams Ravens Sailors Wolves"
@@ -242,11 +243,7 @@ def _scores(prose: Prose, rng: random.Random, cast: Cast, teams: tuple[str, str]
         if not plays:
             prose.write(f"Nobody scored in the {quarter} quarter. ")
         for play in range(plays):
-            lead = (
-                f"In the {quarter} quarter, "
-                if play == 0
-                else rng.choice(("Then ", "After that, ", "Later "))
-            )
+            lead = rng.choice(NEXT) if play else f"In the {quarter} quarter, "
             scores.append(_score(prose, cast, lead, quarter, squads, {score.yards for score in scores}))
     points = {team: sum(POINTS[s.kind] for s in scores if s.team == team) for team in teams}
     first, second = sorted(teams, key=lambda team: -points[team])

@@ -22,7 +22,7 @@ from modelserver.world.scenes.meaning import Unclear
 from modelserver.world.scenes.painting import draw_ground
 from modelserver.world.scenes.proposals import written
 from modelserver.world.scenes.scene import Scene
-from modelserver.world.scenes.statements import Claim
+from modelserver.world.scenes.statements import Claim, NoClaim
 
 __all__ = ["Scene", "generate", "write_scenes", "write_split"]
 
@@ -73,8 +73,11 @@ def _contrast(rng: random.Random, kind: str, split: Split) -> tuple[Claim, Contr
         choices = palette(rng)
         before = lay_out(rng, choices)
         for _ in range(CLAIMS):
-            claim = KINDS_OF_CLAIMS[kind](rng, before)
-            if claim and split_of(str(claim.program)) == split and _truth(claim, before):
+            try:
+                claim = KINDS_OF_CLAIMS[kind](rng, before)
+            except NoClaim:
+                continue
+            if split_of(str(claim.program)) == split and _truth(claim, before):
                 after = _changed(rng, before, choices, claim)
                 if after:
                     return claim, after

@@ -18,14 +18,9 @@ def gold(program: Call, pair: Pair) -> dict[str, Any]:
     found.
     """
     numbers = firsts(program)
-    return {
-        "layers": {
-            str(number): _layer(node, pair, numbers)
-            for node, number in numbers.items()
-            if node.module in DRAWN
-        },
-        "problem": None,
-    }
+    drawn = {node: number for node, number in numbers.items() if node.module in DRAWN}
+    layers = {str(number): _layer(node, pair, numbers) for node, number in drawn.items()}
+    return {"layers": layers, "problem": None}
 
 
 def fractions(thing: Thing) -> list[float]:

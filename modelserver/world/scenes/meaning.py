@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from modelserver.world.calls import Call
 from modelserver.world.scenes.layout import Pair
@@ -94,9 +95,10 @@ def _filter(node: Call, pair: Pair) -> Pair:
     return tuple(thing for thing in things_of(node.children[0], pair) if matches(node.argument, thing))
 
 
-def _with_relation(node: Call, pair: Pair) -> Pair:
+def _kept(node: Call, pair: Pair, test: Callable[[Thing, Pair], bool]) -> Pair:
+    """Return the first child's things that pass a test with the second's."""
     ones, others = (things_of(child, pair) for child in node.children)
-    return tuple(one for one in ones if _in_relation(str(node.argument), one, others))
+    return tuple(one for one in ones if test(one, others))
 
 
 def _in_relation(relation: str, thing: Thing, others: Pair) -> bool:
@@ -112,23 +114,13 @@ def _project(node: Call, pair: Pair) -> Pair:
     return tuple(thing for thing in pair if thing.holder in holders and wanted(thing))
 
 
-def _both(node: Call, pair: Pair) -> Pair:
-    ones, others = (things_of(child, pair) for child in node.children)
-    return tuple(one for one in ones if one in others)
-
-
-def _discard(node: Call, pair: Pair) -> Pair:
-    ones, others = (things_of(child, pair) for child in node.children)
-    return tuple(one for one in ones if one not in others)
-
-
 OBJECTS: dict[str, Callable[[Call, Pair], Pair]] = {
     "find": _find,
     "filter": _filter,
-    "with-relation": _with_relation,
+    "with-relation": lambda node, pair: _kept(node, pair, partial(_in_relation, str(node.argument))),
     "project": _project,
-    "intersect": _both,
-    "discard": _discard,
+    "intersect": lambda node, pair: _kept(node, pair, lambda thing, others: thing in others),
+    "discard": lambda node, pair: _kept(node, pair, lambda thing, others: thing not in others),
     "in-left-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 0),
     "in-right-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 1),
     "in-one-image": lambda node, pair: _of_image(things_of(node.children[0], pair), 0),

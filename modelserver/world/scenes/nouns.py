@@ -18,19 +18,13 @@ def plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "x")) else "s")
 
 
-KINDS: dict[str, frozenset[str]] = {
-    "shape": frozenset(SHAPES),
-    **{kind: frozenset({kind}) for kind in SHAPES},
-}
-KINDS |= {BOX: frozenset({BOX}), FLAG: frozenset({FLAG})}
+KINDS = {kind: frozenset({kind}) for kind in (*SHAPES, BOX, FLAG)} | {"shape": frozenset(SHAPES)}
 KINDS |= {plural(noun): kinds for noun, kinds in KINDS.items()}
 
 
 def matches(word: str, thing: Thing) -> bool:
     """Return True if an adjective or noun, in either number, fits a thing."""
-    if word in KINDS:
-        return thing.kind in KINDS[word]
-    return word in (thing.size, thing.pattern, thing.colour)
+    return thing.kind in KINDS[word] if word in KINDS else thing.looks(word)
 
 
 @dataclass(frozen=True)

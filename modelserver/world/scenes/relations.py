@@ -48,12 +48,7 @@ def inside(first: Thing, second: Thing) -> bool:
     """Return True if the outline is in the other's rectangle, off its edge."""
     left, top, right, bottom = second.bounds
     x, y = first.outline[:, 0], first.outline[:, 1]
-    return bool(
-        x.min() - left >= APART
-        and right - x.max() >= APART
-        and y.min() - top >= APART
-        and bottom - y.max() >= APART
-    )
+    return bool(min(x.min() - left, right - x.max(), y.min() - top, bottom - y.max()) >= APART)
 
 
 def still_seen(below: Thing, above: Thing) -> tuple[float, float]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from modelserver.world.calls import Call, call
 from modelserver.world.scenes.layout import Pair
 from modelserver.world.scenes.meaning import Unclear, evaluate
 from modelserver.world.scenes.nouns import NUMBERS, Noun, describe
 from modelserver.world.scenes.things import FLAG
+
+T = TypeVar("T")
 
 SIDES = ("left", "right")
 COMPARISONS = {
@@ -19,6 +23,10 @@ COMPARISONS = {
     "greater": "more than",
     "less": "fewer than",
 }
+
+
+class NoClaim(Exception):
+    """A pair of images about which a kind of sentence has nothing to say."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,11 @@ class Claim:
         if not all(evaluate(node, pair) for node in self.supposes):
             raise Unclear("speaks of what is not there")
         return bool(evaluate(self.program, pair))
+
+
+def claim(program: Call, *wordings: str, supposes: Call | None = None) -> Claim:
+    """Return a claim that supposes at most one node's things."""
+    return Claim(program, wordings, () if supposes is None else (supposes,))
 
 
 @dataclass(frozen=True)
@@ -89,26 +102,60 @@ def draw_quantity(rng: random.Random, n: int, *, least: int = 0) -> Quantity | N
     return Quantity(comparison, number) if fewest <= number <= 9 else None
 
 
-def some_noun(rng: random.Random, pair: Pair, image: int | None = None) -> Noun | None:
-    """Return a noun for a random thing, None if there is none."""
-    things = [t for t in pair if t.kind != FLAG and image in (None, t.image)]
-    return describe(rng, rng.choice(things)) if things else None
+def some_quantity(rng: random.Random, n: int, *, least: int = 0) -> Quantity:
+    """Return what `draw_quantity` does.
+
+    Raises `NoClaim` if it returns None.
+    """
+    quantity = draw_quantity(rng, n, least=least)
+    if quantity is None:
+        raise NoClaim
+    return quantity
 
 
-def two_nouns(rng: random.Random, pair: Pair) -> tuple[Noun, Noun] | None:
-    """Return two nouns for different kinds, in an order that "and" can join."""
-    noun, second_noun = some_noun(rng, pair), some_noun(rng, pair)
-    if (
-        not noun
-        or not second_noun
-        or noun.noun == second_noun.noun
-        or "shape" in (noun.noun, second_noun.noun)
-    ):
-        return None
-    if noun.adjectives and second_noun.adjectives:
-        return None
+def pick(rng: random.Random, choices: Sequence[T]) -> T:
+    """Return one of the choices at random.
+
+    Raises `NoClaim` if there are none.
+    """
+    if not choices:
+        raise NoClaim
+    return rng.choice(choices)
+
+
+def some_noun(rng: random.Random, pair: Pair, image: int | None = None) -> Noun:
+    """Return a noun for a random thing, of one image or of both.
+
+    Raises `NoClaim` if there is none.
+    """
+    return some_nouns(rng, pair, image)[0]
+
+
+def some_nouns(rng: random.Random, pair: Pair, *images: int | None) -> list[Noun]:
+    """Return a noun for a random thing of each image; None stands for both.
+
+    Raises `NoClaim` if one of them holds nothing.
+    """
+    named = [t for t in pair if t.kind != FLAG]
+    things = [[t for t in named if image in (None, t.image)] for image in images]
+    nouns = [describe(rng, rng.choice(each)) for each in things if each]
+    if len(nouns) < len(images):
+        raise NoClaim
+    return nouns
+
+
+def two_nouns(rng: random.Random, pair: Pair) -> tuple[Noun, Noun]:
+    """Return two nouns for different kinds, in an order that "and" can join.
+
+    Raises `NoClaim` if there is no such order.
+    """
+    first, second = some_nouns(rng, pair, None, None)
+    if first.noun == second.noun or "shape" in (first.noun, second.noun):
+        raise NoClaim
+    if first.adjectives and second.adjectives:
+        raise NoClaim
     # "stars and red circles": in "red circles and stars" the stars could be meant to be red as well.
-    return (second_noun, noun) if noun.adjectives else (noun, second_noun)
+    return (second, first) if first.adjectives else (first, second)
 
 
 def in_image(side: str, node: Call) -> Call:

@@ -63,6 +63,10 @@ class Thing:
         """Return True for a shape, False for a box or a flag."""
         return self.kind in SHAPES
 
+    def looks(self, word: str) -> bool:
+        """Return True if an adjective fits: a size, a pattern or a colour."""
+        return word in (self.size, self.pattern, self.colour)
+
     def placed(self, points: Outline) -> Outline:
         """Turn, scale and shift points of a unit thing to this one's position.
 
