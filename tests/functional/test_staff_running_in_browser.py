@@ -15,12 +15,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example
 from scripts.site import Site, running_site
-from tests.functional.pages import follow
+from tests.functional.pages import ADD_OWNER, follow
 
 pytestmark = pytest.mark.service
 
 PASSWORD = "only for this test"
-ADD_STAFF = f"from accounts.models import User; User.objects.create_superuser('ada', password={PASSWORD!r})"
+ADD_STAFF = ADD_OWNER.format(name="ada", password=PASSWORD)
 DISAGREE = """
 from accounts.models import User
 from studyapp.actions.correctness import judge, queue_answers
@@ -29,7 +29,7 @@ from studyapp.models import JudgedAnswer, Participant
 run = PredictionRun.objects.order_by("pk").first()
 prediction = run.predictions.order_by("pk").first()
 type(prediction).objects.filter(pk=prediction.pk).update(answer="the same town, in other words")
-judges = [User.objects.create_user(name, is_staff=True) for name in ("bea", "cem")]
+judges = [User.objects.create_user(name) for name in ("bea", "cem")]
 queue_answers(answers=[(prediction.question_id, "the same town, in other words")], by=judges[0])
 for who, verdict in zip(judges, (True, False)):
     judge(judged=JudgedAnswer.objects.get(), is_correct=verdict, by=who, note="I looked at a map.")
