@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
-from accounts.models import User
+from accounts.models import Role, User
 from studyapp.models import JudgedAnswer
 from studyapp.queries.access import SHARED_ROLES
 from studyapp.rules.sample_sizes import SizeSettings
@@ -85,7 +85,9 @@ class ShareForm(forms.Form):
     """A user with whom a study is shared, and the role."""
 
     user = forms.CharField(max_length=150, strip=True)
-    role = forms.ChoiceField(choices=[(role.value, role.label) for role in SHARED_ROLES])
+    role = forms.ChoiceField(
+        choices=[(role.value, role.label) for role in SHARED_ROLES], initial=Role.VIEWER.value
+    )
 
     def clean_user(self) -> User:
         """Return the active user of this name."""
