@@ -41,7 +41,8 @@ def child(folder: Path) -> None:
     from django.core.management import call_command
     from django.test import Client
 
-    from accounts.models import User
+    from accounts.actions.workspaces import give_role
+    from accounts.models import Role, User
     from accounts.queries.workspaces import workspace_named
     from studyapp.actions.drafts import start_draft
     from studyapp.studio import starts
@@ -50,7 +51,9 @@ def child(folder: Path) -> None:
     pages = [*(f"step/{step.name}/" for step in STEPS), "review/", "items/", "items/?q=born"]
     pages.append("preview/texts/?preview_page=item")
     client = Client(SERVER_NAME="127.0.0.1")
-    client.force_login(User.objects.create(username="bench", is_staff=True))
+    user = User.objects.create(username="bench")
+    give_role(workspace=workspace_named(None), user=user, role=Role.OWNER, by=None)
+    client.force_login(user)
     durations: dict[str, list[float]] = {}
     for size in SIZES:
         name = f"world-{size}"

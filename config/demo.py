@@ -22,7 +22,9 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from accounts.models import User
+from accounts.actions.workspaces import give_role
+from accounts.models import Role, User
+from accounts.queries.workspaces import workspace_named
 from annotation.models import SystemOutput
 from config import demo_annotation
 from predictions.models import Dataset
@@ -104,7 +106,9 @@ def _login(name: str, password: str) -> str:
     if user is None:
         password = password or secrets.token_urlsafe(12)
         create = User.objects.create_superuser if name == USERNAME else User.objects.create_user
-        create(name, password=password)
+        user = create(name, password=password)
+        if name == USERNAME:
+            give_role(workspace=workspace_named(None), user=user, role=Role.OWNER, by=None)
         return password
     return password if user.check_password(password) else ""
 

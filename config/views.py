@@ -12,11 +12,16 @@ from django.views.i18n import JavaScriptCatalog
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import IsAuthenticated
 
+from accounts.access import user_of
+from accounts.policy import Act
+from studyapp.queries.access import reach_of
+
 
 @login_required
 def start(request: HttpRequest) -> HttpResponse:
-    """Redirect staff to the studies, other users to their projects."""
-    return redirect("studyapp:staff_home" if request.user.is_staff else "annotation:home")
+    """Redirect users with studies to these, others to their projects."""
+    has_studies = Act.STUDY_SEE in reach_of(user_of(request)).anywhere
+    return redirect("studyapp:staff_home" if has_studies else "annotation:home")
 
 
 class ScriptTexts(JavaScriptCatalog):

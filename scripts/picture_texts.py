@@ -30,6 +30,7 @@ SENTENCES = {
     "staff-studies-x-duplicate": "The form that copies a study under a new name.",
     "staff-studies-x-estimates": "Running estimates of a study with their intervals.",
     "staff-studies-x-log": "The log of a study with filters.",
+    "staff-studies-x-members": "The members of a study: its shares, and the roles in its workspace.",
     "staff-studies-x-preview": "A page of a launched version as participants see it.",
     "staff-studies-x-privacy": "What a study promises about data, and the forms to delete or anonymise them.",
     "staff-studies-x-running": "A running study: conditions with quotas, where people stopped, flags, notes.",

@@ -1,16 +1,20 @@
-"""Read-only API for staff: the studies and their progress."""
+"""Read-only API: the studies of a user and their progress."""
 
 from dataclasses import asdict
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.models import User
+from accounts.policy import Act
 from studyapp.models import Study
 from studyapp.queries.progress import studies_with_counts, study_progress
-from studyapp.views.access import study_or_404
+from studyapp.views.access import require_study
 
 
 class StudySerializer(serializers.ModelSerializer):
@@ -28,13 +32,19 @@ class StudySerializer(serializers.ModelSerializer):
 
 
 class StudyList(generics.ListAPIView):
-    """All studies, newest first.
+    """Your studies, newest first.
 
     ``assigned`` and ``completed`` count live participants.
     """
 
-    queryset = studies_with_counts()
+    permission_classes = [IsAuthenticated]
+    queryset = Study.objects.none()  # for the schema, which is made without a user
     serializer_class = StudySerializer
+
+    def get_queryset(self) -> QuerySet[Study]:
+        """Return the studies that the user sees."""
+        user = self.request.user
+        return studies_with_counts(user) if isinstance(user, User) else super().get_queryset()
 
 
 class ConditionSerializer(serializers.Serializer):
@@ -77,9 +87,12 @@ class Progress(APIView):
     ``median_seconds`` is the median server time of an item in seconds.
     """
 
+    permission_classes = [IsAuthenticated]
+
     @extend_schema(summary="Progress of a study", responses=ProgressSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Return the progress of a study."""
-        study = study_or_404(slug)
+        assert isinstance(request.user, User)  # by the permission class
+        study, _roles = require_study(request.user, slug, Act.STUDY_SEE)
         modes = [asdict(mode) for mode in study_progress(study)]
         return Response({"study": study.slug, "status": study.status, "modes": modes})

@@ -4,6 +4,7 @@ from django.urls import path
 
 from studyapp.views import staff_correctness as correctness
 from studyapp.views import staff_designs as designs
+from studyapp.views import staff_members as members
 from studyapp.views import staff_preview as preview
 from studyapp.views import staff_running as running
 from studyapp.views import staff_sizes as sizes
@@ -26,6 +27,10 @@ urlpatterns = [
     path(f"{_STUDY}restore/", running.restore_study, name="staff_restore_study"),
     path(f"{_STUDY}duplicate/", designs.duplicate, name="staff_duplicate"),
     path(f"{_STUDY}compare/", designs.compare, name="staff_compare"),
+    path(f"{_STUDY}members/", members.members, name="staff_members"),
+    path(f"{_STUDY}members/share/", members.share, name="staff_share"),
+    path(f"{_STUDY}members/<int:pk>/end/", members.end_share, name="staff_end_share"),
+    path(f"{_STUDY}leave/", members.leave, name="staff_leave"),
     path("staff/correctness/", correctness.overview, name="correctness"),
     path(_RUN, correctness.run, name="correctness_run"),
     path(f"{_RUN}queue/", correctness.queue_run, name="correctness_queue_run"),

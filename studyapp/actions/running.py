@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from studyapp.actions import events
 from studyapp.actions.drafts import start_draft
 from studyapp.actions.studies import change_status
@@ -110,8 +110,8 @@ def restore_study(*, study: Study, by: User | None) -> Study:
 
 
 @transaction.atomic
-def duplicate_study(*, study: Study, slug: str, title: str, by: User | None) -> Study:
-    """Create a draft from the draft of another study; data is not copied.
+def duplicate_study(*, study: Study, slug: str, title: str, workspace: Workspace, by: User | None) -> Study:
+    """Create a draft in a workspace from another study; data is not copied.
 
     An incomplete draft is copied as it is.
 
@@ -121,7 +121,7 @@ def duplicate_study(*, study: Study, slug: str, title: str, by: User | None) -> 
     if Study.objects.filter(slug=slug).exists():
         raise CannotRun(_("A study with this name already exists."))
     copy = start_draft(
-        draft={**edited(study).draft, "study": slug, "title": title}, workspace=study.workspace, by=by
+        draft={**edited(study).draft, "study": slug, "title": title}, workspace=workspace, by=by
     )
     events.record(kind="study_duplicated", study=copy, by=by, data={"from": study.slug})
     return copy

@@ -91,21 +91,33 @@ def revisions(study: Study) -> QuerySet[DraftRevision]:
     return study.revisions.defer("content").select_related("made_by").order_by("-number")
 
 
+def dataset_names_of(workspaces: Sequence[Workspace]) -> dict[Workspace, list[str]]:
+    """Return the names of the datasets of workspaces, each in order."""
+    names: dict[int, list[str]] = {workspace.pk: [] for workspace in workspaces}
+    for pk, name in (
+        Dataset.objects.filter(workspace__in=workspaces).order_by("name").values_list("workspace", "name")
+    ):
+        names[pk].append(name)
+    return {workspace: names[workspace.pk] for workspace in workspaces}
+
+
+def systems_on(dataset: str, workspace: Workspace) -> list[str]:
+    """Return the systems with finished predictions on a dataset, by name."""
+    done = PredictionRun.objects.filter(
+        status=PredictionRun.Status.DONE, dataset__workspace=workspace, dataset__name=dataset
+    )
+    systems = System.objects.filter(pk__in=done.values("system")).order_by("name")
+    return list(systems.values_list("name", flat=True))
+
+
 def known_names(dataset: str, workspace: Workspace) -> KnownNames:
     """Return the names that a draft over a dataset can refer to.
 
     Systems are those with finished predictions on the dataset.
     """
-    done = PredictionRun.objects.filter(
-        status=PredictionRun.Status.DONE, dataset__workspace=workspace, dataset__name=dataset
-    )
     return KnownNames(
         datasets=dataset_names(workspace),
-        systems=list(
-            System.objects.filter(pk__in=done.values("system"))
-            .order_by("name")
-            .values_list("name", flat=True)
-        ),
+        systems=systems_on(dataset, workspace),
         languages=[(code, str(name)) for code, name in settings.LANGUAGES],
     )
 

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet
 from django.utils import timezone
 
+from accounts.models import User
 from studyapp.models import Condition, Mode, Participant, Study, StudyVersion, Trial
+from studyapp.queries.access import studies_of
 from studyapp.queries.studies import frozen
 
 Key = tuple[str, int, str]  # mode, key of the version, group
@@ -86,15 +88,16 @@ class ModeProgress:
         return max((row.assigned for row in self.conditions), default=0)
 
 
-def studies_with_counts() -> QuerySet[Study]:
-    """Return the studies that are not archived, newest first.
+def studies_with_counts(user: User) -> QuerySet[Study]:
+    """Return the studies that a user sees, newest first, without the archive.
 
     Their live participants are counted as ``assigned`` and ``completed``.
     """
     live = Q(versions__participants__mode=Mode.LIVE)
     completed = live & Q(versions__participants__status=Participant.Status.COMPLETED)
     return (
-        Study.objects.filter(archived_at__isnull=True)
+        studies_of(user)
+        .filter(archived_at__isnull=True)
         .defer("definition")
         .annotate(
             assigned=Count("versions__participants", filter=live),
@@ -256,6 +259,8 @@ def drop_outs(study: Study, *, now: datetime | None = None) -> list[DropOut]:
     return [DropOut(version, items, groups) for (version, items), groups in sorted(by_step.items())]
 
 
-def archived_studies() -> QuerySet[Study]:
-    """Return the archived studies, those archived last first."""
-    return Study.objects.filter(archived_at__isnull=False).defer("definition").order_by("-archived_at", "-pk")
+def archived_studies(user: User) -> QuerySet[Study]:
+    """Return the archived studies that a user sees, the latest first."""
+    return (
+        studies_of(user).filter(archived_at__isnull=False).defer("definition").order_by("-archived_at", "-pk")
+    )

@@ -1,20 +1,23 @@
-"""Access: participants and links behind cookies, and the staff."""
+"""Access: participants and links behind cookies, and users with roles."""
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import translation
-from django.utils.translation import gettext as _
 
+from accounts.access import require, require_somewhere, user_of
+from accounts.actions.audit import record
 from accounts.models import User
+from accounts.policy import Act, Roles
 from studyapp import link_tokens
 from studyapp.definition.recruitment import Arrival
 from studyapp.models import EntryLink, Participant, Study
+from studyapp.queries.access import acts_of
 from studyapp.queries.studies import frozen
 
 _LINK_COOKIE = "entry"
@@ -116,28 +119,73 @@ def _set(response: HttpResponseBase, name: str, value: str, slug: str, seconds: 
     )
 
 
-def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Redirect to the login page; answer users who are not staff with 403."""
+class StudyRequest(HttpRequest):
+    """A request that `study_page` let through.
 
-    @login_required
-    @wraps(view)
-    def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        if not request.user.is_staff:
-            raise PermissionDenied(_("Only staff of this site can see this page."))
-        return view(request, *args, **kwargs)
+    Templates show a button exactly if its act is in ``may``.
 
-    return checked
+    Attributes:
+        roles: The roles of the user on the study.
+        may: The acts that these roles allow.
+    """
 
-
-def staff_user(request: HttpRequest) -> User:
-    """Return the logged-in user of a view that `staff_only` guards."""
-    assert isinstance(request.user, User)
-    return request.user
+    roles: Roles
+    may: frozenset[Act]
 
 
-def study_or_404(slug: str) -> Study:
-    """Return the study, or raise Http404."""
-    study = Study.objects.filter(slug=slug).first()
-    if study is None:
-        raise Http404(_("There is no study with this short name."))
-    return study
+def study_page(act: Act, *, reads: str = "") -> Callable[..., Any]:
+    """Let users through who may do this with a study; pass the study.
+
+    Args:
+        act: The act that a role of the user has to allow.
+        reads: The name of the page in the audit log, if it shows personal data.
+    """
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @login_required
+        @wraps(view)
+        def checked(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
+            user = user_of(request)
+            study, roles = require_study(user, slug, act)
+            access = cast("StudyRequest", request)
+            access.roles, access.may = roles, acts_of(roles)
+            if reads and request.method == "GET":
+                record(
+                    kind="personal_data_read",
+                    by=user,
+                    workspace=study.workspace,
+                    subject=study,
+                    data={"page": reads},
+                )
+            return view(request, study, *args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def require_study(user: User, slug: str, act: Act) -> tuple[Study, Roles]:
+    """Return a study with which a user may do this, and their roles on it.
+
+    Raises:
+        Http404: There is no such study, or the user has no role on it.
+        PermissionDenied: No role of the user allows the act.
+    """
+    study = Study.objects.select_related("workspace").filter(slug=slug).first()
+    roles = require(user, act, study)
+    assert study is not None  # else it was not found
+    return study, roles
+
+
+def workspaces_page(act: Act) -> Callable[..., Any]:
+    """Let users through who may do this in a workspace; pass these workspaces."""
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @login_required
+        @wraps(view)
+        def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+            return view(request, require_somewhere(user_of(request), act), *args, **kwargs)
+
+        return checked
+
+    return decorate

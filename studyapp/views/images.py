@@ -1,4 +1,4 @@
-"""The images of items, for staff and for participants who see them."""
+"""The images of items, for participants who see them and for users."""
 
 import re
 
@@ -6,8 +6,12 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from accounts.models import User
+from accounts.policy import Act
+from accounts.rights import can
 from foundation.image_files import image_folder
 from studyapp.queries.studies import image_paths
+from studyapp.sharing import named as study_named
 from studyapp.views.access import participant_of
 
 KEEP_SECONDS = 86_400  # in the browser; the name is a hash of the bytes, so they never change
@@ -19,8 +23,8 @@ _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9]{1,5}")
 def item_image(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """Return the bytes of an image by its name.
 
-    Participants get the images of their own version. Staff get all images,
-    because they also preview drafts.
+    Participants get the images of their own version. Users who see the study
+    get any image, because they also preview drafts.
     """
     path = f"{name[:2]}/{name}"
     file = image_folder() / path
@@ -35,4 +39,7 @@ def _may_see(request: HttpRequest, slug: str, path: str) -> bool:
     participant = participant_of(request, slug)
     if participant is not None and path in image_paths(participant.version):
         return True
-    return bool(request.user.is_authenticated and request.user.is_staff)
+    # A name is the hash of the image, so only a person who has the image can ask for it.
+    study = study_named(slug)
+    user = request.user
+    return study is not None and isinstance(user, User) and can(user, Act.STUDY_SEE, study)

@@ -1,4 +1,4 @@
-"""Privacy pages: withdrawal with a code, and removal by staff."""
+"""Privacy pages: withdrawal with a code, and removal by researchers."""
 
 from typing import Any
 
@@ -10,13 +10,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from accounts.models import User
+from accounts.access import user_of
+from accounts.policy import Act
 from foundation.errors import NotFound
 from studyapp.actions import privacy as actions
 from studyapp.models import Study
 from studyapp.queries.privacy import participant_named, participant_with_code, promises
 from studyapp.views import participant_messages
-from studyapp.views.access import in_browser_language, staff_only, study_or_404
+from studyapp.views.access import in_browser_language, study_page
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -54,10 +55,9 @@ class PersonForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
-def study_privacy(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_PERSONAL, reads="privacy")
+def study_privacy(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the privacy terms of each version; remove a participant."""
-    study = study_or_404(slug)
     form = PersonForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
         return _page(request, study, form)
@@ -68,14 +68,9 @@ def study_privacy(request: HttpRequest, slug: str) -> HttpResponse:
         return _page(request, study, form)
     deletes = form.cleaned_data["act"] == "delete"
     act = actions.delete_participant if deletes else actions.anonymise_participant
-    act(participant=participant, by=_user(request), reason=form.cleaned_data["reason"])
+    act(participant=participant, by=user_of(request), reason=form.cleaned_data["reason"])
     messages.success(request, _("Participant deleted.") if deletes else _("Participant anonymised."))
-    return redirect("studyapp:staff_privacy", slug)
-
-
-def _user(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # staff_only let this request through
-    return request.user
+    return redirect("studyapp:staff_privacy", study.slug)
 
 
 def _page(request: HttpRequest, study: Study, form: PersonForm) -> HttpResponse:

@@ -1,128 +1,140 @@
-"""Staff pages to judge answers that differ from the gold answer."""
+"""Pages to judge answers that differ from the gold answer."""
+
+from collections.abc import Callable
+from functools import wraps
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access import require, require_somewhere, user_of
 from accounts.policy import Act
-from accounts.queries.workspaces import workspaces_of
 from foundation.translated_messages import translated_error
 from predictions.models import PredictionRun
-from predictions.queries.predictions import finished_runs
 from studyapp.actions import correctness as actions
 from studyapp.models import JudgedAnswer, Study
 from studyapp.queries import correctness
+from studyapp.queries.access import JudgedRun, reach_of, run_numbered, runs_to_judge
 from studyapp.queries.designs import Design, StudyRefused, design
 from studyapp.queries.drafts import definition_of
 from studyapp.queries.studies import latest_version
-from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.views.access import study_page
 from studyapp.web.staff_forms import SettleForm, VerdictForm
 from studyapp.web.stimulus_html import articles
 
 
+def run_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let users through who may judge a run; pass the run."""
+
+    @login_required
+    @wraps(view)
+    def checked(request: HttpRequest, pk: int, *args: object, **kwargs: object) -> HttpResponse:
+        run = run_numbered(pk)
+        require(user_of(request), Act.JUDGE, None if run is None else JudgedRun(run))
+        return view(request, run, *args, **kwargs)
+
+    return checked
+
+
 @require_safe
-@staff_only
+@login_required
 def overview(request: HttpRequest) -> HttpResponse:
-    """List all systems and datasets with the progress of their judgements."""
+    """List the runs that the user may judge, with the progress of judging."""
+    user = user_of(request)
+    if Act.JUDGE not in reach_of(user).anywhere:
+        require_somewhere(user, Act.JUDGE)
     counts = correctness.queue_counts()
-    rows = [
-        (run, counts.get(run.pk, correctness.QueueCounts()))
-        for run in finished_runs(workspaces_of(staff_user(request), Act.JUDGE))
-    ]
+    rows = [(run, counts.get(run.pk, correctness.QueueCounts())) for run in runs_to_judge(user)]
     return render(request, "studyapp/staff/correctness/overview.html", {"rows": rows})
 
 
 @require_safe
-@staff_only
-def run(request: HttpRequest, pk: int) -> HttpResponse:
+@run_page
+def run(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Show the queue of a run: counts, agreement, disagreements, decisions."""
-    return _run_page(request, _run_or_404(pk))
+    return _run_page(request, run)
 
 
 @require_POST
-@staff_only
-def queue_run(request: HttpRequest, pk: int) -> HttpResponse:
+@run_page
+def queue_run(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Queue all answers of a run that differ from the gold answer."""
-    current_run = _run_or_404(pk)
     _queued(
         request,
-        actions.queue_answers(answers=correctness.missed_answers(current_run), by=staff_user(request)),
+        actions.queue_answers(answers=correctness.missed_answers(run), by=user_of(request)),
     )
-    return redirect("studyapp:correctness_run", pk)
+    return redirect("studyapp:correctness_run", run.pk)
 
 
 @require_safe
-@staff_only
-def judge(request: HttpRequest, pk: int) -> HttpResponse:
+@run_page
+def judge(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Show an answer to judge, without its system or other judgements."""
-    current_run = _run_or_404(pk)
-    judged = correctness.next_answer(current_run, staff_user(request))
+    judged = correctness.next_answer(run, user_of(request))
     if judged is None:
         messages.success(request, _("You have judged all answers in this queue."))
-        return redirect("studyapp:correctness_run", pk)
-    return _answer_page(request, current_run, judged, VerdictForm(initial={"answer": judged.pk}))
+        return redirect("studyapp:correctness_run", run.pk)
+    return _answer_page(request, run, judged, VerdictForm(initial={"answer": judged.pk}))
 
 
 @require_POST
-@staff_only
-def store_judgement(request: HttpRequest, pk: int) -> HttpResponse:
+@run_page
+def store_judgement(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Store a judgement and show the next answer."""
-    current_run = _run_or_404(pk)
     form = VerdictForm(request.POST)
     is_valid = form.is_valid()
     if "answer" not in form.cleaned_data:
         raise Http404(_("There is no such answer."))
-    judged = _answer_or_404(current_run, form.cleaned_data["answer"])
+    judged = _answer_or_404(run, form.cleaned_data["answer"])
     if not is_valid:
-        return _answer_page(request, current_run, judged, form, status=422)
+        return _answer_page(request, run, judged, form, status=422)
     try:
         actions.judge(
             judged=judged,
             is_correct=form.is_correct,
             note=form.cleaned_data["note"],
-            by=staff_user(request),
+            by=user_of(request),
         )
     except actions.CannotJudge as error:
         messages.error(request, translated_error(error))
-    return redirect("studyapp:correctness_judge", pk)
+    return redirect("studyapp:correctness_judge", run.pk)
 
 
 @require_POST
-@staff_only
-def settle(request: HttpRequest, pk: int, answer: int) -> HttpResponse:
+@run_page
+def settle(request: HttpRequest, run: PredictionRun, answer: int) -> HttpResponse:
     """Settle a disagreement."""
-    current_run = _run_or_404(pk)
-    judged = _answer_or_404(current_run, answer)
+    judged = _answer_or_404(run, answer)
     form = SettleForm(request.POST, prefix=str(answer))
     if not form.is_valid():
-        return _run_page(request, current_run, failed=(answer, form), status=422)
+        return _run_page(request, run, failed=(answer, form), status=422)
     try:
         actions.settle(
             judged=judged,
             is_correct=form.is_correct,
             how=form.cleaned_data["how"],
             note=form.cleaned_data["note"],
-            by=staff_user(request),
+            by=user_of(request),
         )
     except actions.CannotJudge as error:
         messages.error(request, translated_error(error))
     else:
         messages.success(request, _("Decision stored."))
-    return redirect("studyapp:correctness_run", pk)
+    return redirect("studyapp:correctness_run", run.pk)
 
 
 @require_safe
-@staff_only
-def study(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.JUDGE)
+def study(request: HttpRequest, study: Study) -> HttpResponse:
     """Show what a launch would count as correct, and later decisions."""
-    target = study_or_404(slug)
-    plan = _plan(request, target)
-    version = latest_version(target)
+    plan = _plan(request, study)
+    version = latest_version(study)
     context = {
-        "study": target,
+        "study": study,
         "conditions": correctness.correctness_of_design(plan) if plan else [],
         "version": version,
         "later": len(correctness.later_decisions(version)) if version else 0,
@@ -131,35 +143,33 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@staff_only
-def queue_study(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.JUDGE)
+def queue_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Queue the answers a study shows that differ from the gold answer."""
-    target = study_or_404(slug)
-    plan = _plan(request, target)
+    plan = _plan(request, study)
     if plan is not None:
         new = actions.queue_answers(
-            answers=correctness.missed_answers_of_design(plan), study=target, by=staff_user(request)
+            answers=correctness.missed_answers_of_design(plan), study=study, by=user_of(request)
         )
         _queued(request, new)
-    return redirect("studyapp:correctness_study", slug)
+    return redirect("studyapp:correctness_study", study.slug)
 
 
 @require_POST
-@staff_only
-def apply_decisions(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def apply_decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """Apply decisions made since the launch to the newest version."""
-    target = study_or_404(slug)
-    version = latest_version(target)
+    version = latest_version(study)
     if version is None:
         messages.error(request, _("This study has not been launched yet."))
     else:
-        number = actions.apply_decisions(version=version, by=staff_user(request))
+        number = actions.apply_decisions(version=version, by=user_of(request))
         messages.success(
             request,
             ngettext("Applied %(number)d decision.", "Applied %(number)d decisions.", number)
             % {"number": number},
         )
-    return redirect("studyapp:correctness_study", slug)
+    return redirect("studyapp:correctness_study", study.slug)
 
 
 def _plan(request: HttpRequest, study: Study) -> Design | None:
@@ -175,13 +185,6 @@ def _queued(request: HttpRequest, new: int) -> None:
         request,
         ngettext("Queued %(number)d new answer.", "Queued %(number)d new answers.", new) % {"number": new},
     )
-
-
-def _run_or_404(pk: int) -> PredictionRun:
-    run = PredictionRun.objects.select_related("dataset", "system").filter(pk=pk).first()
-    if run is None:
-        raise Http404(_("There is no prediction run with this number."))
-    return run
 
 
 def _answer_or_404(run: PredictionRun, pk: int) -> JudgedAnswer:
@@ -224,6 +227,6 @@ def _run_page(
         "agreement": correctness.judge_agreement(run),
         "disagreed": disagreed,
         "settled": correctness.settled(run),
-        "left": correctness.next_answer(run, staff_user(request)) is not None,
+        "left": correctness.next_answer(run, user_of(request)) is not None,
     }
     return render(request, "studyapp/staff/correctness/run.html", context, status=status)

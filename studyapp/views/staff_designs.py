@@ -1,4 +1,4 @@
-"""Staff pages to duplicate a study and to compare its versions."""
+"""Pages to duplicate a study and to compare its versions."""
 
 import json
 from typing import Any
@@ -9,13 +9,16 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.access import require_somewhere, user_of
+from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translated_error
 from studyapp.actions.running import duplicate_study
 from studyapp.definition.version_diff import Difference, differences
+from studyapp.models import Study
 from studyapp.queries.designs import StudyRefused, design
 from studyapp.queries.drafts import definition_of
-from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.views.access import StudyRequest, study_page
 from studyapp.web.staff_forms import DuplicateForm
 
 DRAFT = "draft"
@@ -23,15 +26,26 @@ LONGEST = 600  # characters of a value on the page of differences
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
-def duplicate(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
     """Copy the draft of a study under another short name."""
-    study = study_or_404(slug)
-    initial = {"slug": f"{slug}-copy"[:100], "title": study.title}
-    form = DuplicateForm(request.POST if request.method == "POST" else None, initial=initial)
+    workspaces = require_somewhere(user_of(request), Act.STUDY_EDIT)
+    initial = {
+        "slug": f"{study.slug}-copy"[:100],
+        "title": study.title,
+        "workspace": study.workspace.slug,
+    }
+    data = request.POST if request.method == "POST" else None
+    form = DuplicateForm(data, initial=initial, workspaces=workspaces)
     if request.method == "POST" and form.is_valid():
         try:
-            copy = duplicate_study(study=study, by=staff_user(request), **form.cleaned_data)
+            copy = duplicate_study(
+                study=study,
+                slug=form.cleaned_data["slug"],
+                title=form.cleaned_data["title"],
+                workspace=form.chosen_workspace,
+                by=user_of(request),
+            )
         except TouchstoneError as error:
             form.add_error("slug", translated_error(error))
         else:
@@ -42,19 +56,19 @@ def duplicate(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@staff_only
-def compare(request: HttpRequest, slug: str) -> HttpResponse:
-    """Compare two versions of a study, or a version with the draft."""
-    study = study_or_404(slug)
+@study_page(Act.STUDY_SEE)
+def compare(request: StudyRequest, study: Study) -> HttpResponse:
+    """Compare two versions of a study; editors also compare the draft."""
     contents: dict[str, Any] = {
         str(number): frozen
         for number, frozen in study.versions.order_by("number").values_list("number", "frozen")
     }
     problem = ""
-    try:
-        contents[DRAFT] = design(definition_of(study), study.workspace).content.canonical()
-    except StudyRefused as error:
-        problem = translated_error(error)
+    if Act.STUDY_EDIT in request.may:
+        try:
+            contents[DRAFT] = design(definition_of(study), study.workspace).content.canonical()
+        except StudyRefused as error:
+            problem = translated_error(error)
     names = list(contents)
     chosen = [request.GET.get(name, "") for name in ("before", "after")]
     defaults = [names[-2] if len(names) > 1 else "", names[-1] if names else ""]

@@ -9,23 +9,23 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from accounts.policy import Act
 from studyapp.actions.participants import stages_of
-from studyapp.models import Stage, StudyVersion
+from studyapp.models import Stage, Study, StudyVersion
 from studyapp.queries.studies import latest_version, localised
-from studyapp.views.access import staff_only, study_or_404
+from studyapp.views.access import study_page
 from studyapp.web.participant_forms import PageName, empty_questions_html
 from studyapp.web.stimulus_html import instructions_html, stimulus_html
 
 
 @require_safe
-@staff_only
-def preview(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_SEE)
+def preview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a page of the newest version for a condition, item and language."""
-    study = study_or_404(slug)
     version = latest_version(study)
     if version is None:
         messages.error(request, _("Launch the study to preview its pages."))
-        return redirect("studyapp:staff_study", slug)
+        return redirect("studyapp:staff_study", study.slug)
     content = localised(version, "")
     stages = [stage.value for stage in stages_of(content) if stage != Stage.ITEMS]
     pages = ["consent", *stages, "item", "survey"]

@@ -1,14 +1,17 @@
-"""Staff pages of a running study: conditions, flags, estimates, log."""
+"""Pages of a running study: conditions, flags, estimates, log."""
 
 from operator import itemgetter
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access import user_of
+from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from studyapp.actions import running as actions
 from studyapp.exports.estimates import running_estimates
@@ -17,7 +20,7 @@ from studyapp.queries.flags import flag_counts, flagged_participants
 from studyapp.queries.log import LogFilter, actors, kinds, log, notes
 from studyapp.queries.progress import archived_studies, drop_outs, study_progress
 from studyapp.queries.studies import AlteredVersion, latest_version
-from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.views.access import study_page
 from studyapp.web.event_labels import EVENT_LABELS
 from studyapp.web.staff_forms import ConditionForm, LogForm, NoteForm
 
@@ -26,17 +29,16 @@ FEWEST = 5  # participants of a condition; a bootstrap of fewer gives confidence
 
 
 @require_safe
-@staff_only
-def running(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_RESULTS, reads="running")
+def running(request: HttpRequest, study: Study) -> HttpResponse:
     """Show conditions and quotas, drop-outs, flags and notes."""
-    return _page(request, study_or_404(slug), NoteForm())
+    return _page(request, study, NoteForm())
 
 
 @require_POST
-@staff_only
-def set_condition(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def set_condition(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Open or close a condition of the newest version, and set its quota."""
-    study = study_or_404(slug)
     condition = Condition.objects.filter(pk=pk, version=latest_version(study)).first()
     if condition is None:
         raise Http404(_("The newest version does not have this condition."))
@@ -47,29 +49,27 @@ def set_condition(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         condition=condition,
         is_open=form.cleaned_data["is_open"],
         quota=form.cleaned_data["quota"],
-        by=staff_user(request),
+        by=user_of(request),
     )
     messages.success(request, _("Condition %(name)s saved.") % {"name": condition.name})
-    return redirect("studyapp:staff_running", slug)
+    return redirect("studyapp:staff_running", study.slug)
 
 
 @require_POST
-@staff_only
-def write_note(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def write_note(request: HttpRequest, study: Study) -> HttpResponse:
     """Write a note into the log."""
-    study = study_or_404(slug)
     form = NoteForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form, status=422)
-    actions.write_note(study=study, text=form.cleaned_data["text"], by=staff_user(request))
-    return redirect("studyapp:staff_running", slug)
+    actions.write_note(study=study, text=form.cleaned_data["text"], by=user_of(request))
+    return redirect("studyapp:staff_running", study.slug)
 
 
 @require_safe
-@staff_only
-def estimates(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_RESULTS)
+def estimates(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the measures so far, with confidence intervals."""
-    study = study_or_404(slug)
     try:
         result = running_estimates(study)
     except AlteredVersion as error:
@@ -80,10 +80,9 @@ def estimates(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@staff_only
-def study_log(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_RESULTS, reads="log")
+def study_log(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the events of a study."""
-    study = study_or_404(slug)
     form = LogForm(request.GET)
     filters = LogFilter(**form.cleaned_data) if form.is_valid() else LogFilter()
     query = request.GET.copy()
@@ -105,32 +104,32 @@ def study_log(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@staff_only
+@login_required
 def archive(request: HttpRequest) -> HttpResponse:
-    """List the archived studies."""
-    return render(request, "studyapp/staff/archive.html", {"studies": archived_studies()})
+    """List the archived studies that the user may see."""
+    return render(request, "studyapp/staff/archive.html", {"studies": archived_studies(user_of(request))})
 
 
 @require_POST
-@staff_only
-def archive_study(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def archive_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Move a study to the archive."""
     try:
-        actions.archive_study(study=study_or_404(slug), by=staff_user(request))
+        actions.archive_study(study=study, by=user_of(request))
     except TouchstoneError as error:
         messages.error(request, str(error))
-        return redirect("studyapp:staff_study", slug)
+        return redirect("studyapp:staff_study", study.slug)
     messages.success(request, _("Study archived."))
     return redirect("studyapp:staff_home")
 
 
 @require_POST
-@staff_only
-def restore_study(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def restore_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Restore a study from the archive."""
-    actions.restore_study(study=study_or_404(slug), by=staff_user(request))
+    actions.restore_study(study=study, by=user_of(request))
     messages.success(request, _("Study restored from the archive."))
-    return redirect("studyapp:staff_study", slug)
+    return redirect("studyapp:staff_study", study.slug)
 
 
 def _page(

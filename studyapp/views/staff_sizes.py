@@ -1,36 +1,38 @@
-"""Staff pages for the sample size of a study: power analysis."""
+"""Pages for the sample size of a study: power analysis."""
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import require_somewhere
+from accounts.access import require, user_of
+from accounts.models import User, Workspace
 from accounts.policy import Act
 from foundation.errors import NoBroker
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeResult
 from studyapp.tasks import enqueue_size_plan
-from studyapp.views.access import staff_only, staff_user
+from studyapp.views.access import workspaces_page
 from studyapp.web.staff_forms import SizeForm
 
+LISTED = 20  # earlier simulations on the page
 AT_ONCE = 2.0  # seconds; longer simulations run in a worker
 WIDTH, HEIGHT = 600, 240  # of the curve, in units of its picture
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
-def sizes(request: HttpRequest) -> HttpResponse:
+@workspaces_page(Act.STUDY_EDIT)
+def sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Ask for assumptions and simulate; a worker runs long simulations."""
-    form = SizeForm(request.POST if request.method == "POST" else None)
+    form = SizeForm(request.POST if request.method == "POST" else None, workspaces=workspaces)
     if request.method == "POST" and form.is_valid() and form.settings is not None:
         plan = create_plan(
             settings=form.settings,
-            workspace=require_somewhere(staff_user(request), Act.STUDY_EDIT)[0],
-            by=staff_user(request),
+            workspace=form.chosen_workspace,
+            by=user_of(request),
         )
         try:
             run_plan(plan_id=plan.pk, seconds=AT_ONCE)
@@ -41,28 +43,29 @@ def sizes(request: HttpRequest) -> HttpResponse:
                 form.add_error(None, str(error))
         if not form.errors:
             return redirect("studyapp:staff_size", plan.pk)
-    context = {"form": form, "plans": SizePlan.objects.select_related("created_by").order_by("-pk")[:20]}
+    plans = SizePlan.objects.filter(workspace__in=workspaces).select_related("workspace").order_by("-pk")
+    context = {"form": form, "plans": plans[:LISTED], "workspaces": workspaces}
     return render(request, "studyapp/staff/sizes/form.html", context, status=422 if form.errors else 200)
 
 
 @require_safe
-@staff_only
+@login_required
 def size(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a simulation: its progress, then its result."""
-    return render(request, "studyapp/staff/sizes/plan.html", _context(pk))
+    return render(request, "studyapp/staff/sizes/plan.html", _context(user_of(request), pk))
 
 
 @require_safe
-@staff_only
+@login_required
 def size_progress(request: HttpRequest, pk: int) -> HttpResponse:
     """Return the result, which the page fetches repeatedly."""
-    return render(request, "studyapp/staff/sizes/result.html", _context(pk))
+    return render(request, "studyapp/staff/sizes/result.html", _context(user_of(request), pk))
 
 
-def _context(pk: int) -> dict[str, Any]:
-    plan = SizePlan.objects.filter(pk=pk).first()
-    if plan is None:
-        raise Http404(_("There is no power analysis with this number."))
+def _context(user: User, pk: int) -> dict[str, Any]:
+    plan = SizePlan.objects.select_related("workspace").filter(pk=pk).first()
+    require(user, Act.STUDY_SEE, plan)
+    assert plan is not None  # else it was not found
     result = SizeResult.model_validate(plan.result) if plan.result else None
     return {"plan": plan, "result": result, "picture": _picture(result, plan) if result else None}
 

@@ -11,11 +11,11 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import require_somewhere
+from accounts.access import user_of
+from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translated, translated_error
-from predictions.models import Dataset
 from studyapp.actions import drafts as actions
 from studyapp.actions.studies import launch_study
 from studyapp.definition.scales import SCALES
@@ -28,6 +28,7 @@ from studyapp.queries.drafts import (
     look,
     redoable,
     revisions,
+    systems_on,
     undoable,
 )
 from studyapp.queries.studies import latest_version
@@ -37,84 +38,76 @@ from studyapp.studio.drafts import Draft, Problem, as_yaml
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import form
 from studyapp.studio.steps import BY_NAME, STEPS, Step, label
-from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.views.access import study_page, workspaces_page
 from studyapp.views.studio_forms import Submitted, submitted
 from studyapp.views.studio_preview import choices
 from studyapp.web.event_labels import CHANGES
-from studyapp.web.studio_forms import ImportForm, ScaleForm, StartForm
+from studyapp.web.studio_forms import FileStartForm, ImportForm, ScaleForm, StartForm
 
 HISTORY = 30  # revisions on the page
 
 
 @require_safe
-@staff_only
-def home(request: HttpRequest) -> HttpResponse:
+@workspaces_page(Act.STUDY_EDIT)
+def home(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Show the forms to start a study from a template or a file."""
-    return _home(request, StartForm(), ImportForm())
+    return _home(request, StartForm(workspaces=workspaces), FileStartForm(workspaces=workspaces))
 
 
 @require_POST
-@staff_only
-def start(request: HttpRequest) -> HttpResponse:
+@workspaces_page(Act.STUDY_EDIT)
+def start(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Create a study whose draft covers the systems with predictions."""
-    filled = StartForm(request.POST)
+    filled, file = StartForm(request.POST, workspaces=workspaces), FileStartForm(workspaces=workspaces)
     if not filled.is_valid():
-        return _home(request, filled, ImportForm(), status=422)
-    data, [workspace, *_rest] = filled.cleaned_data, require_somewhere(staff_user(request), Act.STUDY_EDIT)
+        return _home(request, filled, file, status=422)
+    data = filled.cleaned_data
     draft = starts.draft(
         starts.STARTS[data["start"]],
         slug=data["slug"],
         title=data["title"],
         dataset=data["dataset"],
-        systems=known_names(data["dataset"], workspace).systems,
+        systems=systems_on(data["dataset"], filled.chosen_workspace),
     )
-    return _create(request, filled, draft)
-
-
-@require_POST
-@staff_only
-def start_from_file(request: HttpRequest) -> HttpResponse:
-    """Create a study from a YAML definition, which may be incomplete."""
-    filled = ImportForm(request.POST, request.FILES)
-    if not filled.is_valid():
-        return _home(request, StartForm(), filled, status=422)
     try:
-        content = read_draft(filled.text, filled.name)
-    except DefinitionError as error:
-        filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
-        return _home(request, StartForm(), filled, status=422)
-    return _create(request, filled, starts.from_file(content, slug=content["study"]))
-
-
-def _create(request: HttpRequest, filled: Any, draft: Draft) -> HttpResponse:
-    try:
-        study = actions.start_draft(
-            draft=draft,
-            workspace=require_somewhere(staff_user(request), Act.STUDY_EDIT)[0],
-            by=staff_user(request),
-        )
+        study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=user_of(request))
     except TouchstoneError as error:
-        filled.add_error("slug" if isinstance(filled, StartForm) else "file", translated_error(error))
-        forms = (filled, ImportForm()) if isinstance(filled, StartForm) else (StartForm(), filled)
-        return _home(request, *forms, status=422)
+        filled.add_error("slug", translated_error(error))
+        return _home(request, filled, file, status=422)
     return redirect("studyapp:studio_step", study.slug, STEPS[0].name)
 
 
-def _home(request: HttpRequest, new: StartForm, file: ImportForm, *, status: int = 200) -> HttpResponse:
-    context = {
-        "new": new,
-        "file": file,
-        "starts": starts.STARTS,
-        "has_datasets": Dataset.objects.exists(),
-    }
+@require_POST
+@workspaces_page(Act.STUDY_EDIT)
+def start_from_file(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
+    """Create a study from a YAML definition, which may be incomplete."""
+    filled = FileStartForm(request.POST, request.FILES, workspaces=workspaces)
+    new = StartForm(workspaces=workspaces)
+    if not filled.is_valid():
+        return _home(request, new, filled, status=422)
+    try:
+        content = read_draft(filled.text, filled.name)
+        draft = starts.from_file(content, slug=content["study"])
+        study = actions.start_draft(draft=draft, workspace=filled.chosen_workspace, by=user_of(request))
+    except DefinitionError as error:
+        filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
+    except TouchstoneError as error:
+        filled.add_error("file", translated_error(error))
+    else:
+        return redirect("studyapp:studio_step", study.slug, STEPS[0].name)
+    return _home(request, new, filled, status=422)
+
+
+def _home(request: HttpRequest, new: StartForm, file: FileStartForm, *, status: int = 200) -> HttpResponse:
+    context = {"new": new, "file": file, "starts": starts.STARTS}
     return render(request, "studyapp/studio/home.html", context, status=status)
 
 
 @require_safe
-@staff_only
-def review(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def review(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the whole draft: open problems, history, file, and the launch."""
-    return _review(request, study_or_404(slug), ImportForm())
+    return _review(request, study, ImportForm())
 
 
 def _review(request: HttpRequest, study: Study, file: ImportForm, *, status: int = 200) -> HttpResponse:
@@ -131,10 +124,10 @@ def _review(request: HttpRequest, study: Study, file: ImportForm, *, status: int
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
-def step(request: HttpRequest, slug: str, name: str, go_on: bool = False) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def step(request: HttpRequest, study: Study, name: str, go_on: bool = False) -> HttpResponse:
     """Show the form of a step, or save it."""
-    study, step = study_or_404(slug), _step_or_404(name)
+    step = _step_or_404(name)
     if request.method == "POST":
         return _save(request, study, step, go_on=go_on)
     return _step_page(request, study, step, edited(study))
@@ -172,7 +165,7 @@ def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> Htt
     sent = submitted(request, study, step)
     try:
         actions.save_draft(
-            study=study, base=sent.base, draft=sent.draft, changed=step.name, by=staff_user(request)
+            study=study, base=sent.base, draft=sent.draft, changed=step.name, by=user_of(request)
         )
     except TouchstoneError as error:
         return _not_saved(request, study, step, sent, error)
@@ -187,38 +180,38 @@ def _save(request: HttpRequest, study: Study, step: Step, *, go_on: bool) -> Htt
 
 
 @require_POST
-@staff_only
-def add(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def add(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and add a row or an optional part."""
     return _edit(
-        request, slug, name, lambda draft: edits.added(draft, edits.location_of(path), _what(request, path))
+        request, study, name, lambda draft: edits.added(draft, edits.location_of(path), _what(request, path))
     )
 
 
 @require_POST
-@staff_only
-def remove(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def remove(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and remove a row or an optional part."""
     location = edits.location_of(path)
-    return _edit(request, slug, name, lambda draft: (edits.removed(draft, location), location[:-1]))
+    return _edit(request, study, name, lambda draft: (edits.removed(draft, location), location[:-1]))
 
 
 @require_POST
-@staff_only
-def move(request: HttpRequest, slug: str, name: str, path: str, by: int) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def move(request: HttpRequest, study: Study, name: str, path: str, by: int) -> HttpResponse:
     """Save, and move a row up or down."""
     location = edits.location_of(path)
     index = location[-1]
     to = (*location[:-1], max(index + by, 0)) if isinstance(index, int) else location
-    return _edit(request, slug, name, lambda draft: (edits.moved(draft, location, by), to))
+    return _edit(request, study, name, lambda draft: (edits.moved(draft, location, by), to))
 
 
 @require_POST
-@staff_only
-def change_kind(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def change_kind(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and show the fields of the chosen kind of answer."""
     location = edits.location_of(path)
-    return _edit(request, slug, name, lambda draft: (draft, location))
+    return _edit(request, study, name, lambda draft: (draft, location))
 
 
 def _what(request: HttpRequest, path: str) -> str:
@@ -228,17 +221,17 @@ def _what(request: HttpRequest, path: str) -> str:
 
 def _edit(
     request: HttpRequest,
-    slug: str,
+    study: Study,
     name: str,
     change: Callable[[Draft], tuple[Draft, tuple[int | str, ...]]],
 ) -> HttpResponse:
     """Save a step with one more change, and show the changed field."""
-    study, step = study_or_404(slug), _step_or_404(name)
+    step = _step_or_404(name)
     sent = submitted(request, study, step)
     at: tuple[int | str, ...] = ()
     try:
         draft, at = change(sent.draft)
-        actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=staff_user(request))
+        actions.save_draft(study=study, base=sent.base, draft=draft, changed=name, by=user_of(request))
     except TouchstoneError as error:
         return _not_saved(request, study, step, sent, error)
     return redirect(_address(study, step, at))
@@ -258,10 +251,10 @@ def _address(study: Study, step: Step, at: tuple[int | str, ...]) -> str:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
-def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def scales(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Choose a scale by name for a list of questions."""
-    study, step = study_or_404(slug), _step_or_404(name)
+    step = _step_or_404(name)
     now, location = edited(study), edits.location_of(path)
     if location not in edits.QUESTIONS:
         raise Http404(_("You can add scales to lists of questions only."))
@@ -271,9 +264,7 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
             draft = edits.with_scale(
                 now.draft, location, filled.cleaned_data["scale"], filled.cleaned_data["items"]
             )
-            actions.save_draft(
-                study=study, base=now.number, draft=draft, changed=name, by=staff_user(request)
-            )
+            actions.save_draft(study=study, base=now.number, draft=draft, changed=name, by=user_of(request))
         except TouchstoneError as error:
             filled.add_error("items", translated_error(error))
         else:
@@ -289,99 +280,95 @@ def scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpRespons
 
 
 @require_POST
-@staff_only
-def go_to_scales(request: HttpRequest, slug: str, name: str, path: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def go_to_scales(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
     """Save, and go to the page of scales."""
-    response = _edit(request, slug, name, lambda draft: (draft, ()))
+    response = _edit(request, study, name, lambda draft: (draft, ()))
     saved = response.status_code == 302
-    return redirect("studyapp:studio_scales", slug, name, path) if saved else response
+    return redirect("studyapp:studio_scales", study.slug, name, path) if saved else response
 
 
 @require_POST
-@staff_only
-def undo(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def undo(request: HttpRequest, study: Study) -> HttpResponse:
     """Go back to the previous revision."""
-    return _travel(request, slug, actions.undo_draft, _("Undid the last change."))
+    return _travel(request, study, actions.undo_draft, _("Undid the last change."))
 
 
 @require_POST
-@staff_only
-def redo(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def redo(request: HttpRequest, study: Study) -> HttpResponse:
     """Redo the change that was undone last."""
-    return _travel(request, slug, actions.redo_draft, _("Redid the change."))
+    return _travel(request, study, actions.redo_draft, _("Redid the change."))
 
 
 @require_POST
-@staff_only
-def go_to(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def go_to(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Make another revision the current one."""
     done = _("Revision %(n)d is now the draft.") % {"n": number}
-    return _travel(request, slug, actions.go_to_revision, done, number=number)
+    return _travel(request, study, actions.go_to_revision, done, number=number)
 
 
 def _travel(
-    request: HttpRequest, slug: str, action: Callable[..., Any], done: str, **arguments: Any
+    request: HttpRequest, study: Study, action: Callable[..., Any], done: str, **arguments: Any
 ) -> HttpResponse:
     """Change the revision, and return to the page of the button."""
     try:
-        action(study=study_or_404(slug), by=staff_user(request), **arguments)
+        action(study=study, by=user_of(request), **arguments)
     except TouchstoneError as error:
         messages.error(request, translated_error(error))
     else:
         messages.success(request, done)
     name = request.POST.get("from", "")
     return (
-        redirect("studyapp:studio_step", slug, name)
+        redirect("studyapp:studio_step", study.slug, name)
         if name in BY_NAME
-        else redirect("studyapp:studio_review", slug)
+        else redirect("studyapp:studio_review", study.slug)
     )
 
 
 @require_safe
-@staff_only
-def export(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def export(request: HttpRequest, study: Study) -> HttpResponse:
     """Download the draft as a YAML file."""
-    text = as_yaml(edited(study_or_404(slug)).draft)
-    headers = {"Content-Disposition": f'attachment; filename="{slug}.yaml"'}
+    text = as_yaml(edited(study).draft)
+    headers = {"Content-Disposition": f'attachment; filename="{study.slug}.yaml"'}
     return HttpResponse(text, content_type="application/yaml; charset=utf-8", headers=headers)
 
 
 @require_POST
-@staff_only
-def replace(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def replace(request: HttpRequest, study: Study) -> HttpResponse:
     """Replace the draft by a definition in a file; keep the short name."""
-    study = study_or_404(slug)
     filled = ImportForm(request.POST, request.FILES)
     if filled.is_valid():
         try:
-            draft = starts.from_file(read_draft(filled.text, filled.name), slug=slug)
+            draft = starts.from_file(read_draft(filled.text, filled.name), slug=study.slug)
             now = edited(study)
-            actions.save_draft(
-                study=study, base=now.number, draft=draft, changed="file", by=staff_user(request)
-            )
+            actions.save_draft(study=study, base=now.number, draft=draft, changed="file", by=user_of(request))
         except DefinitionError as error:
             filled.add_error("file", [f"{place}{translated(message)}" for place, message in error.lines])
         else:
             messages.success(request, _("Replaced the draft by the file."))
-            return redirect("studyapp:studio_review", slug)
+            return redirect("studyapp:studio_review", study.slug)
     return _review(request, study, filled, status=422)
 
 
 @require_POST
-@staff_only
-def launch(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def launch(request: HttpRequest, study: Study) -> HttpResponse:
     """Freeze the draft into a version and open the study."""
-    study = study_or_404(slug)
     try:
-        version = launch_study(study=study, by=staff_user(request))
+        version = launch_study(study=study, by=user_of(request))
     except (TouchstoneError, ForbiddenTransition) as error:
         messages.error(request, translated_error(error))
-        return redirect("studyapp:studio_review", slug)
+        return redirect("studyapp:studio_review", study.slug)
     messages.success(
         request,
         _("Launched version %(n)d. Create an entry link to invite participants.") % {"n": version.number},
     )
-    return redirect("studyapp:staff_study", slug)
+    return redirect("studyapp:staff_study", study.slug)
 
 
 def _step_or_404(name: str) -> Step:

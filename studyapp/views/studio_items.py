@@ -8,27 +8,29 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access import user_of
+from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translated_error
 from studyapp.actions.drafts import save_draft
+from studyapp.models import Study
 from studyapp.queries.designs import StudyRefused
-from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, known_names, named
+from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, named, systems_on
 from studyapp.studio.edits import with_value
-from studyapp.views.access import staff_only, staff_user, study_or_404
+from studyapp.views.access import study_page
 from studyapp.views.studio_forms import base_sent, without_nul
 
 SHOWN = 50  # questions of a search
 
 
 @require_safe
-@staff_only
-def pick(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def pick(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the items and a search for questions to add."""
-    study = study_or_404(slug)
     now = edited(study)
     name = str(now.draft.get("dataset", ""))
     dataset = study.workspace.datasets.filter(name=name).first()
-    systems = known_names(name, study.workspace).systems
+    systems = systems_on(name, study.workspace)
     ids, problem = _ids(now.draft), ""
     items = named(dataset, systems, ids)
     if not ids:
@@ -56,10 +58,9 @@ def pick(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@staff_only
-def change(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Act.STUDY_EDIT)
+def change(request: HttpRequest, study: Study) -> HttpResponse:
     """Store the chosen items: those kept and those added."""
-    study = study_or_404(slug)
     now = edited(study)
     ids = list(dict.fromkeys(without_nul(request.POST.getlist("keep") + request.POST.getlist("add"))))
     draft = with_value(now.draft, ("items",), {"ids": ids} if ids else {"count": 25, "seed": 1})
@@ -69,13 +70,13 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
             base=base_sent(request),
             draft=draft,
             changed="items",
-            by=staff_user(request),
+            by=user_of(request),
         )
     except TouchstoneError as error:
         messages.error(request, translated_error(error))
     else:
         messages.success(request, _("Items chosen by hand: %(n)d.") % {"n": len(ids)})
-    address = reverse("studyapp:studio_items", args=[slug])
+    address = reverse("studyapp:studio_items", args=[study.slug])
     return redirect(f"{address}?{urlencode({'q': request.POST.get('q', '')})}")
 
 

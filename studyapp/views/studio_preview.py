@@ -14,6 +14,7 @@ from django.utils import translation
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
+from accounts.policy import Act
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
 from studyapp.models import Stage, Study
@@ -23,7 +24,7 @@ from studyapp.studio import sample
 from studyapp.studio.drafts import Draft
 from studyapp.studio.steps import BY_NAME
 from studyapp.views import participant_messages
-from studyapp.views.access import staff_only, study_or_404
+from studyapp.views.access import study_page
 from studyapp.views.participant_pages import (
     consent_context,
     form_context,
@@ -43,11 +44,10 @@ _CSP = {"frame-ancestors": [SELF], "form-action": [NONE], "script-src": [NONE]}
 
 @csp_replace(_CSP)
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@study_page(Act.STUDY_EDIT)
 @xframe_options_sameorigin
-def page(request: HttpRequest, slug: str, step: str) -> HttpResponse:
+def page(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     """Show a page of the draft with the unsaved fields of a step."""
-    study = study_or_404(slug)
     draft = edited(study).draft
     if request.method == "POST":
         draft = draft_sent(request, study, BY_NAME.get(step), draft)

@@ -1,4 +1,4 @@
-"""Forms of the staff pages that run studies and judge answers."""
+"""Forms of the pages that run studies, share them and judge answers."""
 
 import math
 from typing import Any
@@ -7,8 +7,11 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
+from accounts.models import Role, User
 from studyapp.models import JudgedAnswer
+from studyapp.queries.access import SHARED_ROLES
 from studyapp.rules.sample_sizes import SizeSettings
+from studyapp.web.workspace_form import WorkspaceForm
 
 VERDICTS = [("yes", _("Correct")), ("no", _("Not correct"))]
 
@@ -67,8 +70,8 @@ class LogForm(forms.Form):
     until = forms.DateField(required=False)
 
 
-class DuplicateForm(forms.Form):
-    """The name and title of a copy."""
+class DuplicateForm(WorkspaceForm):
+    """The name, title and workspace of a copy."""
 
     slug = forms.RegexField(
         r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$",
@@ -78,7 +81,25 @@ class DuplicateForm(forms.Form):
     title = forms.CharField(max_length=200)
 
 
-class SizeForm(forms.Form):
+class ShareForm(forms.Form):
+    """A user with whom a study is shared, and the role."""
+
+    user = forms.CharField(max_length=150, strip=True)
+    role = forms.ChoiceField(
+        choices=[(role.value, role.label) for role in SHARED_ROLES], initial=Role.VIEWER.value
+    )
+
+    def clean_user(self) -> User:
+        """Return the active user of this name."""
+        user = User.objects.filter(username=self.cleaned_data["user"], is_active=True).first()
+        if user is None:
+            raise forms.ValidationError(
+                _("There is no active user with this name. Check the spelling, or invite the person first.")
+            )
+        return user
+
+
+class SizeForm(WorkspaceForm):
     """The assumptions of a power analysis; a valid form sets ``settings``."""
 
     effects = forms.CharField(max_length=200, initial="0, 0.1")
@@ -107,7 +128,8 @@ class SizeForm(forms.Form):
         data: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
-                self.settings = SizeSettings.model_validate(data)
+                assumptions = {name: value for name, value in data.items() if name != "workspace"}
+                self.settings = SizeSettings.model_validate(assumptions)
             except ValidationError as error:
                 for problem in error.errors(include_url=False):
                     self.add_error(None, problem["msg"].removeprefix("Value error, "))

@@ -1,24 +1,22 @@
 """Forms of the studio beside the steps: a new study, a file, a scale."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from predictions.models import Dataset
+from accounts.models import Workspace
 from studyapp.definition.scales import SCALES
+from studyapp.queries.drafts import dataset_names_of
 from studyapp.studio.starts import STARTS
+from studyapp.web.workspace_form import WorkspaceForm
 
 LARGEST = 2_000_000  # bytes of a definition
 
 
-def _datasets() -> list[tuple[str, str]]:
-    names = Dataset.objects.order_by("name").values_list("name", flat=True)
-    return [("", "–"), *((name, name) for name in names)]
-
-
-class StartForm(forms.Form):
-    """A new study."""
+class StartForm(WorkspaceForm):
+    """A new study over a dataset of its workspace, or over none yet."""
 
     title = forms.CharField(max_length=200)
     slug = forms.RegexField(
@@ -26,10 +24,32 @@ class StartForm(forms.Form):
         max_length=100,
         error_messages={"invalid": _("Use only lower case letters, digits, - and _.")},
     )
-    dataset = forms.ChoiceField(choices=_datasets, required=False)
+    dataset = forms.ChoiceField(required=False)
     start = forms.ChoiceField(
         choices=[(name, start.title) for name, start in STARTS.items()], widget=forms.RadioSelect
     )
+
+    def __init__(self, *args: Any, workspaces: Sequence[Workspace], **options: Any) -> None:
+        super().__init__(*args, workspaces=workspaces, **options)
+        self.datasets = dataset_names_of(workspaces)
+        names = [(workspace.name, [(name, name) for name in self.datasets[workspace]])
+                 for workspace in workspaces]  # fmt: skip
+        field = self.fields["dataset"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", "–"), *(names if len(workspaces) > 1 else names[0][1])]
+
+    @property
+    def has_datasets(self) -> bool:
+        """True if there is a dataset to choose."""
+        return any(self.datasets.values())
+
+    def clean(self) -> dict[str, Any]:
+        """Validate that the dataset is one of the chosen workspace."""
+        data: dict[str, Any] = super().clean() or {}
+        if not self.errors and data["dataset"] not in ("", *self.datasets[self.chosen_workspace]):
+            message = _("The workspace %(workspace)s does not have this dataset. Choose one of its datasets.")
+            self.add_error("dataset", message % {"workspace": self.chosen_workspace.name})
+        return data
 
 
 class ImportForm(forms.Form):
@@ -51,6 +71,14 @@ class ImportForm(forms.Form):
                 _("The file is not UTF-8 text. Save it as UTF-8 and try again.")
             ) from None
         return file
+
+
+class FileStartForm(WorkspaceForm, ImportForm):
+    """A new study from a definition in YAML."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        # The page also has the other form, whose fields have IDs too.
+        super().__init__(*args, auto_id="from-file-%s", **options)
 
 
 class ScaleForm(forms.Form):

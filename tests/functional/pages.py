@@ -2,6 +2,14 @@
 
 from playwright.sync_api import Locator, Page
 
+# For the shell: a user who owns the only workspace of a site.
+ADD_OWNER = """
+from accounts.actions.workspaces import give_role
+from accounts.models import Role, User, Workspace
+user = User.objects.create_user({name!r}, password={password!r})
+give_role(workspace=Workspace.objects.get(), user=user, role=Role.OWNER, by=None)
+"""
+
 
 def follow(what: Locator) -> None:
     """Click what leads to a page, and return when that page has been loaded."""

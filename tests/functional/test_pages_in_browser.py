@@ -12,12 +12,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example, new_link
 from scripts.site import Site, running_site
-from tests.functional.pages import enter, follow
+from tests.functional.pages import ADD_OWNER, enter, follow
 
 pytestmark = pytest.mark.service
 
 PASSWORD = "only for this test"
-ADD_STAFF = f"from accounts.models import User; User.objects.create_superuser('ada', password={PASSWORD!r})"
+ADD_STAFF = ADD_OWNER.format(name="ada", password=PASSWORD)
 FIRST_TRIAL = """
 import json
 from studyapp.models import Trial

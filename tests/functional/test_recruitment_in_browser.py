@@ -13,12 +13,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example
 from scripts.site import Site, running_site
-from tests.functional.pages import enter, follow
+from tests.functional.pages import ADD_OWNER, enter, follow
 
 pytestmark = pytest.mark.service
 
 PASSWORD = "only for this test"
-ADD_STAFF = f"from accounts.models import User; User.objects.create_superuser('ada', password={PASSWORD!r})"
+ADD_STAFF = ADD_OWNER.format(name="ada", password=PASSWORD)
 CODES = ("--code", "done=CDONE1", "--code", "no_consent=CNO1", "--code", "full=CFULL1")
 ANSWERS = ("rated_correct", "known_before", "certainty", "helpfulness")
 SURVEY = ("trust", "relevant_information", "irrelevant_information", "satisfaction")

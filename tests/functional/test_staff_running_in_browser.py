@@ -15,13 +15,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example
 from scripts.site import Site, running_site
-from tests.functional.pages import follow
+from tests.functional.pages import ADD_OWNER, follow
 
 pytestmark = pytest.mark.service
 
 PASSWORD = "only for this test"
-ADD_STAFF = f"from accounts.models import User; User.objects.create_superuser('ada', password={PASSWORD!r})"
-DISAGREE = """
+ADD_STAFF = ADD_OWNER.format(name="ada", password=PASSWORD)
+DISAGREE = f"""
 from accounts.models import User
 from studyapp.actions.correctness import judge, queue_answers
 from predictions.models import PredictionRun, Question
@@ -29,7 +29,7 @@ from studyapp.models import JudgedAnswer, Participant
 run = PredictionRun.objects.order_by("pk").first()
 prediction = run.predictions.order_by("pk").first()
 type(prediction).objects.filter(pk=prediction.pk).update(answer="the same town, in other words")
-judges = [User.objects.create_user(name, is_staff=True) for name in ("bea", "cem")]
+judges = [User.objects.create_user(name, password={PASSWORD!r}) for name in ("bea", "cem")]
 queue_answers(answers=[(prediction.question_id, "the same town, in other words")], by=judges[0])
 for who, verdict in zip(judges, (True, False)):
     judge(judged=JudgedAnswer.objects.get(), is_correct=verdict, by=who, note="I looked at a map.")
@@ -52,9 +52,9 @@ def study() -> Iterator[tuple[Site, str, int]]:
         yield running, slug, int(running.manage("shell", "--no-imports", "--command", DISAGREE))
 
 
-def log_in(page: Page, site: Site) -> None:
+def log_in(page: Page, site: Site, name: str = "ada") -> None:
     page.goto(f"{site.url}/accounts/login/")
-    page.get_by_label("User name").fill("ada")
+    page.get_by_label("User name").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     follow(page.get_by_role("button", name="Log in"))
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
@@ -77,7 +77,7 @@ def test_the_pages_are_accessible(
         "overview": of_study,
         **{
             name: f"{of_study}{name}/"
-            for name in ("preview", "running", "estimates", "log", "compare", "duplicate")
+            for name in ("preview", "running", "estimates", "log", "compare", "duplicate", "members")
         },
         "study-correctness": f"{of_study}correctness/",
         "correctness": "/staff/correctness/",
@@ -123,3 +123,31 @@ def test_an_answer_is_judged_and_a_quota_set(study: tuple[Site, str, int], page:
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     follow(page.get_by_role("button", name="Resume"))
     expect(page).to_have_url(re.compile(rf"/{slug}/$"))
+
+
+def test_a_study_is_shared_with_a_colleague(study: tuple[Site, str, int], browser: Browser):
+    site, slug, _run = study
+    owner, colleague = (browser.new_context().new_page() for _user in range(2))
+    log_in(owner, site)
+    owner.goto(f"{site.url}/staff/studies/{slug}/")
+    follow(owner.get_by_role("navigation", name="Pages of this study").get_by_role("link", name="Members"))
+    owner.get_by_label("User name").fill("bea")
+    owner.get_by_label("Role", exact=True).select_option("Analyst")
+    follow(owner.get_by_role("button", name="Share study"))
+    expect(owner.get_by_text("Study shared with bea in the role Analyst.")).to_be_visible()
+    picture(owner, "members-shared", 1200)
+
+    log_in(colleague, site, "bea")
+    follow(colleague.locator(f"a[href='/staff/studies/{slug}/']"))
+    expect(colleague.get_by_role("link", name="Estimates")).to_be_visible()
+    expect(colleague.get_by_role("button", name="Leave study")).to_be_visible()
+    picture(colleague, "study-of-analyst", 1200)
+    for name in ("Pause", "Close", "Create link"):
+        expect(colleague.get_by_role("button", name=name)).to_have_count(0)
+    colleague.goto(f"{site.url}/staff/studies/{slug}/privacy/")
+    expect(colleague.get_by_text("With the role Analyst you may not")).to_be_visible()
+    picture(colleague, "refused", 1200)
+
+    follow(owner.get_by_role("button", name=re.compile("End share.*bea")))
+    colleague.goto(f"{site.url}/staff/studies/{slug}/")
+    expect(colleague.get_by_role("heading", name="Page not found")).to_be_visible()

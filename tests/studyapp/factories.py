@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts.models import Role, User
+from accounts.models import Role, User, Workspace
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from studyapp.actions.links import create_link
 from studyapp.actions.pages import (
@@ -51,16 +51,26 @@ CONTEXT = [
 ]
 
 
-def make_user(*, is_staff: bool = True) -> User:
-    """A user; ``is_staff`` makes them an owner of the workspace of the tests."""
-    user = User.objects.create_user(username=f"user{next(_numbers)}", password="pass", is_staff=is_staff)
-    return workspaces.give(user, Role.OWNER) if is_staff else user
+def make_user(role: Role | None = Role.OWNER, *, workspace: Workspace | None = None) -> User:
+    """A user with a role in a workspace, the one of the tests unless told otherwise."""
+    user = User.objects.create_user(username=f"user{next(_numbers)}")
+    return workspaces.give(user, *([role] if role else []), workspace=workspace)
 
 
-def make_dataset(*, questions: int = 6, name: str | None = None) -> Dataset:
+def make_workspace() -> Workspace:
+    """Another workspace than the one of the tests."""
+    number = next(_numbers)
+    return Workspace.objects.create(slug=f"workspace{number}", name=f"Workspace {number}")
+
+
+def make_dataset(
+    *, questions: int = 6, name: str | None = None, workspace: Workspace | None = None
+) -> Dataset:
     """A dataset whose questions are q1, q2, … with one gold fact each in two of three articles."""
     dataset = Dataset.objects.create(
-        workspace=workspaces.main(), name=name or f"dataset{next(_numbers)}", source_format="hotpot"
+        workspace=workspace or workspaces.main(),
+        name=name or f"dataset{next(_numbers)}",
+        source_format="hotpot",
     )
     Question.objects.bulk_create(
         Question(
@@ -103,15 +113,16 @@ def make_run(
     return run
 
 
-def make_definition(**changes: Any) -> StudyDefinition:
+def make_definition(*, workspace: Workspace | None = None, **changes: Any) -> StudyDefinition:
     """A definition over a made dataset, changed by keyword; `conditions=2` and `items=3` are numbers."""
     conditions, items = changes.pop("conditions", 2), changes.pop("items", 3)
     if isinstance(items, int):
         items = {"count": items, "seed": 1}
     questions = items.get("count", 0) + 3 if isinstance(items, dict) else 6
     if isinstance(conditions, int):
-        dataset = Dataset.objects.get(name=changes["dataset"]) if "dataset" in changes else None
-        dataset = dataset or make_dataset(questions=questions)
+        workspace = workspace or workspaces.main()
+        dataset = workspace.datasets.get(name=changes["dataset"]) if "dataset" in changes else None
+        dataset = dataset or make_dataset(questions=questions, workspace=workspace)
         changes["dataset"] = dataset.name
         runs = [make_run(dataset=dataset) for _ in range(conditions - 1)]
         conditions = [*({"system": run.system.name} for run in runs), {"ground_truth": True}]
@@ -128,14 +139,23 @@ def make_definition(**changes: Any) -> StudyDefinition:
     )
 
 
-def make_study(*, launched: bool = True, by: User | None = None, **definition: Any) -> Study:
+def make_study(
+    *, launched: bool = True, by: User | None = None, workspace: Workspace | None = None, **definition: Any
+) -> Study:
     """A study, launched unless told otherwise: `conditions` arms, the last of them the ground truth."""
-    return make_study_of(make_definition(**definition), launched=launched, by=by)
+    made = make_definition(workspace=workspace, **definition)
+    return make_study_of(made, launched=launched, by=by, workspace=workspace)
 
 
-def make_study_of(definition: StudyDefinition, *, launched: bool = True, by: User | None = None) -> Study:
+def make_study_of(
+    definition: StudyDefinition,
+    *,
+    launched: bool = True,
+    by: User | None = None,
+    workspace: Workspace | None = None,
+) -> Study:
     """The study of a definition; given a study's definition changed, its next version."""
-    study = create_study(workspace=workspaces.main(), definition=definition, by=by)
+    study = create_study(workspace=workspace or workspaces.main(), definition=definition, by=by)
     if launched:
         launch_study(study=study, by=by)
         study.refresh_from_db()

@@ -3,6 +3,7 @@
 import pytest
 from rest_framework.authtoken.models import Token
 
+from accounts.models import Role
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +37,7 @@ def test_it_works(client, study):
     assert list(counts.values()) == [(0, 0)]
 
 
-def test_a_session_of_staff_will_do(client, study):
+def test_a_session_will_do(client, study):
     client.force_login(factories.make_user())
     assert client.get(f"/api/studies/{study.slug}/progress/").status_code == 200
 
@@ -45,8 +46,20 @@ def test_a_session_of_staff_will_do(client, study):
 def test_others_are_refused(client, study, address):
     address = address.format(study.slug)
     assert client.get(address).status_code in (401, 403)
-    headers = bearer(factories.make_user(is_staff=False))
-    assert client.get(address, headers=headers).status_code == 403
+    response = client.get(address, headers=bearer(factories.make_user(None)))
+    if address == "/api/studies/":
+        assert (response.status_code, response.json()) == (200, [])
+    else:
+        assert response.status_code == 404
+        assert response.json() == {"detail": "There is nothing here for you under this address."}
+
+
+def test_a_role_that_sees_no_studies_is_refused_with_a_sentence(client, study):
+    response = client.get(
+        f"/api/studies/{study.slug}/progress/", headers=bearer(factories.make_user(Role.ANNOTATOR))
+    )
+    assert response.status_code == 403
+    assert "With the role Annotator you may not see the progress" in response.json()["detail"]
 
 
 def test_it_only_reads(client, study):

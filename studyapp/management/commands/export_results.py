@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from accounts.actions.audit import record
 from accounts.policy import Act
 from jobs.base_command import JobCommand, check_right, slug
 from studyapp.exports.bundle import write_bundle
@@ -28,7 +29,9 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
-        check_right(options, Act.STUDY_RESULTS, study)
+        by = check_right(options, Act.STUDY_RESULTS, study)
+        kind = "public" if options["public"] else "internal"
+        record(kind="export_downloaded", by=by, workspace=study.workspace, subject=study, data={"kind": kind})
         written = write_bundle(study, options["out"], public=options["public"], file_format=options["format"])
         for system, reason in written.missing_scores.items():
             self.stderr.write(f"No scores of {system}: {reason}")

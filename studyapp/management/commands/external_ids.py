@@ -4,6 +4,7 @@ import argparse
 import csv
 from typing import Any
 
+from accounts.actions.audit import record
 from accounts.policy import Act
 from jobs.base_command import JobCommand, check_right, slug
 from studyapp.queries.privacy import external_ids
@@ -23,7 +24,14 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
-        check_right(options, Act.STUDY_PERSONAL, study)
+        by = check_right(options, Act.STUDY_PERSONAL, study)
+        record(
+            kind="personal_data_read",
+            by=by,
+            workspace=study.workspace,
+            subject=study,
+            data={"page": "external_ids"},
+        )
         writer = csv.writer(self.stdout, lineterminator="\n")
         writer.writerow(COLUMNS)
         for ids in external_ids(study).iterator():

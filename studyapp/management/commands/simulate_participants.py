@@ -11,7 +11,9 @@ from asgiref.sync import sync_to_async
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from jobs.base_command import slug
+from accounts.models import User
+from accounts.policy import Act
+from jobs.base_command import check_right, slug
 from jobs.progress_bar import Bar
 from jobs.simulation_command import SimulationCommand, get_status
 from studyapp.actions.links import create_link
@@ -54,10 +56,11 @@ class Command(SimulationCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
+        by = check_right(options, Act.STUDY_EDIT, study)
         plan = dataclasses.replace(plan_of(study), item_spread=options["spread"][1])
         planted = _planted(study, options["effect"], options["behaviour"], plan)
         self._warn(study, options["think"])
-        link, address = _link(study, options["url"])
+        link, address = _link(study, options["url"], by)
         crowd = walk.make_bots(
             options["n"], options["behaviour"], seed=options["seed"], spread=options["spread"][0]
         )
@@ -146,7 +149,7 @@ def _planted(
     return Planted(effects, sync_to_async(condition_of), varies=content.design != "between")
 
 
-def _link(study: Study, url: str) -> tuple[EntryLink, str]:
+def _link(study: Study, url: str, by: User | None) -> tuple[EntryLink, str]:
     """Create a link for bots and check that the site knows it.
 
     Returns:
@@ -157,7 +160,7 @@ def _link(study: Study, url: str) -> tuple[EntryLink, str]:
         check_admission(EntryLink(study=study))
     except NotAdmitted as refusal:
         raise CommandError(f"{study} takes nobody: {refusal}") from refusal
-    link, token = create_link(study=study, by=None, label="bots", mode=Mode.BOT)
+    link, token = create_link(study=study, by=by, label="bots", mode=Mode.BOT)
     address = url + reverse("studyapp:join", args=[token])
     if get_status(address, url) == 404:
         raise CommandError(f"the site at {url} does not know study {study}: it runs on another database")

@@ -257,10 +257,11 @@ ADDRESSES = ["/staff/correctness/", "/staff/correctness/{run}/", "/staff/correct
              "/staff/studies/{slug}/correctness/"]  # fmt: skip
 
 
-def test_the_pages_are_for_staff(client, study, run):
-    client.force_login(factories.make_user(is_staff=False))
-    for address in ADDRESSES:
-        assert client.get(address.format(run=run.pk, slug=study.slug)).status_code == 403
+def test_the_pages_are_for_judges(client, study, run):
+    client.force_login(factories.make_user(None))
+    assert client.get(ADDRESSES[0]).status_code == 403
+    for address in ADDRESSES[1:]:
+        assert client.get(address.format(run=run.pk, slug=study.slug)).status_code == 404
 
 
 def test_a_judge_goes_through_the_queue(staff, study, run, judges):

@@ -6,7 +6,10 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts.models import AuditEntry, Role, User
 from predictions.models import Prediction
+from studyapp.actions.shares import share_study
+from studyapp.actions.studies import launch_study
 from studyapp.link_tokens import find_link
 from studyapp.models import EntryLink, Event, Study
 from tests.paths import DATA
@@ -165,6 +168,80 @@ class TestLink:
         with pytest.raises(CommandError):
             call_command("study_link", *(["small", *wrong] if wrong else []))
         assert not EntryLink.objects.exists()
+
+
+@pytest.mark.django_db
+class TestAs:
+    """Commands with the rights of a user."""
+
+    @pytest.fixture
+    def study(self):
+        return factories.make_study(launched=False, items=2)
+
+    @pytest.mark.parametrize("is_shared", [False, True])
+    def test_a_user_with_the_right_acts(self, study, is_shared):
+        user = factories.make_user(None if is_shared else Role.RESEARCHER)
+        if is_shared:
+            share_study(study=study, user=user, role=Role.RESEARCHER, by=None)
+        run("launch_study", study.slug, "--as", user.username)
+        assert Event.objects.get(kind="study_launched").actor == user
+        run("study_link", study.slug, "--as", user.username)
+        assert EntryLink.objects.get().created_by == user
+
+    @pytest.mark.parametrize("role", [Role.ANALYST, Role.VIEWER, Role.ANNOTATOR])
+    def test_a_role_without_the_right_is_refused(self, study, role):
+        user = factories.make_user(role)
+        for command in ("launch_study", "study_link"):
+            with pytest.raises(
+                CommandError, match=f"With the role {role.label} you may not create"
+            ) as caught:
+                run(command, study.slug, "--as", user.username)
+            assert caught.value.returncode == 1
+        self.nothing_was_done(study)
+
+    def test_no_user_makes_bots_without_the_right_or_ends_retention(self, study):
+        launch_study(study=study, by=None)
+        user = factories.make_user(Role.ANALYST)
+        with pytest.raises(CommandError, match="With the role Analyst you may not create"):
+            run("simulate_participants", study.slug, "-n", "1", "--as", user.username)
+        assert not EntryLink.objects.exists()
+        owner = factories.make_user()
+        with pytest.raises(CommandError, match="every study of the site"):
+            run("apply_retention", "--as", owner.username)
+
+    def test_a_user_of_another_workspace_is_refused(self, study):
+        other = factories.make_user(workspace=factories.make_workspace())
+        superuser = User.objects.create_superuser("root")
+        for user in (other, superuser):
+            for command in ("launch_study", "study_link"):
+                with pytest.raises(CommandError, match="You have no role here"):
+                    run(command, study.slug, "--as", user.username)
+        self.nothing_was_done(study)
+
+    def test_an_unknown_or_inactive_user_is_refused(self, study):
+        gone = factories.make_user()
+        User.objects.filter(pk=gone.pk).update(is_active=False)
+        for name in ("nobody", gone.username):
+            for command in ("launch_study", "study_link"):
+                with pytest.raises(CommandError, match=f"there is no active user '{name}'"):
+                    run(command, study.slug, "--as", name)
+        self.nothing_was_done(study)
+
+    def nothing_was_done(self, study):
+        study.refresh_from_db()
+        assert study.status == "draft"
+        assert not study.versions.exists()
+        assert not EntryLink.objects.exists()
+
+    def test_exports_and_external_ids_leave_an_entry(self, study, tmp_path):
+        launch_study(study=study, by=None)
+        user = factories.make_user()
+        run("export_results", study.slug, "--out", tmp_path / "out", "--public", "--as", user.username)
+        run("external_ids", study.slug)
+        assert [(row.kind, row.actor, row.data) for row in AuditEntry.objects.order_by("pk")] == [
+            ("export_downloaded", user, {"kind": "public"}),
+            ("personal_data_read", None, {"page": "external_ids"}),
+        ]
 
 
 @pytest.mark.django_db

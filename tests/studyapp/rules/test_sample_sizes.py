@@ -115,7 +115,14 @@ def test_a_plan_that_was_stopped_is_pending_and_one_that_is_done_stays():
     assert plan.finished_at == finished
 
 
-def test_only_staff_may(client, db):
-    client.force_login(factories.make_user(is_staff=False))
-    for address in ("/staff/sample-size/", "/staff/sample-size/1/", "/staff/sample-size/1/progress/"):
-        assert client.get(address).status_code == 403
+def test_only_users_with_a_role_may(client, db):
+    plan = create_plan(workspace=workspaces.main(), settings=settings(), by=None)
+    for user in (factories.make_user(None), factories.make_user(workspace=factories.make_workspace())):
+        client.force_login(user)
+        for address in (f"/staff/sample-size/{plan.pk}/", f"/staff/sample-size/{plan.pk}/progress/"):
+            assert client.get(address).status_code == 404
+    assert f"/staff/sample-size/{plan.pk}/" not in client.get("/staff/sample-size/").content.decode()
+    client.force_login(factories.make_user(None))
+    assert client.get("/staff/sample-size/").status_code == 403
+    assert client.post("/staff/sample-size/", SENT).status_code == 403
+    assert SizePlan.objects.count() == 1

@@ -48,7 +48,7 @@ def test_a_draft_has_no_preview(staff):
     assert "Launch the study to see" in page
 
 
-def test_only_staff_may(client):
+def test_users_without_a_role_find_nothing(client):
     study = factories.make_study(items=1)
-    client.force_login(factories.make_user(is_staff=False))
-    assert client.get(f"/staff/studies/{study.slug}/preview/").status_code == 403
+    client.force_login(factories.make_user(None))
+    assert client.get(f"/staff/studies/{study.slug}/preview/").status_code == 404

@@ -1,0 +1,129 @@
+"""Reads of access: studies and runs of a user, users of a study."""
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from django.db.models import Q, QuerySet, Value
+
+from accounts.models import Membership, Role, User, Workspace
+from accounts.policy import Act, Roles, allows, granting
+from accounts.queries.workspaces import workspaces_of
+from predictions.models import PredictionRun
+from predictions.queries.predictions import finished_runs
+from studyapp.models import Study, StudyShare
+
+# The roles in which a study can be shared: those of the policy table that see studies.
+SHARED_ROLES = tuple(role for role in Role if role in granting(Act.STUDY_SEE, shared=True))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The acts that a user may do somewhere.
+
+    Attributes:
+        workspaces: Acts that a role in a workspace allows.
+        anywhere: These, and acts that the share of a study allows.
+    """
+
+    workspaces: frozenset[Act]
+    anywhere: frozenset[Act]
+
+
+def reach_of(user: User) -> Reach:
+    """Return the acts that a user may do somewhere."""
+    given = Membership.objects.filter(user=user).values_list(Value(False), "role")
+    shared = StudyShare.objects.filter(user=user).values_list(Value(True), "role")
+    # One query, because the header of every page needs it.
+    rows = list(given.union(shared))
+    roles = frozenset(Role(role) for is_share, role in rows if not is_share)
+    shares = frozenset(Role(role) for is_share, role in rows if is_share)
+    return Reach(acts_of(Roles(roles)), acts_of(Roles(roles, shares)))
+
+
+def acts_of(roles: Roles) -> frozenset[Act]:
+    """Return the acts that roles allow."""
+    return frozenset(act for act in Act if allows(roles, act))
+
+
+def studies_of(user: User, act: Act = Act.STUDY_SEE) -> QuerySet[Study]:
+    """Return the studies with which a user may do this."""
+    return Study.objects.filter(
+        Q(workspace__in=workspaces_of(user, act)) | Q(pk__in=_shares(user, act).values("study"))
+    )
+
+
+def members_of(study: Study) -> QuerySet[Membership]:
+    """Return the roles in its workspace by which active users see a study."""
+    rows = Membership.objects.filter(
+        workspace=study.workspace, role__in=granting(Act.STUDY_SEE), user__is_active=True
+    )
+    return rows.select_related("user").order_by("user__username", "role")
+
+
+def shares_of(study: Study) -> QuerySet[StudyShare]:
+    """Return the shares of a study, by user name."""
+    return study.shares.select_related("user").order_by("user__username", "role")
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A run whose answers people judge, with their roles.
+
+    A share of a study that uses the run counts as a share of the run.
+    """
+
+    run: PredictionRun
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of the run's dataset."""
+        return self.run.dataset.workspace
+
+    def shared_roles(self, user: User) -> frozenset[Role]:
+        """Return the roles in which studies that use this run were shared."""
+        shares = StudyShare.objects.filter(user=user, study__workspace=self.workspace)
+        launched = shares.filter(study__versions__conditions__run=self.run).values_list("role", flat=True)
+        drafts = shares.values_list("role", "study__definition")
+        return frozenset(
+            Role(role) for role in (*launched, *(role for role, draft in drafts if self._is_used_by(draft)))
+        )
+
+    def _is_used_by(self, draft: dict[str, object]) -> bool:
+        return draft.get("dataset") == self.run.dataset.name and self.run.system.name in _systems(draft)
+
+
+def run_numbered(pk: int) -> PredictionRun | None:
+    """Return a run with its system and the workspace of its dataset."""
+    return PredictionRun.objects.select_related("dataset__workspace", "system").filter(pk=pk).first()
+
+
+def runs_to_judge(user: User) -> QuerySet[PredictionRun]:
+    """Return the finished runs whose answers a user may judge."""
+    workspaces = list(workspaces_of(user, Act.JUDGE))
+    studies = list(
+        Study.objects.filter(pk__in=_shares(user, Act.JUDGE).values("study")).select_related("workspace")
+    )
+    launched = Q(pk__in=PredictionRun.objects.filter(condition__version__study__in=studies).values("pk"))
+    drafts = [
+        Q(
+            dataset__workspace=study.workspace,
+            dataset__name=study.definition.get("dataset", ""),
+            system__name__in=_systems(study.definition),
+        )
+        for study in studies
+    ]
+    runs = finished_runs({*workspaces, *(study.workspace for study in studies)})
+    return runs.filter(reduce(or_, drafts, launched | Q(dataset__workspace__in=workspaces)))
+
+
+def _shares(user: User, act: Act) -> QuerySet[StudyShare]:
+    return StudyShare.objects.filter(user=user, role__in=granting(act, shared=True))
+
+
+def _systems(draft: dict[str, object]) -> list[str]:
+    """Return the systems of a draft's conditions; it may have any form."""
+    conditions = draft.get("conditions")
+    rows = conditions if isinstance(conditions, list) else []
+    names = (row.get("system") for row in rows if isinstance(row, dict))
+    return [name for name in names if isinstance(name, str)]

@@ -1,0 +1,351 @@
+"""Who reaches which page of the study app: every route, every role, in the workspace or by a share."""
+
+from typing import NamedTuple
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from accounts.models import AuditEntry, Role, User
+from studyapp.actions.shares import share_study
+from studyapp.actions.sizes import create_plan
+from studyapp.models import EntryLink, JudgedAnswer, Study
+from studyapp.rules.sample_sizes import SizeSettings
+from studyapp.urls import urlpatterns
+from tests import workspaces
+from tests.studyapp import factories
+
+pytestmark = pytest.mark.django_db
+
+ROLES = [Role.OWNER, Role.RESEARCHER, Role.ANALYST, Role.VIEWER]
+EDIT = {Role.OWNER, Role.RESEARCHER}
+RESULTS = EDIT | {Role.ANALYST}
+SEE = RESULTS | {Role.VIEWER}
+EVERYONE = "everyone"
+
+
+class Route(NamedTuple):
+    """A route: its methods, and the roles in the workspace and of a share that reach it."""
+
+    methods: str
+    roles: set[Role]
+    shared: set[Role]
+
+
+def of_study(methods: str, roles: set[Role]) -> Route:
+    return Route(methods, roles, roles)
+
+
+ROUTES = {
+    **{name: of_study("get", SEE) for name in ("study", "progress", "preview", "compare")},
+    **{name: of_study("get", RESULTS) for name in ("running", "estimates", "log")},
+    "members": of_study("get", EDIT),
+    "leave": of_study("post", SEE),
+    **{name: of_study("get post", EDIT) for name in ("privacy",)},
+    # A share allows no new study.
+    "duplicate": Route("get post", EDIT, set()),
+    **{
+        name: of_study("post", EDIT)
+        for name in (
+            *("make_link", "launch", "pause", "resume", "close", "reopen", "set_condition", "write_note"),
+            *("archive_study", "restore_study", "share", "end_share"),
+        )
+    },
+}
+ROUTES = {f"staff_{name}": route for name, route in ROUTES.items()}
+ROUTES |= {
+    **{
+        f"studio_{name}": of_study(methods, EDIT)
+        for name, methods in {
+            **dict.fromkeys(("review", "export", "items"), "get"),
+            **dict.fromkeys(("undo", "redo", "go_to", "replace", "launch", "change_items"), "post"),
+            **dict.fromkeys(("add", "remove", "up", "down", "kind", "to_scales"), "post"),
+            **dict.fromkeys(("step", "next", "scales", "preview"), "get post"),
+        }.items()
+    },
+    "correctness_study": Route("get", EDIT, RESULTS),
+    "correctness_queue_study": Route("post", EDIT, RESULTS),
+    "correctness_apply": of_study("post", EDIT),
+    "correctness_run": Route("get", EDIT, RESULTS),
+    "correctness_judge": Route("get", EDIT, RESULTS),
+    "correctness_queue_run": Route("post", EDIT, RESULTS),
+    "correctness_store": Route("post", EDIT, RESULTS),
+    "correctness_settle": Route("post", EDIT, RESULTS),
+    "staff_size": Route("get", SEE, set()),
+    "staff_size_progress": Route("get", SEE, set()),
+    "api_progress": of_study("get", SEE),
+}
+# Pages without an object, which a role anywhere opens.
+SOMEWHERE = {
+    "staff_sizes": Route("get post", EDIT, set()),
+    "studio": Route("get", EDIT, set()),
+    "studio_start": Route("post", EDIT, set()),
+    "studio_start_from_file": Route("post", EDIT, set()),
+    "correctness": Route("get", EDIT, RESULTS),
+}
+# Lists of the objects that a user sees, for everyone who is logged in.
+LISTS = {"staff_home", "staff_archive", "api_studies"}
+PUBLIC = {
+    *("home", "join", "resume", "study", "consent", "declined", "stage", "item", "item_image", "survey"),
+    *("done", "withdraw", "prolific_webhook"),
+}
+
+
+@pytest.fixture
+def study() -> Study:
+    """A study with all that the routes are about; its system misses half of the answers."""
+    return factories.make_study(items=2)
+
+
+@pytest.fixture
+def keys(study) -> dict[str, object]:
+    condition = study.versions.get().conditions.get(run__isnull=False)
+    question = condition.run.dataset.questions.get(external_id="q2")
+    assumptions = SizeSettings(effects=[0, 1], items=1, participant_sd=1, residual_sd=0, simulations=100)
+    return {
+        "slug": study.slug,
+        "condition": condition.pk,
+        "run": condition.run.pk,
+        "plan": create_plan(settings=assumptions, workspace=study.workspace, by=None).pk,
+        "share": share_study(study=study, user=factories.make_user(None), role=Role.VIEWER, by=None).pk,
+        "answer": JudgedAnswer.objects.create(question=question, answer="Elsewhere", digest="0" * 64).pk,
+    }
+
+
+def address(name: str, keys: dict[str, object]) -> str:
+    [pattern] = [each for each in urlpatterns if each.name == name]
+    pk = (
+        "condition" if name == "staff_set_condition" else "share" if name == "staff_end_share"
+        else "plan" if name.startswith("staff_size") else "run"
+    )  # fmt: skip
+    values = {
+        "slug": keys["slug"], "pk": keys[pk], "answer": keys["answer"], "number": 1, "name": "questionnaire",
+        "step": "questionnaire", "path": "questionnaire.post_survey",
+    }  # fmt: skip
+    wanted = pattern.pattern.converters
+    return reverse(f"studyapp:{name}", kwargs={key: value for key, value in values.items() if key in wanted})
+
+
+def asked(user: User | None, method: str, path: str, **sent: object) -> tuple[int, str, list[str]]:
+    """Send a request; return the status, the page and the writes."""
+    client = Client()
+    if user is not None:
+        client.force_login(user)
+    with CaptureQueriesContext(connection) as queries:
+        response = getattr(client, method)(path, sent)
+    sql = [query["sql"] for query in queries]
+    writes = [one for one in sql if one.startswith(("INSERT", "UPDATE", "DELETE"))]
+    return response.status_code, response.content.decode(), writes
+
+
+def test_every_route_is_here():
+    named = {pattern.name for pattern in urlpatterns}
+    assert named == ROUTES.keys() | SOMEWHERE.keys() | LISTS | PUBLIC
+
+
+CASES = [(name, method) for name, route in ROUTES.items() for method in route.methods.split()]
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_each_role_reaches_its_pages_and_no_other(study, keys, name, method):
+    path, route = address(name, keys), ROUTES[name]
+    for role in ROLES:
+        for is_shared, allowed in ((False, route.roles), (True, route.shared)):
+            user = factories.make_user(None if is_shared else role)
+            if is_shared:
+                share_study(study=study, user=user, role=role, by=None)
+            # Without an answer there is nothing to judge.
+            status, page, writes = asked(user, method, path, answer=keys["answer"])
+            if role in allowed:
+                if name == "staff_end_share" and status == 404:
+                    continue  # ended by the role before
+                assert status not in (401, 403, 404), (role, is_shared)
+                continue
+            no_role = is_shared and name.startswith("staff_size")
+            assert status == (404 if no_role else 403), (role, is_shared)
+            assert writes == []
+            if status == 403:
+                assert "may not" in page or "may create" in page
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_without_a_role_there_is_nothing(study, keys, name, method):
+    path = address(name, keys)
+    superuser = User.objects.create_superuser("root")
+    other = factories.make_user(Role.OWNER, workspace=factories.make_workspace())
+    for user in (factories.make_user(None), superuser, other):
+        status, _page, writes = asked(user, method, path)
+        assert (status, writes) == (404, []), user
+    status, _page, writes = asked(None, method, path)
+    assert status in (401, 403) if name.startswith("api_") else status == 302
+    assert writes == []
+
+
+@pytest.mark.parametrize("role", [Role.MANAGER, Role.ADJUDICATOR, Role.ANNOTATOR])
+def test_roles_of_annotation_see_no_study(study, keys, role):
+    user = factories.make_user(role)
+    for name, method in CASES:
+        status, _page, writes = asked(user, method, address(name, keys))
+        assert (status, writes) == (403, []), name
+    assert asked(user, "get", "/staff/")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(name, method) for name, each in SOMEWHERE.items() for method in each.methods.split()],
+)
+def test_pages_without_an_object_need_the_right_somewhere(study, keys, name, method):
+    path, route = address(name, keys), SOMEWHERE[name]
+    for role in ROLES:
+        for is_shared, allowed in ((False, route.roles), (True, route.shared)):
+            user = factories.make_user(None if is_shared else role)
+            if is_shared:
+                share_study(study=study, user=user, role=role, by=None)
+            status, page, writes = asked(user, method, path)
+            assert (status in (200, 422)) == (role in allowed), (role, is_shared)
+            if role not in allowed:
+                assert (status, writes) == (403, [])
+                assert "In no workspace do you have a role" in page
+    assert asked(User.objects.create_superuser("root"), method, path)[0] == 403
+    assert asked(None, method, path)[0] == 302
+
+
+# Lists
+
+
+def test_lists_hold_what_the_user_sees(study):
+    shared = factories.make_study(workspace=factories.make_workspace())
+    foreign = factories.make_study(workspace=shared.workspace)
+    user = factories.make_user(Role.VIEWER)
+    share_study(study=shared, user=user, role=Role.VIEWER, by=None)
+    share_study(study=shared, user=user, role=Role.ANALYST, by=None)  # which lists it once
+    for path in ("/staff/", "/api/studies/"):
+        _status, page, _writes = asked(user, "get", path)
+        assert study.slug in page
+        assert page.count(f"/studies/{shared.slug}/") == 1
+        assert foreign.slug not in page
+    Study.objects.update(status="closed", archived_at="2026-01-01T00:00Z")
+    page = asked(user, "get", "/staff/archive/")[1]
+    assert study.slug in page
+    assert shared.slug in page
+    assert foreign.slug not in page
+
+
+def test_a_role_without_studies_lists_none(study):
+    for user in (factories.make_user(Role.ANNOTATOR), User.objects.create_superuser("root")):
+        for path in ("/staff/", "/staff/archive/", "/api/studies/"):
+            assert study.slug not in asked(user, "get", path)[1]
+
+
+def test_without_any_role_the_list_says_what_to_do_next(study):
+    status, page, _writes = asked(factories.make_user(None), "get", "/staff/")
+    assert status == 200
+    assert "Ask an owner of a workspace for an invitation" in page
+    assert "/staff/studio/" not in page
+    assert "/staff/correctness/" not in page
+    assert "/staff/sample-size/" not in page
+    page = asked(factories.make_user(Role.VIEWER, workspace=factories.make_workspace()), "get", "/staff/")[1]
+    assert "There are no studies yet." in page
+    assert "Ask an owner" not in page
+
+
+@pytest.mark.parametrize("path", ["/staff/", "/staff/archive/", "/api/studies/"])
+def test_lists_cost_as_many_queries_for_more_studies(study, path, django_assert_num_queries, client):
+    user = factories.make_user(Role.VIEWER)
+    client.force_login(user)
+    for _number in range(3):
+        shared = factories.make_study(workspace=factories.make_workspace())
+        share_study(study=shared, user=user, role=Role.VIEWER, by=None)
+        factories.make_study()
+    # Session and user, the studies, and what the header offers.
+    with django_assert_num_queries(3 if path.startswith("/api/") else 4):
+        assert client.get(path).status_code == 200
+
+
+# Buttons
+
+
+def test_buttons_are_shown_exactly_to_those_whom_the_guard_lets_through(study):
+    base = f"/staff/studies/{study.slug}"
+    offered = {
+        f"/staff/studio/{study.slug}/step/texts/": EDIT,
+        **{f"{base}/{name}/": EDIT for name in ("pause", "close", "launch", "links", "members", "duplicate")},
+        f"{base}/privacy/": EDIT,
+        **{f"{base}/{name}/": RESULTS for name in ("running", "estimates", "log")},
+        f"{base}/correctness/": EDIT,
+        **{f"{base}/{name}/": SEE for name in ("preview", "compare")},
+    }
+    for role in ROLES:
+        page = asked(factories.make_user(role), "get", f"{base}/")[1]
+        shown = {path for path in offered if f'="{path}"' in page}
+        assert shown == {path for path, roles in offered.items() if role in roles}, role
+        assert f"{base}/leave/" not in page
+    analyst = asked(factories.make_user(Role.ANALYST), "get", f"{base}/running/")[1]
+    assert "Flags" in analyst
+    assert f'action="{base}/notes/"' not in analyst
+    assert f'action="{base}/conditions/' not in analyst
+    owner = asked(factories.make_user(), "get", f"{base}/running/")[1]
+    assert f'action="{base}/notes/"' in owner
+    assert f'action="{base}/conditions/' in owner
+
+
+def test_viewers_see_no_draft_and_no_links(study):
+    factories.make_link(study=study, label="class of Ms Brenn")
+    Study.objects.filter(pk=study.pk).update(definition={**study.definition, "consent": "Not launched yet."})
+    for role, sees in ((Role.OWNER, True), (Role.VIEWER, False)):
+        user = factories.make_user(role)
+        page = asked(user, "get", f"/staff/studies/{study.slug}/compare/?before=1&after=draft")[1]
+        assert ("Not launched yet." in page) is sees
+        assert ("class of Ms Brenn" in asked(user, "get", f"/staff/studies/{study.slug}/")[1]) is sees
+
+
+# Personal data
+
+
+def test_reading_personal_data_leaves_an_entry(study):
+    user = factories.make_user()
+    for name in ("privacy", "log", "running"):
+        path = f"/staff/studies/{study.slug}/{name}/"
+        asked(user, "head", path)
+        assert not AuditEntry.objects.filter(data__page=name).exists()
+        asked(user, "get", path)
+        entry = AuditEntry.objects.get(data__page=name)
+        assert (entry.kind, entry.actor, entry.workspace) == ("personal_data_read", user, study.workspace)
+        assert entry.subject == study.slug
+    before = AuditEntry.objects.count()
+    for name in ("", "estimates/", "progress/"):
+        asked(user, "get", f"/staff/studies/{study.slug}/{name}")
+    asked(factories.make_user(Role.VIEWER), "get", f"/staff/studies/{study.slug}/log/")
+    assert AuditEntry.objects.count() == before
+
+
+# Where a login leads
+
+
+def test_the_first_page_is_of_studies_for_those_who_have_some(study, client):
+    shared = factories.make_user(None)
+    share_study(study=study, user=shared, role=Role.VIEWER, by=None)
+    for user, first in (
+        (factories.make_user(Role.VIEWER), "/staff/"), (shared, "/staff/"),
+        (factories.make_user(Role.ANNOTATOR), "/annotate/"), (factories.make_user(None), "/annotate/"),
+        (User.objects.create_superuser("root"), "/annotate/"),
+    ):  # fmt: skip
+        client.force_login(user)
+        assert client.get("/start/").url == first
+        front = client.get("/")
+        assert (front.status_code == 302) is (first == "/staff/")
+
+
+def test_links_of_refused_users_are_not_made(study):
+    user = factories.make_user(Role.ANALYST)
+    client = Client()
+    client.force_login(user)
+    response = client.post(f"/staff/studies/{study.slug}/links/", {"label": "mine", "mode": "live"})
+    assert response.status_code == 403
+    assert "With the role Analyst you may not create, change, launch or pause studies" in (
+        response.content.decode()
+    )
+    assert not EntryLink.objects.exists()
+    assert workspaces.main().studies.get().status == "open"
