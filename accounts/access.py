@@ -29,7 +29,7 @@ def require(user: User, act: Act, owned: Owned | Workspace | None) -> Roles:
     """
     roles = roles_on(user, owned) if owned is not None else Roles()
     if not roles:
-        raise Http404(NOT_THERE)
+        raise Http404(str(NOT_THERE))
     if not allows(roles, act):
         raise PermissionDenied(refusal(roles, act))
     return roles

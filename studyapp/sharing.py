@@ -1,8 +1,10 @@
 """Studies as objects to share: the interface of `settings.SHAREABLE`."""
 
-from accounts.models import Role, User
+from collections.abc import Collection, Iterator
+
+from accounts.models import Role, User, Workspace
 from studyapp.actions import shares
-from studyapp.models import Study
+from studyapp.models import Study, StudyShare
 from studyapp.queries.access import SHARED_ROLES
 
 ROLES: tuple[Role, ...] = SHARED_ROLES
@@ -16,6 +18,24 @@ def object_of(pk: int) -> Study | None:
 def named(slug: str) -> Study | None:
     """Return a study by its short name."""
     return Study.objects.select_related("workspace").filter(slug=slug).first()
+
+
+def shares(
+    *, workspace: Workspace | None = None, users: Collection[User] | None = None
+) -> Iterator[tuple[Study, User, Role]]:
+    """Yield the shares of studies: the study, the user and the role.
+
+    Args:
+        workspace: Only of studies of this workspace.
+        users: Only of these users.
+    """
+    rows = StudyShare.objects.select_related("study__workspace", "user")
+    if workspace is not None:
+        rows = rows.filter(study__workspace=workspace)
+    if users is not None:
+        rows = rows.filter(user__in=users)
+    for row in rows:
+        yield row.study, row.user, Role(row.role)
 
 
 def share(*, object: Study, user: User, role: Role, by: User | None) -> None:

@@ -31,7 +31,7 @@ def member_or_404(request: HttpRequest, slug: str, act: Act = Act.PROJECT_SEE) -
     """
     member = membership(user_of(request), slug)
     if member is None:
-        raise Http404(NOT_THERE)
+        raise Http404(str(NOT_THERE))
     _require(member, act)
     return member
 
@@ -49,11 +49,11 @@ def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> t
     """
     visible = membership_at(user_of(request), pk)
     if visible is None:
-        raise Http404(NOT_THERE)
+        raise Http404(str(NOT_THERE))
     member, reference = visible
     _require(member, Act.PROJECT_SEE)
     if not can_see(member, reference):
-        raise Http404(NOT_THERE)
+        raise Http404(str(NOT_THERE))
     annotation = annotation_with_item(pk) if item else reference
     assert annotation is not None  # annotations are never deleted
     annotation.project = member.project
@@ -78,7 +78,7 @@ def project_item_or_404(member: Membership, pk: int) -> Item:
     """Return an item that the member may see; annotators only assigned ones."""
     item = items_for(member).select_related("project").filter(pk=pk).first()
     if item is None:
-        raise Http404(NOT_THERE)
+        raise Http404(str(NOT_THERE))
     return item
 
 
@@ -86,7 +86,7 @@ def project_annotation_or_404(member: Membership, pk: int) -> Annotation:
     """Return an annotation that the member may see; annotators only theirs."""
     annotation = annotations_for(member).filter(pk=pk).first()
     if annotation is None:
-        raise Http404(NOT_THERE)
+        raise Http404(str(NOT_THERE))
     return annotation
 
 
@@ -94,7 +94,7 @@ def webhook_or_404(member: Membership, pk: int) -> Webhook:
     """Return a webhook of the member's project."""
     webhook = webhooks(member.project).filter(pk=pk).first()
     if webhook is None:
-        raise Http404(NOT_THERE)
+        raise Http404(str(NOT_THERE))
     return webhook
 
 
@@ -102,7 +102,7 @@ def comment_or_404(annotation: Annotation, pk: int) -> Comment:
     """Return a comment of an annotation."""
     comment = annotation.comments.select_related("by").filter(pk=pk).first()
     if comment is None:
-        raise Http404(NOT_THERE)
+        raise Http404(str(NOT_THERE))
     return comment
 
 
