@@ -195,7 +195,8 @@ def token(site: Site, folder: Path) -> None:
     project("dogs")(site, folder)
     site.manage("annotation_members", "dogs", "ada", "manager")
     code = (
-        "from annotation.actions.tokens import renew; print(renew(user=User.objects.get(username='ada')).key)"
+        "from accounts.actions.tokens import create_token; "
+        "print(create_token(name='script', scope='manage', days=7, by=User.objects.get(username='ada')).key)"
     )
     key = site.manage("shell", "--verbosity", "0", "--command", code).split()[-1]
     (folder / ".environment").write_text(json.dumps({"TOKEN": key, "SITE": site.url}), encoding="utf-8")

@@ -1,9 +1,9 @@
 """Tests of the progress API."""
 
 import pytest
-from rest_framework.authtoken.models import Token
 
 from tests.studyapp import factories
+from tests.tokens import bearer
 
 pytestmark = pytest.mark.django_db
 
@@ -11,10 +11,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def study():
     return factories.make_study(conditions=2, items=2)
-
-
-def bearer(user):
-    return {"Authorization": f"Token {Token.objects.create(user=user).key}"}
 
 
 def test_it_works(client, study):
