@@ -120,6 +120,9 @@ DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.User"
+# The kinds of objects that can be shared on their own, each with the module that shares them
+# (accounts.shareable).
+SHAREABLE = {"study": "studyapp.sharing", "project": "annotation.sharing"}
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "accounts.sessions.Backend",

@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.actions.tokens import create_token, note_use, revoke_all, revoke_token
+from accounts.actions.users import deactivate
 from accounts.models import ApiToken, AuditEntry, Scope, User
 from accounts.queries.tokens import token_with
 from accounts.random_secrets import hash_of
@@ -204,7 +205,7 @@ def test_a_token_is_looked_up_in_one_indexed_query(user, django_assert_num_queri
     assert ApiToken._meta.get_field("token_hash").unique
 
 
-def test_all_tokens_end_together(user):
+def test_all_tokens_end_with_the_account_and_with_a_new_password(user):
     keys = [made(user).key, made(user).key]
     other = made(User.objects.create(username="bob", password="!")).key
     revoke_all(user=user, by=user)
@@ -212,6 +213,10 @@ def test_all_tokens_end_together(user):
     assert AuditEntry.objects.filter(kind="token_revoked").count() == 2
     revoke_all(user=user, by=user)
     assert AuditEntry.objects.filter(kind="token_revoked").count() == 2
+    key = made(user).key
+    deactivate(user=user, by=None)
+    User.objects.filter(pk=user.pk).update(is_active=True)
+    assert get(key).status_code == 401
 
 
 def test_an_old_token_is_shown_as_expired(page, user):
