@@ -19,6 +19,10 @@ def _days(*choices: int) -> list[tuple[int, Any]]:
     return [(days, gettext_lazy("%(days)s days") % {"days": days}) for days in choices]
 
 
+# No role is chosen at first, so that nobody becomes an owner by an oversight.
+_ROLES = [("", gettext_lazy("Choose a role")), *Role.choices]
+
+
 class PersonField(forms.CharField):
     """The user name or e-mail address of an existing account."""
 
@@ -35,7 +39,7 @@ class RoleForm(forms.Form):
     """A role for a person with an account."""
 
     person = PersonField(label=gettext_lazy("User name or e-mail"), max_length=254)
-    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=Role.choices)
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=_ROLES)
 
 
 class WorkspaceForm(forms.Form):
@@ -60,7 +64,7 @@ class WorkspaceForm(forms.Form):
 class InvitationForm(forms.Form):
     """An invitation to a workspace, or to one object in it."""
 
-    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=Role.choices)
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=_ROLES)
     kind = forms.ChoiceField(label=gettext_lazy("Access to"), required=False)
     slug = forms.CharField(
         label=gettext_lazy("Short name of it"),

@@ -12,13 +12,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import NOT_THERE, user_of
 from accounts.actions import invitations
-from accounts.errors import AccountsError, InvitationEnded
+from accounts.errors import InvitationEnded
 from accounts.invitation_mail import has_mail_server, send_invitation
 from accounts.models import Invitation, Role, Workspace
 from accounts.people_forms import InvitationForm
 from accounts.queries import people
 from accounts.random_secrets import hash_of
 from accounts.views.people import managed_or_404
+from foundation.errors import TouchstoneError
 
 
 @require_safe
@@ -99,7 +100,7 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
             )
             return redirect("people:list")
         people.check_open(invitation)
-    except AccountsError as ended:
+    except TouchstoneError as ended:
         return _ended(request, str(ended))
     return render(request, "people/invitation.html", _shown(invitation))
 

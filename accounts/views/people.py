@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import NOT_THERE, require, user_of
 from accounts.account_rights import administered
 from accounts.actions import workspaces
-from accounts.errors import AccountsError
 from accounts.models import Role, User, Workspace
 from accounts.people_forms import RoleForm, WorkspaceForm
 from accounts.policy import Act
@@ -24,6 +23,7 @@ from accounts.queries.workspaces import workspaces_of
 from accounts.rights import can
 from accounts.shareable import Share, shares, sharing
 from accounts.views.audit import check_superuser
+from foundation.errors import TouchstoneError
 
 
 def managed_or_404(request: HttpRequest, slug: str) -> Workspace:
@@ -176,7 +176,7 @@ def confirmed(
     if request.method == "POST":
         try:
             act()
-        except AccountsError as refused:
+        except TouchstoneError as refused:
             error = str(refused)
         else:
             messages.success(request, _("Done: %(act)s.") % {"act": title})

@@ -12,6 +12,7 @@ from accounts.actions.workspaces import create_workspace, end_role, give_role, l
 from accounts.errors import LastOwner, NotAllowed
 from accounts.models import AuditEntry, Membership, Role, User, Workspace
 from accounts.queries.workspaces import roles_in
+from foundation.errors import Conflict
 from tests.studyapp import factories
 from tests.workspaces import give, main
 
@@ -205,6 +206,19 @@ def test_leaving_ends_every_role_and_share(client, owner):
     assert sorted(kinds()) == [
         ("role_ended", "bob", "bob", role) for role in ("analyst", "researcher", "viewer")
     ]
+
+
+def test_a_refusal_of_the_sharing_app_is_shown(page, monkeypatch):
+    def refuse(**_kwargs):
+        raise Conflict("bob is the only manager of dogs.")
+
+    study = factories.make_study(conditions=1, items=1)
+    bob = person("bob")
+    study.shares.create(user=bob, role=Role.ANALYST)
+    monkeypatch.setattr("tests.accounts.study_sharing.end_share", refuse)
+    response = page.post(f"/people/main/shares/study/{study.pk}/{bob.pk}/analyst/end/")
+    assert response.status_code == 409
+    assert "bob is the only manager of dogs." in text(response)
 
 
 def at_once(*acts):
