@@ -3,7 +3,8 @@
 TouchstoneError
 └── AccountsError
     ├── NotAllowed      the roles of the person do not allow the act
-    └── LastOwner       a workspace always has an owner
+    ├── LastOwner       a workspace always has an owner
+    └── InvitationEnded an invitation can no longer be accepted
 """
 
 from foundation.errors import TouchstoneError
@@ -19,3 +20,7 @@ class NotAllowed(AccountsError):
 
 class LastOwner(AccountsError):
     """The last owner of a workspace cannot leave it."""
+
+
+class InvitationEnded(AccountsError):
+    """An invitation was used or revoked, or it has expired."""

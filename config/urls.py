@@ -7,6 +7,7 @@ from config.views import Schema, ScriptTexts, start
 
 urlpatterns = [
     path("accounts/", include("accounts.urls")),
+    path("", include("accounts.people_urls")),
     path("admin/", admin.site.urls),
     path("start/", start, name="start"),
     path("api/schema/", Schema.as_view(), name="schema"),

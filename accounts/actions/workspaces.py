@@ -1,11 +1,17 @@
 """Create workspaces, and give and end roles in them."""
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.actions import audit
-from accounts.errors import LastOwner
+from accounts.errors import LastOwner, NotAllowed
 from accounts.models import Membership, Role, User, Workspace
+from accounts.queries.workspaces import roles_in
+from accounts.shareable import shares, sharing
+
+# Addresses of pages of the whole site stand beside those of workspaces: /people/site/…
+RESERVED = frozenset({"site"})
 
 
 @transaction.atomic
@@ -15,6 +21,8 @@ def create_workspace(*, slug: str, name: str, by: User | None, owner: User | Non
     Raises:
         ValidationError: Names the field that is wrong.
     """
+    if slug in RESERVED:
+        raise ValidationError({"slug": _("The site uses the short name %(slug)s itself.") % {"slug": slug}})
     workspace = Workspace(slug=slug, name=name, created_by=by)
     workspace.full_clean()
     workspace.save()
@@ -41,7 +49,13 @@ def rename_workspace(*, workspace: Workspace, name: str, by: User | None) -> Wor
 
 @transaction.atomic
 def give_role(*, workspace: Workspace, user: User, role: Role, by: User | None) -> Membership:
-    """Give a person a role in a workspace, unless they have it already."""
+    """Give a person a role in a workspace, unless they have it already.
+
+    Raises:
+        NotAllowed: The account of the person is deactivated.
+    """
+    if not user.is_active:
+        raise NotAllowed(_("The account %(name)s is deactivated.") % {"name": user.username})
     membership, is_new = Membership.objects.get_or_create(
         workspace=workspace, user=user, role=role, defaults={"created_by": by}
     )
@@ -57,14 +71,38 @@ def end_role(*, workspace: Workspace, user: User, role: Role, by: User | None) -
     Raises:
         LastOwner: No other active user is an owner of the workspace.
     """
-    # Lock the workspace, so that of two owners who leave at the same moment one stays.
-    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    rows = Membership.objects.filter(workspace=workspace, role=role)
-    if role == Role.OWNER and not rows.exclude(user=user).filter(user__is_active=True).exists():
-        raise LastOwner(
-            _("%(name)s is the last owner of this workspace. Make another person an owner first.")
-            % {"name": user.username}
-        )
-    ended, _rows = rows.filter(user=user).delete()
+    rows = Membership.objects.filter(workspace=workspace, user=user, role=role)
+    if role == Role.OWNER and rows.exists():
+        check_another_owner(workspace=workspace, user=user)
+    ended, _rows = rows.delete()
     if ended:
         audit.record(kind="role_ended", by=by, workspace=workspace, subject=user, data={"role": str(role)})
+
+
+@transaction.atomic
+def leave_workspace(*, workspace: Workspace, by: User) -> None:
+    """End every role of a person in a workspace, and on the objects in it.
+
+    Raises:
+        LastOwner: No other active user is an owner of the workspace.
+    """
+    for role in roles_in(by, workspace.pk):
+        end_role(workspace=workspace, user=by, role=role, by=by)
+    for share in shares(workspace=workspace, users=[by]):
+        sharing(share.kind).end_share(object=share.object, user=by, role=share.role, by=by)
+
+
+def check_another_owner(*, workspace: Workspace, user: User) -> None:
+    """Check that a workspace has an active owner besides a user; lock it.
+
+    Raises:
+        LastOwner: It has none.
+    """
+    # Lock the workspace, so that of two owners who leave at the same moment one stays.
+    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    owners = Membership.objects.filter(workspace=workspace, role=Role.OWNER, user__is_active=True)
+    if not owners.exclude(user=user).exists():
+        raise LastOwner(
+            _("%(name)s is the last owner of %(workspace)s. Make another person an owner first.")
+            % {"name": user.username, "workspace": workspace.name}
+        )

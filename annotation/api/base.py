@@ -6,7 +6,6 @@ from typing import Annotated, Any, TypeVar
 
 from django.http import HttpResponse
 from pydantic import BaseModel, Field, RootModel, ValidationError
-from rest_framework.authentication import SessionAuthentication, TokenAuthentication
 from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 from rest_framework.permissions import IsAuthenticated
@@ -67,8 +66,6 @@ def _refuse(name: str) -> Any:
 class EditorView(APIView):
     """Base of all endpoints: login or token, and errors with a message."""
 
-    # The token comes first, because its 401 names the scheme; sessions would answer 403 to everything.
-    authentication_classes = [TokenAuthentication, SessionAuthentication]
     permission_classes = [IsAuthenticated]
     parser_classes = [JSONBody]
 

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import user_of
+from accounts.models import Scope
 from annotation.actions import assignments, editing, outputs, projects, review
 from annotation.api.base import EditorView
 from annotation.api.describe import described
@@ -67,6 +68,8 @@ def _shown(annotation: Annotation, member: Membership) -> dict[str, Any]:
 class OperationsView(EditorView):
     """Saves edits. 409 carries the stored document, so that no edit is lost."""
 
+    scope = Scope.ANNOTATE
+
     @described(answers=Saved, takes=Operations, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
         """Save operations."""
@@ -107,6 +110,8 @@ class SubmitView(EditorView):
     further request.
     """
 
+    scope = Scope.ANNOTATE
+
     @described(answers=Next, takes=Submission, errors=(409, 410))
     def post(self, request: Request, pk: int) -> Response:
         """Submit an annotation."""
@@ -136,6 +141,8 @@ def _following(request: Request, member: Membership) -> dict[str, Any]:
 class ReleaseView(EditorView):
     """Releases an unfinished item. Its annotation is kept."""
 
+    scope = Scope.ANNOTATE
+
     @described(answers=Next, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
         """Release an unfinished item."""
@@ -148,6 +155,8 @@ class ReleaseView(EditorView):
 class TakeBackView(EditorView):
     """Reopens a submitted annotation."""
 
+    scope = Scope.ANNOTATE
+
     @described(answers=EditorState, errors=(409,))
     def post(self, request: Request, pk: int) -> Response:
         """Reopen a submitted annotation."""
@@ -159,6 +168,8 @@ class TakeBackView(EditorView):
 
 class CommentsView(EditorView):
     """The comments of an annotation."""
+
+    scope = Scope.ANNOTATE
 
     @described(answers=CommentRow, status=201, takes=NewComment)
     def post(self, request: Request, pk: int) -> Response:
@@ -178,6 +189,8 @@ class CommentsView(EditorView):
 class ResolveView(EditorView):
     """Resolves a comment."""
 
+    scope = Scope.ANNOTATE
+
     @described(answers=CommentRow)
     def post(self, request: Request, pk: int, comment: int) -> Response:
         """Resolve a comment."""
@@ -188,6 +201,8 @@ class ResolveView(EditorView):
 
 class KeysView(EditorView):
     """A person's keyboard shortcuts."""
+
+    scope = Scope.ANNOTATE
 
     @described(answers=Keys, takes=Keys)
     def put(self, request: Request) -> Response:

@@ -1,12 +1,11 @@
-"""Endpoints of projects, members, guidelines, webhooks and my token."""
+"""Endpoints of projects, members, guidelines and webhooks."""
 
 from django.http import HttpResponse
-from rest_framework.authentication import SessionAuthentication
 from rest_framework.request import Request
 
 from accounts.access import user_of
 from accounts.policy import Act
-from annotation.actions import projects, tokens
+from annotation.actions import projects
 from annotation.api import rows
 from annotation.api.base import EditorView, Unprocessable, answer, read_body
 from annotation.api.describe import described
@@ -14,7 +13,6 @@ from annotation.api.shapes import (
     DeliveryList,
     GuidelineList,
     GuidelineRow,
-    MadeToken,
     MadeWebhook,
     MemberList,
     MemberRow,
@@ -23,7 +21,6 @@ from annotation.api.shapes import (
     NewWebhook,
     ProjectDetail,
     ProjectList,
-    TokenState,
     WebhookList,
 )
 from annotation.models import Role
@@ -31,7 +28,6 @@ from annotation.policies import check_own_role
 from annotation.queries import records
 from annotation.queries.members import memberships
 from annotation.queries.progress import totals
-from annotation.queries.tokens import made_at
 from annotation.views.access import member_or_404, webhook_or_404
 
 
@@ -138,27 +134,4 @@ class WebhookView(EditorView):
         """Tell an address nothing more."""
         webhook = webhook_or_404(member_or_404(request, slug, Act.ANNOTATION_MANAGE), pk)
         projects.end_webhook(webhook=webhook, by=user_of(request))
-        return HttpResponse(status=204)
-
-
-class TokenView(EditorView):
-    """My token. Renewing it takes a login, so a stolen token cannot."""
-
-    authentication_classes = [SessionAuthentication]
-
-    @described(answers=TokenState)
-    def get(self, request: Request) -> HttpResponse:
-        """Show if I have a token."""
-        return answer(TokenState(made_at=made_at(user_of(request))))
-
-    @described(answers=MadeToken, status=201)
-    def post(self, request: Request) -> HttpResponse:
-        """Make a token, or replace mine; it is shown only once."""
-        new = tokens.renew(user=user_of(request))
-        return answer(MadeToken(token=new.key, made_at=new.created), status=201)
-
-    @described(status=204)
-    def delete(self, request: Request) -> HttpResponse:
-        """End my token."""
-        tokens.end(user=user_of(request))
         return HttpResponse(status=204)

@@ -326,18 +326,6 @@ class DeliveryRow(Payload):
     last_error: str
 
 
-class TokenState(Payload):
-    """The time when my token was made, or null. The token stays secret."""
-
-    made_at: datetime | None
-
-
-class MadeToken(TokenState):
-    """A new token. The previous one is no longer valid."""
-
-    token: str
-
-
 class Problem(Payload):
     """An error message and its field. Some errors add data.
 

@@ -1,17 +1,12 @@
-"""URLs of the data API, and of the page with a person's token."""
+"""URLs of the data API."""
 
 from django.urls import path
 
 from annotation.api import data, outputs, projects
-from annotation.views import tokens
 
 _PROJECT = "api/annotation/projects/<slug:slug>/"
 
 urlpatterns = [
-    path("accounts/token/", tokens.token, name="token"),
-    path("accounts/token/make/", tokens.make_token, name="make_token"),
-    path("accounts/token/end/", tokens.end_token, name="end_token"),
-    path("api/annotation/token/", projects.TokenView.as_view(), name="api_token"),
     path("api/annotation/projects/", projects.ProjectsView.as_view(), name="api_projects"),
     path(_PROJECT, projects.ProjectView.as_view(), name="api_project"),
     path(f"{_PROJECT}members/", projects.MembersView.as_view(), name="api_members"),

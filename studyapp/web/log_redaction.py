@@ -6,8 +6,8 @@ Recruitment platforms put the IDs of people into query strings.
 import logging
 import re
 
-# The token of an entry or resume link, in an address or alone as a path.
-_TOKEN = re.compile(r"/(join|resume)/[^/\s\"'?<>]+")
+# The token of an entry link, a resume link or an invitation, in an address or alone as a path.
+_TOKEN = re.compile(r"/(join|resume|invitations)/[^/\s\"'?<>]+")
 # The query string of an address. The question mark of a sentence has a space after it.
 _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"'<>]*=[^\s\"'<>]*")
 

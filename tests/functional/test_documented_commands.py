@@ -190,12 +190,18 @@ def label_studio(site: Site, folder: Path) -> None:
     site.manage("export_gold", "made", "--out", str(folder / "export.json"), "--format", "labelstudio")
 
 
+def user_ada(site: Site, _folder: Path) -> None:
+    """An account without a role."""
+    site.manage("shell", "-v", "0", "-c", "User.objects.get_or_create(username='ada')")
+
+
 def token(site: Site, folder: Path) -> None:
     """Further items for the project dogs, and a token of its manager."""
     project("dogs")(site, folder)
     site.manage("annotation_members", "dogs", "ada", "manager")
     code = (
-        "from annotation.actions.tokens import renew; print(renew(user=User.objects.get(username='ada')).key)"
+        "from accounts.actions.tokens import create_token; "
+        "print(create_token(name='script', scope='manage', days=7, by=User.objects.get(username='ada')).key)"
     )
     key = site.manage("shell", "--verbosity", "0", "--command", code).split()[-1]
     (folder / ".environment").write_text(json.dumps({"TOKEN": key, "SITE": site.url}), encoding="utf-8")
@@ -287,6 +293,7 @@ PAGES = {
     "docs/how-to/generate-scenes-and-games.md": Page(),
     "docs/how-to/import-data.md": Page(real_questions),
     "docs/how-to/install.md": Page(left_out={"": "tests/test_distribution.py builds and installs the wheel"}),
+    "docs/how-to/people.md": Page(user_ada),
     "docs/how-to/predict-and-score.md": Page(
         two_systems,
         {
@@ -445,6 +452,8 @@ RUN = [name for name in names_of_pages() if not all(map(reasons, commands_of(ROO
 @pytest.mark.parametrize("name", RUN)
 def test_the_commands_of_the_page_run(name: str, site: Site, commands: Commands, folder: Path):
     site.manage("flush", "--no-input")
+    # A new site has this workspace; the flush deletes it, too.
+    site.manage("shell", "-v", "0", "-c", "Workspace.objects.create(slug='main', name='Main')")
     PAGES[name].prepare(site, folder)
     with ExitStack() as until_the_end:
         reader = Reader(site, commands, folder, until_the_end)

@@ -1,10 +1,10 @@
 """Tests of the progress API."""
 
 import pytest
-from rest_framework.authtoken.models import Token
 
 from accounts.models import Role
 from tests.studyapp import factories
+from tests.tokens import bearer
 
 pytestmark = pytest.mark.django_db
 
@@ -12,10 +12,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def study():
     return factories.make_study(conditions=2, items=2)
-
-
-def bearer(user):
-    return {"Authorization": f"Token {Token.objects.create(user=user).key}"}
 
 
 def test_it_works(client, study):

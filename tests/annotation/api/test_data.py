@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from rest_framework.authtoken.models import Token
 from rest_framework.exceptions import ParseError
 
 from annotation.actions import assignments
@@ -26,6 +25,7 @@ from tests.annotation.factories import (
     make_user,
     operation,
 )
+from tests.tokens import bearer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -36,8 +36,7 @@ class Script:
     """A program with somebody's token."""
 
     def __init__(self, member: Membership) -> None:
-        token, _made = Token.objects.get_or_create(user=member.user)
-        self.client = Client(headers={"Authorization": f"Token {token.key}"})
+        self.client = Client(headers=bearer(member.user))
         self.base = f"/api/annotation/projects/{member.project.slug}/"
 
     def get(self, path: str = "", code: int = 200, /, **query: Any) -> Any:
@@ -312,39 +311,6 @@ def test_members_and_guidelines() -> None:
     script.post("guidelines/", {"module": "find", "text": "Every dog."})
     script.post("guidelines/", {"module": "find", "text": "Every dog, also partly seen."})
     assert [one["version"] for one in script.get("guidelines/")["results"]] == [1, 2]
-
-
-def test_a_token_is_told_once_and_ends_the_one_before() -> None:
-    user, browser = make_user(), Client()
-    browser.force_login(user)
-    path = "/api/annotation/token/"
-    assert browser.get(path).json() == {"made_at": None}
-    first, second = browser.post(path).json(), browser.post(path).json()
-    assert "token" not in browser.get(path).json()
-    with_token = {"Authorization": f"Token {first['token']}"}
-    assert Client().get("/api/annotation/projects/", headers=with_token).status_code == 401
-    with_token = {"Authorization": f"Token {second['token']}"}
-    assert Client().get("/api/annotation/projects/", headers=with_token).status_code == 200
-    assert Client().post(path, headers=with_token).status_code == 403  # a token makes no token
-    assert browser.delete(path).status_code == 204
-    assert Client().get("/api/annotation/projects/", headers=with_token).status_code == 401
-
-
-def test_the_page_of_the_token_shows_it_once() -> None:
-    user, browser = make_user(), Client()
-    assert browser.get("/accounts/token/").status_code == 302
-    browser.force_login(user)
-    assert "You have no token" in browser.get("/accounts/token/").content.decode()
-    shown = browser.post("/accounts/token/make/")
-    key = Token.objects.get(user=user).key
-    assert key in shown.content.decode()
-    assert "no-store" in shown["Cache-Control"]
-    later = browser.get("/accounts/token/").content.decode()
-    assert key not in later
-    assert "You created a token on" in later
-    assert browser.get("/accounts/token/make/").status_code == 405
-    browser.post("/accounts/token/end/")
-    assert not Token.objects.exists()
 
 
 @pytest.mark.parametrize("path", ["items/", "annotations/", "gold/", "predictions/"])

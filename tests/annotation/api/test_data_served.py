@@ -17,13 +17,13 @@ from tests.site import Site, running_site
 ITEMS = 3000  # about a megabyte: several blocks of a body
 
 MANAGER = """
-from accounts.models import User
+from accounts.actions.tokens import create_token
+from accounts.models import User, Workspace
 from annotation.actions.projects import add_webhook, create_project
-from annotation.actions.tokens import renew
 user = User.objects.create_user("manager")
 project = create_project(workspace=Workspace.objects.get(), slug="dogs", title="Dogs", kind="boxes", by=user)
 hook = add_webhook(project=project, url={url!r}, kinds=["items_imported"], by=user)
-print(renew(user=user).key, hook.secret)
+print(create_token(name="script", scope="manage", days=7, by=user).key, hook.secret)
 """
 
 
@@ -64,7 +64,7 @@ def test_every_line_of_a_long_body_arrives_and_the_webhook_is_told(
     token, secret = served.manage("shell", "-v", "0", "-c", MANAGER.format(url=url)).split()
     body = "".join(make_record(f"q{n}").model_dump_json(exclude_defaults=True) + "\n" for n in range(ITEMS))
     address = f"{served.url}/api/annotation/projects/dogs/items/"
-    headers = {"Authorization": f"Token {token}", "Content-Type": "application/x-ndjson"}
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson"}
     response = httpx.post(address, content=body.encode(), headers=headers, timeout=60)
     assert response.status_code == 201
     assert response.json()["added"] == ITEMS

@@ -28,7 +28,6 @@ UNSCOPED = {
     "home",
     "new_project",
     "api_keys",
-    "api_token",
     "make_token",
     "end_token",
     "api_projects",

@@ -10,12 +10,12 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, given
-from rest_framework.authtoken.models import Token
 from schemathesis.specs.openapi import checks
 
 from accounts.models import User
 from annotation.models import Membership, Role
 from tests.annotation.factories import finished, make_annotation, make_member, make_project
+from tests.tokens import bearer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,11 +60,10 @@ def test_it_is_served_to_who_has_a_login(client: Any) -> None:
 
 @pytest.fixture
 def manager() -> Membership:
-    """A manager with a token, of a project with an item, a finished work, and gold."""
+    """A manager of a project with an item, a finished work, and gold."""
     member = make_member(make_project(slug="a-project", show_predictions=True), Role.MANAGER)
     finished(make_annotation(make_member(member.project)))
     make_annotation(member)
-    Token.objects.create(user=member.user, key="f" * 40)
     return member
 
 
@@ -74,17 +73,17 @@ def test_answers_are_what_the_document_says(
     settings.ALLOWED_HOSTS = ["localhost"]
     schema = schemathesis.openapi.from_dict(document)
     schema.app = get_wsgi_application()
-    tested = 0
+    tested, headers = 0, bearer(manager.user)
     for result in schema.get_all_operations():
         operation = result.ok()
         if not operation.path.startswith(PREFIX):
             continue
-        _call(operation, manager)
+        _call(operation, manager, headers)
         tested += 1
     assert tested > 25
 
 
-def _call(operation: Any, manager: Membership) -> None:
+def _call(operation: Any, manager: Membership, headers: dict[str, str]) -> None:
     @hypothesis.settings(
         max_examples=EXAMPLES,
         deadline=None,
@@ -101,7 +100,7 @@ def _call(operation: Any, manager: Membership) -> None:
             rows = manager.project.annotations if "items" not in case.path else manager.project.items
             case.path_parameters["id"] = rows.latest("pk").pk
         response = case.call_and_validate(
-            headers={"Authorization": f"Token {'f' * 40}"},
+            headers=headers,
             checks=[schemathesis.checks.not_a_server_error, *_conformance()],
         )
         assert response.status_code < 500

@@ -1,0 +1,156 @@
+"""Reads of the people of workspaces, their accounts and invitations."""
+
+from dataclasses import dataclass, field
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.errors import InvitationEnded
+from accounts.models import Invitation, Membership, Role, User, Workspace
+from accounts.policy import Act, Roles, allows
+from accounts.queries.workspaces import roles_in
+from accounts.random_secrets import hash_of
+from accounts.shareable import Share, Shareable, kind_label, shares, sharing
+from foundation.errors import NotFound
+from foundation.messages import say
+
+
+@dataclass
+class Person:
+    """A person with their roles in a workspace and on objects of it."""
+
+    user: User
+    roles: list[Role] = field(default_factory=list)
+    shares: list[Share] = field(default_factory=list)
+
+
+def workspace_at(slug: str) -> Workspace | None:
+    """Return the workspace of an address."""
+    return Workspace.objects.filter(slug=slug).first()
+
+
+def every_workspace() -> QuerySet[Workspace]:
+    """Return all workspaces of the site, by name."""
+    return Workspace.objects.order_by("name", "pk")
+
+
+def roles_by_workspace(user: User) -> dict[int, list[Role]]:
+    """Return the roles of a user by the key of the workspace."""
+    grouped: dict[int, set[str]] = {}
+    for workspace, role in Membership.objects.filter(user=user).values_list("workspace", "role"):
+        grouped.setdefault(workspace, set()).add(role)
+    return {workspace: [role for role in Role if role in roles] for workspace, roles in grouped.items()}
+
+
+def people_of(workspace: Workspace) -> list[Person]:
+    """Return the people of a workspace by user name, also by shares alone."""
+    people: dict[int, Person] = {}
+    for row in Membership.objects.filter(workspace=workspace).select_related("user"):
+        people.setdefault(row.user_id, Person(row.user)).roles.append(Role(row.role))
+    for share in shares(workspace=workspace):
+        people.setdefault(share.user.pk, Person(share.user)).shares.append(share)
+    order = list(Role)
+    for person in people.values():
+        person.roles.sort(key=order.index)
+        person.shares.sort(key=lambda share: (share.kind, share.object.slug, order.index(share.role)))
+    return sorted(people.values(), key=lambda person: person.user.username)
+
+
+def accounts(search: str = "") -> QuerySet[User]:
+    """Return the accounts of the site by user name; all without a search."""
+    rows = User.objects.order_by("username")
+    return rows.filter(Q(username__icontains=search) | Q(email__icontains=search)) if search else rows
+
+
+def account_of(pk: int) -> User | None:
+    """Return the account with this key."""
+    return User.objects.filter(pk=pk).first()
+
+
+def account_called(name: str, *, active: bool = False) -> User:
+    """Return the account with this user name or e-mail address.
+
+    Raises:
+        NotFound: There is none, or several have the address.
+    """
+    rows = User.objects.filter(is_active=True) if active else User.objects.all()
+    users = list(rows.filter(username=name)) or list(rows.filter(email__iexact=name)[:2] if name else ())
+    if len(users) > 1:
+        raise NotFound(say("Several accounts have the address %(name)s. Give the user name.", name=name))
+    if not users:
+        raise NotFound(say("There is no account %(name)s.", name=name))
+    return users[0]
+
+
+def workspaces_tied_to(users: list[User]) -> dict[int, set[int]]:
+    """Return the keys of the workspaces of each user, by roles and by shares."""
+    tied: dict[int, set[int]] = {user.pk: set() for user in users}
+    for user, workspace in Membership.objects.filter(user__in=users).values_list("user", "workspace"):
+        tied[user].add(workspace)
+    for share in shares(users=users):
+        tied[share.user.pk].add(share.object.workspace.pk)
+    return tied
+
+
+def pending_invitations(workspace: Workspace) -> QuerySet[Invitation]:
+    """Return the invitations that can still be accepted, newest first."""
+    rows = Invitation.objects.filter(
+        workspace=workspace, accepted_at=None, revoked_at=None, expires_at__gt=timezone.now()
+    )
+    return rows.select_related("created_by").order_by("-pk")
+
+
+def invitation_with(token: str) -> Invitation | None:
+    """Return the invitation of a link."""
+    return (
+        Invitation.objects.select_related("workspace", "created_by").filter(token_hash=hash_of(token)).first()
+    )
+
+
+def object_of(invitation: Invitation) -> Shareable | None:
+    """Return the object that an invitation is for.
+
+    None for one to a whole workspace, and if the object is no longer in it.
+    """
+    if invitation.object_id is None:
+        return None
+    shared = sharing(invitation.kind).object_of(invitation.object_id)
+    return shared if shared is not None and shared.workspace == invitation.workspace else None
+
+
+def target_label(invitation: Invitation) -> str:
+    """Return what an invitation is for, as a person reads it."""
+    shared = object_of(invitation)
+    return invitation.workspace.name if shared is None else f"{kind_label(invitation.kind)} {shared.slug}"
+
+
+def check_open(invitation: Invitation) -> None:
+    """Check that an invitation can be accepted.
+
+    Raises:
+        InvitationEnded: It was used or revoked, or it has expired.
+    """
+    by = invitation.created_by
+    if invitation.accepted_at is not None:
+        raise InvitationEnded(
+            _("This invitation has been used. If you accepted it, log in; otherwise ask for another one.")
+        )
+    if invitation.revoked_at is not None:
+        raise InvitationEnded(_("This invitation was revoked. Ask the person who sent it for another one."))
+    if invitation.expires_at <= timezone.now():
+        raise InvitationEnded(_("This invitation has expired. Ask the person who sent it for another one."))
+    # A link of a former owner would let them bring people in, or themselves back.
+    if not (by.is_active and may_manage(by, invitation.workspace)):
+        raise InvitationEnded(
+            _("%(name)s may no longer invite people to this workspace. Ask an owner for another invitation.")
+            % {"name": by.username}
+        )
+
+
+def may_manage(user: User, workspace: Workspace) -> bool:
+    """Return True if a user may manage the people of a workspace.
+
+    Superusers administer the workspaces of the site without a role in them.
+    """
+    return user.is_superuser or allows(Roles(roles_in(user, workspace.pk)), Act.WORKSPACE_MANAGE)

@@ -1,0 +1,153 @@
+"""Pages of the audit log."""
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from accounts.access import require, user_of
+from accounts.actions.audit import record
+from accounts.event_labels import EVENT_LABELS
+from accounts.models import AuditEntry, Workspace
+from accounts.people_forms import AuditForm
+from accounts.policy import Act
+from accounts.queries.audit import matching, page_before, site_entries, workspace_entries
+from accounts.queries.people import workspace_at
+
+COLUMNS = ("at", "actor", "kind", "subject", "data")
+# Spreadsheets run cells that begin with these as formulas.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class _Log:
+    """The log of a workspace, or of the site, with its addresses."""
+
+    entries: QuerySet[AuditEntry]
+    title: str
+    workspace: Workspace | None
+    page: str
+    export: str
+
+
+@require_safe
+@login_required
+def of_workspace(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the log of a workspace to its owners."""
+    return _page(request, _workspace_log(request, slug))
+
+
+@require_safe
+@login_required
+def export_of_workspace(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Export the log of a workspace as CSV."""
+    return _export(request, _workspace_log(request, slug))
+
+
+@require_safe
+@login_required
+def of_site(request: HttpRequest) -> HttpResponse:
+    """Show the log of logins and accounts to superusers."""
+    return _page(request, _site_log(request))
+
+
+@require_safe
+@login_required
+def export_of_site(request: HttpRequest) -> HttpResponseBase:
+    """Export the log of logins and accounts as CSV."""
+    return _export(request, _site_log(request))
+
+
+def _workspace_log(request: HttpRequest, slug: str) -> _Log:
+    workspace = workspace_at(slug)
+    require(user_of(request), Act.WORKSPACE_MANAGE, workspace)
+    assert workspace is not None  # require has raised Http404
+    return _Log(
+        workspace_entries(workspace),
+        _("Audit log of %(name)s") % {"name": workspace.name},
+        workspace,
+        reverse("people:audit", args=[slug]),
+        reverse("people:audit_csv", args=[slug]),
+    )
+
+
+def _site_log(request: HttpRequest) -> _Log:
+    check_superuser(request)
+    return _Log(
+        site_entries(),
+        _("Audit log of the site"),
+        None,
+        reverse("people:site_audit"),
+        reverse("people:site_audit_csv"),
+    )
+
+
+def check_superuser(request: HttpRequest) -> None:
+    """Raise PermissionDenied for users who do not administer the site."""
+    if not user_of(request).is_superuser:
+        raise PermissionDenied(_("Only administrators of this site can see this page."))
+
+
+def _page(request: HttpRequest, log: _Log) -> HttpResponse:
+    form = AuditForm(request.GET)
+    if not form.is_valid():
+        return render(request, "people/audit.html", {"log": log, "form": form}, status=422)
+    entries, older = page_before(matching(log.entries, form.filters()), form.cleaned_data["before"])
+    query = request.GET.copy()
+    query.pop("before", None)
+    context = {
+        "log": log,
+        "form": form,
+        "rows": [
+            (entry, EVENT_LABELS.kind_label(entry.kind), EVENT_LABELS.detail_labels(entry.data))
+            for entry in entries
+        ],
+        "older": older,
+        "query": query.urlencode(),
+    }
+    return render(request, "people/audit.html", context)
+
+
+def _export(request: HttpRequest, log: _Log) -> HttpResponseBase:
+    form = AuditForm(request.GET)
+    if not form.is_valid():
+        return render(request, "people/audit.html", {"log": log, "form": form}, status=422)
+    if request.method == "GET":  # HEAD exports nothing
+        record(kind="export_downloaded", by=user_of(request), workspace=log.workspace, subject="audit log")
+    lines = _lines(matching(log.entries, form.filters()))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    name = log.workspace.slug if log.workspace else "site"
+    response["Content-Disposition"] = f'attachment; filename="{name}-audit.csv"'
+    return response
+
+
+class _Line:
+    """A file that returns what is written to it."""
+
+    def write(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+
+def _lines(entries: QuerySet[AuditEntry]) -> Iterator[str]:
+    writer = csv.writer(_Line())
+    yield writer.writerow(COLUMNS)
+    for entry in entries.iterator(chunk_size=1000):
+        actor = entry.actor.username if entry.actor else ""
+        data = json.dumps(entry.data, ensure_ascii=False) if entry.data else ""
+        cells = (entry.at.isoformat(), actor, entry.kind, entry.subject, data)
+        yield writer.writerow([_safe(cell) for cell in cells])
+
+
+def _safe(cell: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell

@@ -1,0 +1,104 @@
+"""Pages with which superusers and owners administer accounts."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.access import NOT_THERE, user_of
+from accounts.account_rights import administered, check_administer
+from accounts.actions import users
+from accounts.errors import NotAllowed
+from accounts.models import User
+from accounts.policy import Act
+from accounts.queries.people import account_of, accounts, workspaces_tied_to
+from accounts.queries.workspaces import workspaces_of
+from accounts.views.audit import check_superuser
+from accounts.views.people import confirmed
+
+_PER_PAGE = 100
+
+
+@require_safe
+@login_required
+def listed(request: HttpRequest) -> HttpResponse:
+    """List the accounts of the site for superusers."""
+    check_superuser(request)
+    search = request.GET.get("search", "").strip()
+    page = Paginator(accounts(search), _PER_PAGE).get_page(request.GET.get("page"))
+    reachable = administered(user_of(request), list(page))
+    context = {
+        "page": page,
+        "rows": [(account, account.pk in reachable) for account in page],
+        "search": search,
+    }
+    return render(request, "people/accounts.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask, and deactivate an account."""
+    account = administered_or_404(request, pk)
+    title = _("Deactivate the account %(name)s") % {"name": account.username}
+    text = _(
+        "The person is logged out everywhere and cannot log in. Their API tokens are revoked. Their roles "
+        "and everything that they made stay."
+    )
+
+    def act() -> None:
+        users.deactivate(user=account, by=user_of(request))
+
+    return confirmed(request, title, text, page_of(request, account), act)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def activate(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask, and activate an account."""
+    account = administered_or_404(request, pk)
+    title = _("Activate the account %(name)s") % {"name": account.username}
+    text = _("The person can log in again with their password. Revoked API tokens stay revoked.")
+
+    def act() -> None:
+        users.activate(user=account, by=user_of(request))
+
+    return confirmed(request, title, text, page_of(request, account), act)
+
+
+def administered_or_404(request: HttpRequest, pk: int) -> User:
+    """Return an account that the user may administer.
+
+    Raises:
+        Http404: There is no such account, or it is in no workspace that the user manages.
+        PermissionDenied: The user may not administer it.
+    """
+    by, account = user_of(request), account_of(pk)
+    if account is None or not _is_visible(by, account):
+        raise Http404(NOT_THERE)
+    try:
+        check_administer(by, account)
+    except NotAllowed as refused:
+        raise PermissionDenied(str(refused)) from refused
+    return account
+
+
+def _is_visible(by: User, account: User) -> bool:
+    if by.is_superuser or by == account:
+        return True
+    mine = {workspace.pk for workspace in workspaces_of(by, Act.WORKSPACE_MANAGE)}
+    return bool(mine & workspaces_tied_to([account])[account.pk])
+
+
+def page_of(request: HttpRequest, account: User) -> str:
+    """Return the address of the page that lists an account for the user."""
+    by = user_of(request)
+    if by.is_superuser:
+        return reverse("people:accounts")
+    tied = workspaces_tied_to([account])[account.pk]
+    mine = workspaces_of(by, Act.WORKSPACE_MANAGE).filter(pk__in=tied)
+    return reverse("people:workspace", args=[mine[0].slug])

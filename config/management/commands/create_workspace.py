@@ -1,0 +1,36 @@
+"""Create a workspace."""
+
+import argparse
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from accounts.actions import workspaces
+from accounts.errors import NotAllowed
+from accounts.queries.people import account_called
+from jobs.base_command import JobCommand, actor_of, slug
+
+
+class Command(JobCommand):
+    help = "Create a workspace: the studies, annotation projects, datasets and people of a lab or a course."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("slug", type=slug, help="its short name")
+        parser.add_argument("--name", required=True, help="the name that people read")
+        parser.add_argument(
+            "--owner", required=True, metavar="USER", help="user name or e-mail address of its owner"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        by = actor_of(options)
+        if by is not None and not by.is_superuser:
+            raise NotAllowed(f"{by.username} is not an administrator of this site")
+        owner = account_called(options["owner"])
+        try:
+            workspace = workspaces.create_workspace(
+                slug=options["slug"], name=options["name"], owner=owner, by=by
+            )
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from error
+        self.stdout.write(f"Created the workspace {workspace.slug}. Its owner is {owner.username}.")
