@@ -216,6 +216,8 @@ SPECTACULAR_SETTINGS = {
 REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{VAR_DIR / 'broker.sock'}")
 # Counters of requests per address live beside the queue; nothing else is cached there.
 RATE_LIMITS = env.bool("RATE_LIMITS", default=True)
+# Requests of one user to the REST API.
+API_RATE = env.str("API_RATE", default="1200/min") if RATE_LIMITS else None
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
