@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "accounts",
+    "jobs",
     "predictions",
     "studyapp",
     "annotation",
@@ -269,6 +270,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": RUN_SWEEP_SECONDS,
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
+    "sweep-jobs": {
+        "task": "jobs.tasks.sweep_jobs",
+        "schedule": RUN_SWEEP_SECONDS,
+        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
+    },
     "deliver-webhooks": {
         "task": "annotation.tasks.deliver_webhooks",
         "schedule": WEBHOOK_SECONDS,
@@ -280,6 +286,12 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
 }
+# The work of each kind of job (`jobs.models.Job`), and the folder of uploaded and made files.
+JOBS = {
+    "import_dataset": "predictions.imports.import_dataset",
+    "import_predictions": "predictions.imports.import_predictions_file",
+}
+JOB_FOLDER = VAR_DIR / "jobs"
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

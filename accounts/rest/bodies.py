@@ -12,7 +12,7 @@ from foundation.frozen_model import FrozenModel
 MOST_BYTES = 8 << 20  # of a body that is read as a whole
 MOST_LINE_BYTES = 16 << 20  # of JSON lines, which are read one by one
 BLOCK = 1 << 18  # bytes of a body in memory at a time
-JSON, LINES = "application/json", "application/x-ndjson"
+JSON, LINES, FILE = "application/json", "application/x-ndjson", "application/octet-stream"
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

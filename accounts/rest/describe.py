@@ -6,7 +6,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from pydantic import BaseModel
 
-from accounts.rest.bodies import JSON, LINES
+from accounts.rest.bodies import FILE, JSON, LINES
 from accounts.rest.idempotency import HEADER
 from accounts.rest.problems import MEDIA_TYPE, Problem
 
@@ -59,7 +59,7 @@ def described(
     if query and "dry_run" in query.model_fields:
         responses[200] = OpenApiResponse(answers, "The report of a dry run.")
     headers = [HEADER] * creates + ["If-Match"] * edits
-    request = {JSON: takes, LINES: lines} if lines else takes
+    request = {JSON: takes, LINES: lines} if lines else {FILE: takes} if takes is bytes else takes
 
     def decorate(method: Any) -> Any:
         summary = method.__doc__.partition("\n")[0].removesuffix(".")

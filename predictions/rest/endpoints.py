@@ -5,18 +5,25 @@ from collections.abc import Iterable, Sequence
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
+from accounts.models import Workspace
 from accounts.policy import Act
-from accounts.rest.bodies import read_body, read_query
+from accounts.rest.bodies import check_length, read_blocks, read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.pages import answer, page_of
 from accounts.rest.views import RestView
+from jobs.actions.jobs import create_job
 from jobs.model_gateway import served_system
+from jobs.rest.endpoints import JobRow, job_row
+from jobs.tasks import enqueue_job
 from predictions.actions.predictions import cancel_run, start_run
+from predictions.imports import DatasetOptions, PredictionsOptions
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries import rest
 from predictions.rest import shapes
 from predictions.tasks import enqueue_missing
+
+MOST_FILE_BYTES = 2 << 30
 
 
 class Datasets(RestView):
@@ -63,6 +70,43 @@ class Questions(DatasetView):
         if query.external_id is not None:
             rows = rows.filter(external_id=query.external_id)
         return page_of(request, query, rows, _questions)
+
+
+class Imports(RestView):
+    """Imports of files of questions or predictions."""
+
+    @described(answers=JobRow, status=202, takes=bytes, query=shapes.ImportQuery)
+    def post(self, request: Request) -> HttpResponse:
+        """Import a file of questions or predictions."""
+        query = read_query(request, shapes.ImportQuery)
+        check_length(request, MOST_FILE_BYTES)
+        workspace, options = self._wishes(query)
+        job = create_job(
+            kind=f"import_{query.kind}",
+            workspace=workspace,
+            by=self.user,
+            subject=query.name or query.system or "",
+            options=options.model_dump(),
+            upload=read_blocks(request),
+            upload_name=query.file_name,
+        )
+        enqueue_job(job)
+        return answer(job_row(request, job), status=202)
+
+    def _wishes(self, query: shapes.ImportQuery) -> tuple[Workspace, DatasetOptions | PredictionsOptions]:
+        """Return the workspace and the options of the job."""
+        if query.kind == "dataset":
+            workspace = Workspace.objects.filter(slug=query.workspace).first()
+            self.require(Act.DATA_MANAGE, workspace)
+            assert workspace is not None  # `require` raised for none
+            wishes = {"name": query.name, "format": query.format, "dry_run": query.dry_run}
+            return workspace, DatasetOptions.model_validate(wishes)
+        dataset = Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first()
+        self.require(Act.DATA_MANAGE, dataset)
+        assert dataset is not None  # `require` raised for none
+        return dataset.workspace, PredictionsOptions.model_validate(
+            {"dataset": dataset.pk, "system": query.system}
+        )
 
 
 class Systems(RestView):

@@ -145,6 +145,23 @@ class RunQuery(InWorkspace):
     status: RunStatus | None = None
 
 
+class ImportQuery(Payload):
+    """The file to import, which is the body.
+
+    A dataset needs ``workspace``, ``name`` and ``format``, predictions need ``dataset`` and ``system``. With
+    ``dry_run`` the job reads all of the file and stores nothing.
+    """
+
+    kind: Literal["dataset", "predictions"]
+    workspace: Name | None = None
+    name: Name | None = None
+    format: Literal["hotpot", "squad", "quoref"] | None = None
+    dataset: Id | None = None
+    system: Name | None = None
+    dry_run: bool = False
+    file_name: Annotated[Text, Field(max_length=100)] = "upload"
+
+
 class PredictionQuery(Page):
     """Filters of predictions."""
 

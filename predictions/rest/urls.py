@@ -10,6 +10,7 @@ urlpatterns = [
     path("datasets/", endpoints.Datasets.as_view(), name="datasets"),
     path("datasets/<int:pk>/", endpoints.OneDataset.as_view(), name="dataset"),
     path("datasets/<int:pk>/questions/", endpoints.Questions.as_view(), name="questions"),
+    path("imports/", endpoints.Imports.as_view(), name="imports"),
     path("systems/", endpoints.Systems.as_view(), name="systems"),
     path("runs/", endpoints.Runs.as_view(), name="runs"),
     path("runs/<int:pk>/", endpoints.OneRun.as_view(), name="run"),
