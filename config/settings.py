@@ -290,6 +290,8 @@ CELERY_BEAT_SCHEDULE = {
 JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
     "import_predictions": "predictions.imports.import_predictions_file",
+    "export_bundle": "studyapp.downloads.export_bundle",
+    "report": "studyapp.downloads.report",
 }
 JOB_FOLDER = VAR_DIR / "jobs"
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"

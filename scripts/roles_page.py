@@ -1,4 +1,4 @@
-"""Write the page of roles from the policy: ``python -m scripts.roles_page``."""
+"""Write the page of all roles: ``python -m scripts.roles_page``."""
 
 import os
 

@@ -56,7 +56,7 @@ def page_of(
     A request that accepts JSON lines gets the whole list as a stream, in blocks.
     """
     if page.cursor:
-        rows = rows.filter(**{f"{key}__gt": _key(page.cursor)})
+        rows = rows.filter(**{f"{key}__gt": read_cursor(page.cursor)})
     rows = rows.order_by(key)
     if LINES in request.headers.get("Accept", ""):
         return StreamingHttpResponse(_lines(rows, shown, key), content_type=LINES)
@@ -75,7 +75,14 @@ def cursor(key: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
 
 
-def _key(text: str) -> Any:
+def read_cursor(text: str) -> int:
+    """Return the key of a cursor, 0 for none.
+
+    Raises:
+        Refused: 422 for what is no cursor.
+    """
+    if not text:
+        return 0
     try:
         key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, binascii.Error, RecursionError):

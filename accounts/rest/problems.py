@@ -15,6 +15,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.views import set_rollback
 
 from foundation.errors import TouchstoneError
+from foundation.state_machine import ForbiddenTransition
 from modelserver.wire.errors import ModelServerError, UnknownSystem
 
 MEDIA_TYPE = "application/problem+json"
@@ -100,8 +101,12 @@ def _problem(error: Exception) -> Problem | None:
             status, detail = 422, f"{fields[0].field}: {fields[0].detail}"
         case ModelServerError():
             status, detail = 503, "The model server does not answer now. Try again in a minute."
+        case ForbiddenTransition():
+            status, detail = 409, str(error)
         case TouchstoneError():
             status, detail = error.status, str(error)
+            if field := getattr(error, "field", ""):
+                fields = [FieldProblem(field=field, detail=detail)]
         case _:
             return None
     return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=fields)
