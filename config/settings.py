@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "accounts",
+    "jobs",
     "predictions",
     "studyapp",
     "annotation",
@@ -219,6 +220,8 @@ SPECTACULAR_SETTINGS = {
 REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{VAR_DIR / 'broker.sock'}")
 # Counters of requests per address live beside the queue; nothing else is cached there.
 RATE_LIMITS = env.bool("RATE_LIMITS", default=True)
+# Requests of one user to the REST API.
+API_RATE = env.str("API_RATE", default="1200/min") if RATE_LIMITS else None
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -270,6 +273,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": RUN_SWEEP_SECONDS,
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
+    "sweep-jobs": {
+        "task": "jobs.tasks.sweep_jobs",
+        "schedule": RUN_SWEEP_SECONDS,
+        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
+    },
     "deliver-webhooks": {
         "task": "annotation.tasks.deliver_webhooks",
         "schedule": WEBHOOK_SECONDS,
@@ -281,6 +289,14 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
 }
+# The work of each kind of job (`jobs.models.Job`), and the folder of uploaded and made files.
+JOBS = {
+    "import_dataset": "predictions.imports.import_dataset",
+    "import_predictions": "predictions.imports.import_predictions_file",
+    "export_bundle": "studyapp.downloads.export_bundle",
+    "report": "studyapp.downloads.report",
+}
+JOB_FOLDER = VAR_DIR / "jobs"
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

@@ -11,6 +11,9 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("start/", start, name="start"),
     path("api/schema/", Schema.as_view(), name="schema"),
+    path("api/v1/", include("jobs.rest.urls")),
+    path("api/v1/", include("predictions.rest.urls")),
+    path("api/v1/", include("studyapp.rest.urls")),
     # The texts that scripts show, in the language of the page; its address names the language for caches.
     path("words/<slug:language>/", ScriptTexts.as_view(), name="words"),
     path("", include("annotation.urls")),

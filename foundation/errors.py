@@ -14,11 +14,18 @@ from pathlib import Path
 
 
 class TouchstoneError(Exception):
-    """Base of every error that the apps raise on purpose."""
+    """Base of every error that the apps raise on purpose.
+
+    ``status`` is the HTTP status with which the API answers it.
+    """
+
+    status = 400
 
 
 class BadFile(TouchstoneError):
     """A file is missing or malformed."""
+
+    status = 422
 
     def __init__(self, path: Path, message: str, *, line: int | None = None) -> None:
         position = f"{path}" if line is None else f"{path}:{line}"
@@ -28,14 +35,22 @@ class BadFile(TouchstoneError):
 class RunFailed(TouchstoneError):
     """A run over many items cannot continue until somebody acts."""
 
+    status = 409
+
 
 class NoBroker(TouchstoneError):
     """The work queue cannot be reached, so no worker gets a task."""
+
+    status = 503
 
 
 class Conflict(TouchstoneError):
     """New data contradict the data stored under the same id."""
 
+    status = 409
+
 
 class NotFound(TouchstoneError):
     """There is nothing of that name; the message lists the known names."""
+
+    status = 404

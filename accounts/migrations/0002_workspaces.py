@@ -124,5 +124,21 @@ class Migration(migrations.Migration):
             model_name='auditentry',
             index=models.Index(fields=['workspace', '-id'], name='audit_newest_of_workspace'),
         ),
+        migrations.CreateModel(
+            name='AnsweredRequest',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('key', models.CharField(max_length=200)),
+                ('digest', models.CharField(max_length=64)),
+                ('status', models.PositiveSmallIntegerField(null=True)),
+                ('content_type', models.CharField(blank=True, max_length=100)),
+                ('body', models.TextField(blank=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True, db_index=True)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='request_key_once_per_user')],
+            },
+        ),
         migrations.RunPython(make_first_workspace, migrations.RunPython.noop),
     ]

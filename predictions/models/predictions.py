@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from django.db import models
 
+from accounts.models import Role, User, Workspace
 from jobs.models import SlicedRun
 from modelserver.wire.schema import AnswerLocation, AnswerType, FactProbability, QAPrediction, TokenWeight
 from predictions.models.data import Dataset, Question
@@ -50,6 +51,15 @@ class PredictionRun(SlicedRun):
 
     def __str__(self) -> str:
         return f"{self.system} on {self.dataset} ({self.revision})"
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of the dataset."""
+        return self.dataset.workspace
+
+    def shared_roles(self, user: User) -> frozenset[Role]:
+        """Return no roles: runs are shared as a part of their workspace."""
+        return frozenset()
 
 
 class Prediction(models.Model):

@@ -21,9 +21,13 @@ class DraftChanged(StudyappError):
     The message is for the person who tried to save.
     """
 
+    status = 409
+
 
 class NothingToDo(StudyappError):
     """There is nothing to undo or to redo."""
+
+    status = 409
 
 
 @transaction.atomic

@@ -19,6 +19,8 @@ class CannotRun(StudyappError):
     The message is for the person who tried it.
     """
 
+    status = 409
+
 
 @transaction.atomic
 def pause_study(*, study: Study, by: User | None) -> Study:

@@ -55,6 +55,8 @@ class DefinitionError(StudyappError):
     sentence.
     """
 
+    status = 422
+
     def __init__(self, *lines: tuple[str, str]) -> None:
         self.lines = lines
         super().__init__("\n".join(f"{location}{message}" for location, message in lines))

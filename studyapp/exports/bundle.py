@@ -68,21 +68,12 @@ def write_bundle(study: Study, out: Path, *, public: bool = False, file_format: 
 
 def _write(data: StudyData, folder: Path, file_format: Format) -> Written:
     tally = Tally(data)
-    sources: dict[str, Callable[[], Iterator[Row]]] = {
-        "trials": lambda: rows.trial_rows(data, tally),
-        "participants": lambda: rows.participant_rows(data),
-        "checks": lambda: rows.check_rows(data),
-        "stages": lambda: rows.stage_rows(data),
-        "pre_survey": lambda: rows.pre_survey_rows(data),
-        "post_survey": lambda: rows.post_survey_rows(data),
-        "events": lambda: rows.event_rows(data),
-        "items": lambda: rows.item_rows(data),
-        "judgements": lambda: iter(results.judges(data.study)),
-        "question_scores": lambda: documents.question_scores(data),
-    }
     counts = {
         name: write_table(
-            folder / f"{name}.{file_format}", table_columns(data, name), sources[name](), public=data.public
+            folder / f"{name}.{file_format}",
+            table_columns(data, name),
+            table_rows(data, name, tally),
+            public=data.public,
         )
         for name in TABLES
     }
@@ -95,6 +86,29 @@ def _write(data: StudyData, folder: Path, file_format: Format) -> Written:
     (folder / "codebook.md").write_text(codebook_page(book), encoding="utf-8")
     shutil.copyfile(LOADER, folder / "load.py")
     return Written(counts, documents.missing_scores(scores))
+
+
+def table_rows(data: StudyData, name: str, tally: Tally) -> Iterator[Row]:
+    """Yield the rows of an exported table.
+
+    Args:
+        data: The study.
+        name: A key of `TABLES`.
+        tally: Counts the trials on the way, for ``rules.json``.
+    """
+    sources: dict[str, Callable[[], Iterator[Row]]] = {
+        "trials": lambda: rows.trial_rows(data, tally),
+        "participants": lambda: rows.participant_rows(data),
+        "checks": lambda: rows.check_rows(data),
+        "stages": lambda: rows.stage_rows(data),
+        "pre_survey": lambda: rows.pre_survey_rows(data),
+        "post_survey": lambda: rows.post_survey_rows(data),
+        "events": lambda: rows.event_rows(data),
+        "items": lambda: rows.item_rows(data),
+        "judgements": lambda: iter(results.judges(data.study)),
+        "question_scores": lambda: documents.question_scores(data),
+    }
+    return sources[name]()
 
 
 def _json(path: Path, document: dict[str, Any]) -> None:

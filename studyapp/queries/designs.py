@@ -30,8 +30,11 @@ from studyapp.errors import StudyappError
 class StudyRefused(StudyappError):
     """A definition cannot become a study; ``location`` is the field to change."""
 
+    status = 422
+
     def __init__(self, location: Location, message: str) -> None:
         self.location = location
+        self.field = ".".join(str(part) for part in location)
         super().__init__(message)
 
 

@@ -30,6 +30,8 @@ from studyapp.models import (
 class AlteredVersion(StudyappError):
     """The stored content is no longer what a launch froze."""
 
+    status = 409
+
 
 @dataclass(frozen=True)
 class CurrentPage:

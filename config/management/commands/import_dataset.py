@@ -19,10 +19,8 @@ from annotation.models import Item
 from jobs.base_command import JobCommand, add_workspace, count, slug, workspace_of
 from jobs.progress_bar import Bar
 from predictions.actions.data import ImportReport, import_questions
-from predictions.formats.hotpot import read_hotpot
-from predictions.formats.squad import read_quoref, read_squad
+from predictions.imports import QUESTION_FORMATS as QUESTIONS
 
-QUESTIONS = {"hotpot": read_hotpot, "squad": read_squad, "quoref": read_quoref}
 ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose")
 
 

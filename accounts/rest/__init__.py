@@ -1,0 +1,1 @@
+"""Access, bodies, pages and errors of all endpoints of the REST API."""

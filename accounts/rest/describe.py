@@ -1,0 +1,98 @@
+"""Describe endpoints in the OpenAPI document from their pydantic types."""
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from pydantic import BaseModel
+
+from accounts.rest.bodies import FILE, JSON, LINES
+from accounts.rest.idempotency import HEADER
+from accounts.rest.problems import MEDIA_TYPE, Problem
+
+ERRORS = {
+    400: "The body is not JSON.",
+    401: "No login and no valid token.",
+    403: "Your roles or the scope of your token do not allow this.",
+    404: "There is nothing for you under this address.",
+    409: "It contradicts the stored state.",
+    410: "The reservation ran out, and others took the item.",
+    412: "Somebody changed the object since.",
+    413: "The body is too long.",
+    415: "The body is of another media type.",
+    422: "A field is wrong; it is named.",
+    428: "The request lacks If-Match.",
+    429: "Too many requests; Retry-After says when to go on.",
+    503: "A service that this needs cannot be reached now.",
+}
+BODY, EDITS = (400, 413, 415, 422), (412, 428)
+
+
+def described(
+    *,
+    answers: Any = None,
+    status: int = 200,
+    takes: Any = None,
+    lines: type[BaseModel] | None = None,
+    query: type[BaseModel] | None = None,
+    errors: tuple[int, ...] = (),
+    creates: bool = False,
+    edits: bool = False,
+) -> Callable[[Any], Any]:
+    """Describe a method: its docstring is the summary.
+
+    Args:
+        answers: The type of the response.
+        status: Its status.
+        takes: The type of the request body.
+        lines: The body may be JSON lines of this type instead.
+        query: The query parameters.
+        errors: Further status codes of errors.
+        creates: The method takes an ``Idempotency-Key``.
+        edits: The method asks for ``If-Match``.
+    """
+    codes = {401, 403, 404, 429, *errors, *(BODY if takes else ()), *(EDITS if edits else ())}
+    codes |= {422} if query or creates else set()
+    responses: dict[Any, Any] = {
+        (code, MEDIA_TYPE): OpenApiResponse(Problem, ERRORS[code]) for code in sorted(codes)
+    }
+    if query and "dry_run" in query.model_fields:
+        responses[200] = OpenApiResponse(answers, "The report of a dry run.")
+    headers = [HEADER] * creates + ["If-Match"] * edits
+    request = {JSON: takes, LINES: lines} if lines else {FILE: takes} if takes is bytes else takes
+
+    def decorate(method: Any) -> Any:
+        summary = method.__doc__.partition("\n")[0].removesuffix(".")
+        name = summary.partition(",")[0].partition(";")[0].replace("'", "").replace(" ", "_").lower()
+        return extend_schema(
+            operation_id=name,
+            summary=summary,
+            request=request,
+            parameters=[
+                *(parameters(query) if query else ()),
+                *(OpenApiParameter(each, str, OpenApiParameter.HEADER) for each in headers),
+            ],
+            responses={**responses, status: answers},
+        )(method)
+
+    return decorate
+
+
+def parameters(shape: type[BaseModel]) -> list[OpenApiParameter]:
+    """Return the fields of a type as query parameters."""
+    schema = shape.model_json_schema()
+    described_fields = []
+    for name, field in schema["properties"].items():
+        kinds = [kind for kind in field.pop("anyOf", [field]) if kind.get("type") != "null"]
+        schema_of = {key: value for key, value in kinds[0].items() if key not in ("title", "default")}
+        if "$ref" in schema_of:
+            schema_of = {
+                "type": "string",
+                "enum": schema["$defs"][schema_of["$ref"].rpartition("/")[2]]["enum"],
+            }
+        described_fields.append(
+            OpenApiParameter(
+                name, schema_of, OpenApiParameter.QUERY, description=field.get("description", "")
+            )
+        )
+    return described_fields

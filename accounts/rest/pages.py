@@ -1,0 +1,102 @@
+"""Answers: one row, one page of a list by cursor, or a stream of lines."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Any, Generic, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from pydantic import BaseModel, Field
+from rest_framework.request import Request
+
+from accounts.rest.bodies import JSON, LINES, Payload
+from accounts.rest.problems import FieldProblem, Refused
+
+Row = TypeVar("Row", bound=Model)
+Shape = TypeVar("Shape", bound=BaseModel)
+CHUNK = 500
+
+
+class Page(Payload):
+    """A part of a list: at most ``limit`` rows from the cursor on."""
+
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+    cursor: Annotated[str, Field(max_length=200)] = ""
+
+
+class PageOf(BaseModel, Generic[Shape]):
+    """Rows, and the address of the following ones, null after the last."""
+
+    next: str | None
+    results: list[Shape]
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """Return the name in the OpenAPI document."""
+        return params[0].__name__.removesuffix("Row") + "Page"
+
+
+def answer(row: BaseModel, status: int = 200, **headers: str) -> HttpResponse:
+    """Return a typed row as JSON."""
+    return HttpResponse(row.model_dump_json(), content_type=JSON, status=status, headers=headers)
+
+
+def page_of(
+    request: Request,
+    page: Page,
+    rows: QuerySet[Row],
+    shown: Callable[[Sequence[Row]], Iterable[BaseModel]],
+    *,
+    key: str = "pk",
+) -> HttpResponseBase:
+    """Return one page of a list in the order of a unique column ``key``.
+
+    A request that accepts JSON lines gets the whole list as a stream, in blocks.
+    """
+    if page.cursor:
+        rows = rows.filter(**{f"{key}__gt": read_cursor(page.cursor)})
+    rows = rows.order_by(key)
+    if LINES in request.headers.get("Accept", ""):
+        return StreamingHttpResponse(_lines(rows, shown, key), content_type=LINES)
+    fetched = list(rows[: page.limit + 1])
+    part, following = fetched[: page.limit], None
+    if len(fetched) > page.limit:
+        query = request.query_params.copy()
+        query["cursor"] = cursor(getattr(part[-1], key))
+        following = request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
+    body = ",".join(row.model_dump_json() for row in shown(part))
+    return HttpResponse(f'{{"next":{json.dumps(following)},"results":[{body}]}}', content_type=JSON)
+
+
+def cursor(key: Any) -> str:
+    """Return the cursor that continues after a key."""
+    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str) -> int:
+    """Return the key of a cursor, 0 for none.
+
+    Raises:
+        Refused: 422 for what is no cursor.
+    """
+    if not text:
+        return 0
+    try:
+        key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, binascii.Error, RecursionError):
+        key = None
+    if not isinstance(key, int) or isinstance(key, bool) or abs(key) >= 2**63:
+        detail = "is not a cursor of this list; begin again without one"
+        raise Refused(422, f"cursor: {detail}", [FieldProblem(field="cursor", detail=detail)])
+    return key
+
+
+def _lines(
+    rows: QuerySet[Row], shown: Callable[[Sequence[Row]], Iterable[BaseModel]], key: str
+) -> Iterator[str]:
+    last = None
+    while block := list((rows if last is None else rows.filter(**{f"{key}__gt": last}))[:CHUNK]):
+        yield "".join(f"{row.model_dump_json()}\n" for row in shown(block))
+        last = getattr(block[-1], key)

@@ -1,0 +1,206 @@
+"""Create, run, finish and cancel jobs."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+from django.utils.text import get_valid_filename
+
+from accounts.models import User, Workspace
+from foundation.errors import Conflict, TouchstoneError
+from jobs.job_progress import note_progress
+from jobs.models import Job
+
+ATTEMPTS = 3  # a job that ends its worker again and again must not do so for ever
+NOTE_SECONDS = 0.5  # between two notes of progress
+KEPT = timedelta(days=7)  # the files of finished jobs
+UNEXPECTED = "An error of this site stopped the job. Its log has the details."
+OPEN = (Job.Status.PENDING, Job.Status.RUNNING)
+
+
+class JobCancelled(TouchstoneError):
+    """Somebody cancelled the job while it ran; nothing of it is stored."""
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """The outcome of a job.
+
+    Attributes:
+        summary: Counts and remarks, as JSON, for the page of the job.
+        file: The file to download, inside the folder of the job.
+        file_name: Its name for people.
+    """
+
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
+    file_name: str = ""
+
+
+Report = Callable[[int, int | None], None]
+Work = Callable[[Job, Report], JobResult]
+
+
+@transaction.atomic
+def create_job(
+    *,
+    kind: str,
+    workspace: Workspace,
+    by: User,
+    subject: str = "",
+    options: Mapping[str, Any] | None = None,
+    upload: Iterable[bytes] | None = None,
+    upload_name: str = "upload",
+) -> Job:
+    """Store a job with its uploaded file; the caller enqueues it.
+
+    Args:
+        kind: A key of `settings.JOBS`.
+        workspace: The workspace whose objects it reads or writes.
+        by: The person who asked for it.
+        subject: The object, as the list of jobs names it.
+        options: The wishes, in the form that the kind declares.
+        upload: The uploaded file, block by block.
+        upload_name: Its name, which messages about it show.
+
+    Raises:
+        KeyError: There is no such kind.
+    """
+    work_of(kind)
+    stored = ""
+    if upload is not None:
+        path = new_file(get_valid_filename(upload_name) or "upload")
+        with path.open("wb") as file:
+            file.writelines(upload)
+        stored = str(path.relative_to(folder()))
+    return Job.objects.create(
+        kind=kind,
+        workspace=workspace,
+        created_by=by,
+        subject=subject,
+        options=dict(options or {}),
+        upload=stored,
+    )
+
+
+def run_job(*, job_id: int) -> None:
+    """Do the work of a job that is not finished, and store its outcome.
+
+    It runs outside a transaction, so that its progress is visible. An error of ours fails the job with its
+    sentence; any other one fails it, too, and is raised for the worker's log.
+    """
+    job = _begin(job_id)
+    if job is None:
+        return
+    try:
+        result = work_of(job.kind)(job, _progress_of(job))
+    except JobCancelled:
+        return
+    except TouchstoneError as error:
+        # The sentence names the file as the person does, without the folder on this machine.
+        message = str(error).replace(f"{upload_of(job).parent}/", "")
+        _end(job_id, Job.Status.FAILED, error=message or type(error).__name__)
+    except Exception:
+        _end(job_id, Job.Status.FAILED, error=UNEXPECTED)
+        raise
+    else:
+        relative = "" if result.file is None else str(result.file.relative_to(folder()))
+        _end(
+            job_id,
+            Job.Status.DONE,
+            result=dict(result.summary),
+            file=relative,
+            file_name=result.file_name,
+        )
+
+
+def cancel_job(*, job: Job, by: User) -> None:
+    """Cancel a job that is not finished.
+
+    Raises:
+        Conflict: It is finished.
+    """
+    if not _end(job.pk, Job.Status.CANCELLED, error=f"cancelled by {by.username}"):
+        raise Conflict("The job is finished already.")
+
+
+@transaction.atomic
+def purge_files() -> int:
+    """Delete the files of jobs that finished a while ago; return their number."""
+    old = Job.objects.filter(finished_at__lt=timezone.now() - KEPT).exclude(upload="", file="")
+    number = 0
+    for job in old.select_for_update():
+        for path in {Path(job.upload), Path(job.file)} - {Path()}:
+            shutil.rmtree((folder() / path).parent, ignore_errors=True)
+        job.upload = job.file = ""
+        job.save(update_fields=["upload", "file"])
+        number += 1
+    return number
+
+
+def folder() -> Path:
+    """Return the folder of the files of all jobs."""
+    return Path(settings.JOB_FOLDER)
+
+
+def upload_of(job: Job) -> Path:
+    """Return the path of the uploaded file of a job."""
+    return folder() / job.upload
+
+
+def new_file(name: str) -> Path:
+    """Return the path of a new file, in a folder of its own."""
+    path = folder() / uuid4().hex / name
+    path.parent.mkdir(parents=True, mode=0o700)
+    return path
+
+
+def work_of(kind: str) -> Work:
+    """Return the function that does the work of a kind."""
+    module, _dot, name = settings.JOBS[kind].rpartition(".")
+    work: Work = getattr(import_module(module), name)
+    return work
+
+
+def _begin(job_id: int) -> Job | None:
+    """Mark a job as running; None if it is finished or was tried too often."""
+    now = timezone.now()
+    rows: QuerySet[Job] = Job.objects.filter(pk=job_id, status__in=OPEN)
+    began = rows.filter(attempts__lt=ATTEMPTS).update(
+        status=Job.Status.RUNNING, attempts=F("attempts") + 1, started_at=now
+    )
+    if not began:
+        _end(job_id, Job.Status.FAILED, error=f"given up: its worker ended {ATTEMPTS} times")
+        return None
+    return Job.objects.select_related("workspace", "created_by").get(pk=job_id)
+
+
+def _progress_of(job: Job) -> Report:
+    noted = 0.0
+
+    def report(done: int, total: int | None) -> None:
+        nonlocal noted
+        now = time.monotonic()
+        if now - noted < NOTE_SECONDS and done != total:
+            return
+        noted = now
+        note_progress(job.pk, done, total)
+        if not Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING).exists():
+            raise JobCancelled("The job was cancelled.")
+
+    return report
+
+
+def _end(job_id: int, status: Job.Status, **columns: Any) -> bool:
+    rows = Job.objects.filter(pk=job_id, status__in=OPEN)
+    return bool(rows.update(status=status, finished_at=timezone.now(), **columns))

@@ -1,0 +1,31 @@
+"""The progress of jobs, in the cache.
+
+Jobs write inside transactions, whose rows nobody else sees before they end. Without a cache a job shows no
+progress, and works all the same.
+"""
+
+from contextlib import suppress
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+KEPT_SECONDS = 3600
+
+
+def note_progress(job_id: int, done: int, total: int | None) -> None:
+    """Note the progress of a job; ``total`` is None while it is unknown."""
+    with suppress(RedisError):
+        cache.set(_key(job_id), (done, total), timeout=KEPT_SECONDS)
+
+
+def read_progress(job_id: int) -> tuple[int, int | None]:
+    """Return the progress of a job: done, and the total if it is known."""
+    try:
+        noted: tuple[int, int | None] | None = cache.get(_key(job_id))
+    except RedisError:
+        noted = None
+    return noted or (0, None)
+
+
+def _key(job_id: int) -> str:
+    return f"job-progress-{job_id}"

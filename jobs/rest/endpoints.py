@@ -1,0 +1,118 @@
+"""Endpoints of jobs: progress, result, cancel."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
+from django.urls import reverse
+from rest_framework.request import Request
+
+from accounts.access import NOT_THERE
+from accounts.rest.bodies import Payload, read_query
+from accounts.rest.describe import described
+from accounts.rest.pages import Page, PageOf, answer, page_of
+from accounts.rest.views import RestView
+from jobs.actions.jobs import cancel_job, folder
+from jobs.job_progress import read_progress
+from jobs.models import Job
+
+JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
+
+
+class JobRow(Payload):
+    """A job of yours: its progress, and its result once it is done.
+
+    ``total`` is null while it is unknown; ``file`` is the address of the file that the job made, null
+    without one.
+    """
+
+    id: str
+    kind: str
+    workspace: str
+    subject: str
+    status: JobStatus
+    done: int
+    total: int | None
+    result: dict[str, Any] | None
+    file: str | None
+    error: str
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class JobQuery(Page):
+    """Filters of jobs."""
+
+    kind: str | None = None
+    status: JobStatus | None = None
+
+
+class Jobs(RestView):
+    """The jobs that you started."""
+
+    @described(answers=PageOf[JobRow], query=JobQuery)
+    def get(self, request: Request) -> HttpResponseBase:
+        """List my jobs."""
+        query = read_query(request, JobQuery)
+        rows = Job.objects.filter(created_by=self.user).select_related("workspace")
+        wanted = {"kind": query.kind, "status": query.status}
+        rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
+        return page_of(request, query, rows, lambda part: job_rows(request, part))
+
+
+class JobView(RestView):
+    """The base of the endpoints of one job."""
+
+    def job(self, pk: int) -> Job:
+        """Return a job of the user, or raise Http404."""
+        job = Job.objects.filter(created_by=self.user, pk=pk).select_related("workspace").first()
+        if job is None:
+            raise Http404(NOT_THERE)
+        return job
+
+
+class OneJob(JobView):
+    """One job."""
+
+    @described(answers=JobRow)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """One job with its progress."""
+        return answer(job_row(request, self.job(pk)))
+
+
+class Cancel(JobView):
+    """Cancels a job."""
+
+    @described(answers=JobRow, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Cancel a job."""
+        cancel_job(job=self.job(pk), by=self.user)
+        return answer(job_row(request, self.job(pk)))
+
+
+class File(JobView):
+    """The file that a job made."""
+
+    @described(answers=bytes)
+    def get(self, request: Request, pk: int) -> HttpResponseBase:
+        """The file of a job."""
+        job = self.job(pk)
+        path = folder() / job.file
+        if not job.file or not path.is_file():
+            raise Http404(NOT_THERE)
+        return FileResponse(path.open("rb"), as_attachment=True, filename=job.file_name)
+
+
+def job_row(request: Request, job: Job) -> JobRow:
+    """Return a job as the API shows it."""
+    names = ("kind", "subject", "status", "result", "error", "created_at", "finished_at")
+    done, total = read_progress(job.pk)
+    file = request.build_absolute_uri(reverse("jobs_rest:file", args=[job.pk])) if job.file else None
+    values = {name: getattr(job, name) for name in names}
+    return JobRow(id=str(job.pk), workspace=job.workspace.slug, done=done, total=total, file=file, **values)
+
+
+def job_rows(request: Request, jobs: Sequence[Job]) -> Iterable[JobRow]:
+    """Return jobs as the API shows them."""
+    return (job_row(request, job) for job in jobs)

@@ -1,0 +1,59 @@
+"""Reads of the REST API: what a user sees of datasets and runs."""
+
+from collections.abc import Iterator
+
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from accounts.models import User
+from accounts.policy import Act
+from accounts.queries.workspaces import workspaces_of
+from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
+
+
+def datasets_for(user: User, workspace: str | None = None) -> QuerySet[Dataset]:
+    """Return the datasets that a user sees, with ``size`` in questions."""
+    rows = Dataset.objects.filter(workspace__in=workspaces_of(user, Act.DATA_SEE))
+    if workspace is not None:
+        rows = rows.filter(workspace__slug=workspace)
+    return rows.select_related("workspace").annotate(size=_count(Question, "dataset"))
+
+
+def runs_for(user: User, workspace: str | None = None) -> QuerySet[PredictionRun]:
+    """Return the runs that a user sees, with their counts of questions."""
+    rows = PredictionRun.objects.filter(dataset__workspace__in=workspaces_of(user, Act.DATA_SEE))
+    if workspace is not None:
+        rows = rows.filter(dataset__workspace__slug=workspace)
+    return rows.select_related("dataset__workspace", "system").annotate(
+        size=_count(Question, "dataset", of="dataset"),
+        answered=_count(Prediction, "run"),
+        failed=_count(PredictionFailure, "run"),
+    )
+
+
+def systems_for(user: User, workspace: str | None = None) -> QuerySet[System]:
+    """Return the systems that ran on a dataset that a user sees."""
+    return System.objects.filter(pk__in=runs_for(user, workspace).values("system"))
+
+
+def matching_questions(dataset: Dataset, words: str) -> QuerySet[Question]:
+    """Return the questions with every word in their text or answer, or as ID."""
+    rows = Question.objects.filter(dataset=dataset)
+    for word in words.split():
+        rows = rows.filter(Q(external_id=word) | Q(text__icontains=word) | Q(answer__icontains=word))
+    return rows
+
+
+def failures_by_kind(run: PredictionRun) -> Iterator[tuple[str, int, PredictionFailure]]:
+    """Yield each kind of failure, its number and an example, frequent first."""
+    counts = run.failures.values("kind").annotate(number=Count("pk")).order_by("-number", "kind")
+    for row in counts:
+        first = run.failures.filter(kind=row["kind"]).select_related("question").order_by("pk").first()
+        assert first is not None  # counted just now, and only a new run deletes it
+        yield row["kind"], row["number"], first
+
+
+def _count(model: type, field: str, *, of: str = "pk") -> Coalesce:
+    """Return the number of rows of a table that point to this row."""
+    rows = model._default_manager.filter(**{field: OuterRef(of)}).order_by().values(field)  # type: ignore[attr-defined]
+    return Coalesce(Subquery(rows.annotate(n=Count("pk")).values("n")), 0)

@@ -1,0 +1,285 @@
+"""Endpoints of datasets, systems, runs, predictions and scores."""
+
+from collections.abc import Iterable, Sequence
+
+from django.http import HttpResponse, HttpResponseBase
+from rest_framework.request import Request
+
+from accounts.models import Workspace
+from accounts.policy import Act
+from accounts.rest.bodies import check_length, read_blocks, read_body, read_query
+from accounts.rest.describe import described
+from accounts.rest.idempotency import once
+from accounts.rest.pages import answer, page_of
+from accounts.rest.views import RestView
+from jobs.actions.jobs import create_job
+from jobs.model_gateway import served_system
+from jobs.rest.endpoints import JobRow, job_row
+from jobs.tasks import enqueue_job
+from predictions.actions.predictions import cancel_run, start_run
+from predictions.imports import DatasetOptions, PredictionsOptions
+from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.queries import rest
+from predictions.rest import shapes
+from predictions.tasks import enqueue_missing
+
+MOST_FILE_BYTES = 2 << 30
+
+
+class Datasets(RestView):
+    """The datasets of your workspaces."""
+
+    @described(answers=shapes.DatasetPage, query=shapes.DatasetQuery)
+    def get(self, request: Request) -> HttpResponseBase:
+        """List datasets."""
+        query = read_query(request, shapes.DatasetQuery)
+        rows = rest.datasets_for(self.user, query.workspace)
+        if query.name is not None:
+            rows = rows.filter(name=query.name)
+        return page_of(request, query, rows, _datasets)
+
+
+class DatasetView(RestView):
+    """The base of the endpoints of one dataset."""
+
+    def dataset(self, pk: int) -> Dataset:
+        """Return a dataset that the user may see, or raise Http404 or 403."""
+        dataset = Dataset.objects.select_related("workspace").filter(pk=pk).first()
+        self.require(Act.DATA_SEE, dataset)
+        return rest.datasets_for(self.user).get(pk=pk)
+
+
+class OneDataset(DatasetView):
+    """One dataset."""
+
+    @described(answers=shapes.DatasetRow)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """One dataset."""
+        return answer(_datasets([self.dataset(pk)])[0])
+
+
+class Questions(DatasetView):
+    """The questions of a dataset."""
+
+    @described(answers=shapes.QuestionPage, query=shapes.QuestionQuery)
+    def get(self, request: Request, pk: int) -> HttpResponseBase:
+        """List the questions of a dataset."""
+        dataset = self.dataset(pk)
+        query = read_query(request, shapes.QuestionQuery)
+        rows = rest.matching_questions(dataset, query.search or "")
+        if query.external_id is not None:
+            rows = rows.filter(external_id=query.external_id)
+        return page_of(request, query, rows, _questions)
+
+
+class Imports(RestView):
+    """Imports of files of questions or predictions."""
+
+    @described(answers=JobRow, status=202, takes=bytes, query=shapes.ImportQuery)
+    def post(self, request: Request) -> HttpResponse:
+        """Import a file of questions or predictions."""
+        query = read_query(request, shapes.ImportQuery)
+        check_length(request, MOST_FILE_BYTES)
+        workspace, options = self._wishes(query)
+        job = create_job(
+            kind=f"import_{query.kind}",
+            workspace=workspace,
+            by=self.user,
+            subject=query.name or query.system or "",
+            options=options.model_dump(),
+            upload=read_blocks(request),
+            upload_name=query.file_name,
+        )
+        enqueue_job(job)
+        return answer(job_row(request, job), status=202)
+
+    def _wishes(self, query: shapes.ImportQuery) -> tuple[Workspace, DatasetOptions | PredictionsOptions]:
+        """Return the workspace and the options of the job."""
+        if query.kind == "dataset":
+            workspace = Workspace.objects.filter(slug=query.workspace).first()
+            self.require(Act.DATA_MANAGE, workspace)
+            assert workspace is not None  # `require` raised for none
+            wishes = {"name": query.name, "format": query.format, "dry_run": query.dry_run}
+            return workspace, DatasetOptions.model_validate(wishes)
+        dataset = Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first()
+        self.require(Act.DATA_MANAGE, dataset)
+        assert dataset is not None  # `require` raised for none
+        return dataset.workspace, PredictionsOptions.model_validate(
+            {"dataset": dataset.pk, "system": query.system}
+        )
+
+
+class Systems(RestView):
+    """The systems with runs in your workspaces."""
+
+    @described(answers=shapes.SystemPage, query=shapes.InWorkspace)
+    def get(self, request: Request) -> HttpResponseBase:
+        """List the systems of my workspaces."""
+        query = read_query(request, shapes.InWorkspace)
+        return page_of(request, query, rest.systems_for(self.user, query.workspace), _systems)
+
+
+class Runs(RestView):
+    """The runs of systems over datasets."""
+
+    @described(answers=shapes.RunPage, query=shapes.RunQuery)
+    def get(self, request: Request) -> HttpResponseBase:
+        """List runs."""
+        query = read_query(request, shapes.RunQuery)
+        rows = rest.runs_for(self.user, query.workspace)
+        wanted = {"dataset": query.dataset, "system__name": query.system, "status": query.status}
+        rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
+        return page_of(request, query, rows, _runs)
+
+    @described(answers=shapes.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
+    @once
+    def post(self, request: Request) -> HttpResponse:
+        """Start or resume predictions."""
+        new = read_body(request, shapes.NewRun)
+        dataset = Dataset.objects.select_related("workspace").filter(pk=new.dataset).first()
+        self.require(Act.DATA_MANAGE, dataset)
+        assert dataset is not None  # `require` raised for none
+        served = served_system(new.system)
+        run = start_run(dataset=dataset, system=served.name, revision=served.revision, by=self.user)
+        enqueue_missing(run)
+        return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)
+
+
+class RunView(RestView):
+    """The base of the endpoints of one run."""
+
+    def run(self, pk: int, act: Act = Act.DATA_SEE) -> PredictionRun:
+        """Return a run on which the user may do this, or raise 404 or 403."""
+        run = PredictionRun.objects.select_related("dataset__workspace").filter(pk=pk).first()
+        self.require(act, run)
+        return rest.runs_for(self.user).get(pk=pk)
+
+
+class OneRun(RunView):
+    """One run."""
+
+    @described(answers=shapes.RunRow)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """One run with its progress."""
+        return answer(_runs([self.run(pk)])[0])
+
+
+class Cancel(RunView):
+    """Cancels a run; its predictions so far stay."""
+
+    @described(answers=shapes.RunRow)
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Cancel a run."""
+        cancel_run(run_id=self.run(pk, Act.DATA_MANAGE).pk, by=self.user)
+        return answer(_runs([self.run(pk)])[0])
+
+
+class Errors(RunView):
+    """The failures of a run."""
+
+    @described(answers=shapes.Failures)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """List the failures of a run by reason."""
+        groups = [
+            shapes.FailureGroup(
+                kind=kind,
+                number=number,
+                first=shapes.FailureRow(
+                    question=first.question.external_id, kind=kind, message=first.message
+                ),
+            )
+            for kind, number, first in rest.failures_by_kind(self.run(pk))
+        ]
+        return answer(shapes.Failures(results=groups))
+
+
+class Predictions(RunView):
+    """The predictions of a run."""
+
+    @described(answers=shapes.PredictionPage, query=shapes.PredictionQuery)
+    def get(self, request: Request, pk: int) -> HttpResponseBase:
+        """List the predictions of a run."""
+        run = self.run(pk)
+        query = read_query(request, shapes.PredictionQuery)
+        rows = Prediction.objects.filter(run=run).select_related("question")
+        if query.question is not None:
+            rows = rows.filter(question__external_id=query.question)
+        return page_of(request, query, rows, _predictions)
+
+
+class Scores(RunView):
+    """The scores of a run."""
+
+    @described(answers=shapes.ScoreRow)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """The scores of a run."""
+        run = self.run(pk)
+        self.require(Act.DATA_SEE, run if hasattr(run, "score") else None)
+        score = run.score
+        return answer(
+            shapes.ScoreRow(
+                run=str(pk),
+                n=score.n,
+                values=score.values,
+                reasons=score.reasons,
+                computed_at=score.computed_at,
+            )
+        )
+
+
+def _datasets(rows: Sequence[Dataset]) -> list[shapes.DatasetRow]:
+    return [
+        shapes.DatasetRow(
+            id=str(row.pk),
+            workspace=row.workspace.slug,
+            name=row.name,
+            format=row.source_format,
+            questions=row.size,  # type: ignore[attr-defined]  # annotated
+            created_at=row.created_at,
+        )
+        for row in rows
+    ]
+
+
+def _questions(rows: Sequence[Question]) -> Iterable[shapes.QuestionRow]:
+    names = ("external_id", "text", "answer", "kind", "level", "context", "supporting_facts")
+    return (
+        shapes.QuestionRow.model_validate({"id": str(row.pk), **{name: getattr(row, name) for name in names}})
+        for row in rows
+    )
+
+
+def _systems(rows: Sequence[System]) -> Iterable[shapes.SystemRow]:
+    return (shapes.SystemRow(id=str(row.pk), name=row.name) for row in rows)
+
+
+def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
+    return [
+        shapes.RunRow.model_validate(
+            {
+                "id": str(row.pk),
+                "dataset": str(row.dataset_id),
+                "system": row.system.name,
+                "questions": row.size,  # type: ignore[attr-defined]  # annotated, as the next two
+                "predictions": row.answered,  # type: ignore[attr-defined]
+                "failures": row.failed,  # type: ignore[attr-defined]
+                **{name: getattr(row, name) for name in ("revision", "source", "status", "error")},
+                **{name: getattr(row, name) for name in ("created_at", "finished_at")},
+            }
+        )
+        for row in rows
+    ]
+
+
+def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.PredictionRow]:
+    names = ("answer", "facts", "fact_probabilities")
+    return (
+        shapes.PredictionRow.model_validate(
+            {
+                "id": str(row.pk),
+                "question": row.question.external_id,
+                **{name: getattr(row, name) for name in names},
+            }
+        )
+        for row in rows
+    )

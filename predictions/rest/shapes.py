@@ -1,0 +1,172 @@
+"""Types of requests and responses about datasets and predictions."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from accounts.rest.bodies import Payload
+from accounts.rest.pages import Page, PageOf
+from foundation.import_fields import Text
+
+Id = Annotated[str, Field(pattern=r"^[0-9]+$")]
+RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
+Name = Annotated[Text, Field(min_length=1, max_length=100)]
+
+
+class DatasetRow(Payload):
+    """A dataset with the number of its questions."""
+
+    id: Id
+    workspace: str
+    name: str
+    format: str
+    questions: int
+    created_at: datetime
+
+
+class QuestionRow(Payload):
+    """A question with its gold answer and facts, and its articles.
+
+    ``context`` is ``[[title, [sentence, …]], …]``; ``supporting_facts`` is ``[[title, index], …]``, null if
+    they are unknown.
+    """
+
+    id: Id
+    external_id: str
+    text: str
+    answer: str
+    kind: str
+    level: str
+    context: list[tuple[str, list[str]]]
+    supporting_facts: list[tuple[str, int]] | None
+
+
+class SystemRow(Payload):
+    """A system that has run on a dataset that you see."""
+
+    id: Id
+    name: str
+
+
+class RunRow(Payload):
+    """A run of a revision of a system over a dataset, with its progress.
+
+    ``source`` is ``server`` for predictions of the model server, ``file`` for imported ones.
+    """
+
+    id: Id
+    dataset: Id
+    system: str
+    revision: str
+    source: Literal["server", "file"]
+    status: RunStatus
+    error: str
+    questions: int
+    predictions: int
+    failures: int
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class NewRun(Payload):
+    """The dataset to predict, and a system that the model server serves."""
+
+    dataset: Id
+    system: Name
+
+
+class FailureRow(Payload):
+    """The reason why a question of a run has no prediction."""
+
+    question: str
+    kind: str
+    message: str
+
+
+class FailureGroup(Payload):
+    """The failures of a run that have one reason; ``first`` is one of them."""
+
+    kind: str
+    number: int
+    first: FailureRow
+
+
+class Failures(Payload):
+    """The failures of a run, grouped by their reason."""
+
+    results: list[FailureGroup]
+
+
+class PredictionRow(Payload):
+    """The answer of a run to a question, with the facts it gave as reasons."""
+
+    id: Id
+    question: str
+    answer: str
+    facts: list[tuple[str, int]]
+    fact_probabilities: list[tuple[str, int, float]] | None
+
+
+class ScoreRow(Payload):
+    """The scores of a run as fractions; a score of null has a reason."""
+
+    run: Id
+    n: int
+    values: dict[str, float | None]
+    reasons: dict[str, str]
+    computed_at: datetime
+
+
+class InWorkspace(Page):
+    """A part of a list, and the workspace to list (all of yours)."""
+
+    workspace: Name | None = None
+
+
+class DatasetQuery(InWorkspace):
+    """Filters of datasets."""
+
+    name: Name | None = None
+
+
+class QuestionQuery(Page):
+    """Filters of questions: their ID, or words of their text or answer."""
+
+    external_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
+    search: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
+
+
+class RunQuery(InWorkspace):
+    """Filters of runs."""
+
+    dataset: Id | None = None
+    system: Name | None = None
+    status: RunStatus | None = None
+
+
+class ImportQuery(Payload):
+    """The file to import, which is the body.
+
+    A dataset needs ``workspace``, ``name`` and ``format``, predictions need ``dataset`` and ``system``. With
+    ``dry_run`` the job reads all of the file and stores nothing.
+    """
+
+    kind: Literal["dataset", "predictions"]
+    workspace: Name | None = None
+    name: Name | None = None
+    format: Literal["hotpot", "squad", "quoref"] | None = None
+    dataset: Id | None = None
+    system: Name | None = None
+    dry_run: bool = False
+    file_name: Annotated[Text, Field(max_length=100)] = "upload"
+
+
+class PredictionQuery(Page):
+    """Filters of predictions."""
+
+    question: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
+
+
+DatasetPage, QuestionPage, SystemPage = PageOf[DatasetRow], PageOf[QuestionRow], PageOf[SystemRow]
+RunPage, PredictionPage = PageOf[RunRow], PageOf[PredictionRow]

@@ -1,0 +1,360 @@
+"""Endpoints of studies: draft, life cycle, links, rows, exports."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.urls import reverse
+from rest_framework.request import Request
+
+from accounts.access import require
+from accounts.actions.audit import record
+from accounts.models import Workspace
+from accounts.policy import Act
+from accounts.rest.bodies import JSON, LINES, read_body, read_query
+from accounts.rest.describe import described
+from accounts.rest.etags import require_match, tag
+from accounts.rest.idempotency import once
+from accounts.rest.pages import Page, answer, cursor, page_of, read_cursor
+from accounts.rest.problems import Refused
+from accounts.rest.views import RestView
+from jobs.actions.jobs import create_job
+from jobs.rest.endpoints import JobRow, job_row
+from jobs.tasks import enqueue_job
+from studyapp.actions import studies as life
+from studyapp.actions.drafts import save_draft, start_draft
+from studyapp.actions.links import create_link
+from studyapp.actions.running import pause_study, resume_study
+from studyapp.downloads import BundleOptions, ReportOptions
+from studyapp.exports.bundle import table_rows
+from studyapp.exports.codebook import table_columns
+from studyapp.exports.rows import Tally, load
+from studyapp.exports.writers import prepare, text
+from studyapp.models import EntryLink, Study, StudyVersion
+from studyapp.queries.access import studies_of
+from studyapp.queries.drafts import edited, look
+from studyapp.queries.progress import study_progress
+from studyapp.queries.results import snapshot
+from studyapp.rest import shapes
+from studyapp.studio import starts
+from studyapp.studio.files import read_draft
+
+
+class Studies(RestView):
+    """The studies that you see."""
+
+    @described(answers=shapes.StudyPage, query=shapes.StudyQuery)
+    def get(self, request: Request) -> HttpResponseBase:
+        """List studies."""
+        query = read_query(request, shapes.StudyQuery)
+        rows = studies_of(self.user).select_related("workspace").annotate(number=Count("versions"))
+        if query.archived is not None:
+            rows = rows.filter(archived_at__isnull=not query.archived)
+        wanted = {"workspace__slug": query.workspace, "status": query.status}
+        rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
+        return page_of(request, query, rows, lambda part: [_study_row(row) for row in part])
+
+    @described(answers=shapes.StudyRow, status=201, takes=shapes.NewStudy, errors=(409,), creates=True)
+    @once
+    def post(self, request: Request) -> HttpResponse:
+        """Create a study with a draft."""
+        new = read_body(request, shapes.NewStudy)
+        workspace = Workspace.objects.filter(slug=new.workspace).first()
+        require(self.user, Act.STUDY_EDIT, workspace)
+        assert workspace is not None  # `require` raised for none
+        content = _checked(new.definition)
+        draft = starts.from_file(content, slug=content["study"])
+        study = start_draft(draft=draft, workspace=workspace, by=self.user)
+        return answer(_study_row(_counted(study)), status=201)
+
+
+class StudyView(RestView):
+    """The base of the endpoints of one study."""
+
+    def study(self, slug: str, act: Act) -> Study:
+        """Return a study with which the user may do this, or raise 404 or 403."""
+        study = Study.objects.select_related("workspace").filter(slug=slug).first()
+        self.require(act, study)
+        assert study is not None  # `require` raised for none
+        return study
+
+
+class OneStudy(StudyView):
+    """One study."""
+
+    @described(answers=shapes.StudyRow)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """One study."""
+        return answer(_study_row(_counted(self.study(slug, Act.STUDY_SEE))))
+
+
+class Draft(StudyView):
+    """The draft of a study."""
+
+    @described(answers=shapes.DraftState)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """The draft of a study with its problems."""
+        return _draft(self.study(slug, Act.STUDY_EDIT))
+
+    @described(answers=shapes.DraftState, takes=shapes.NewDraft, errors=(409,), edits=True)
+    def put(self, request: Request, slug: str) -> HttpResponse:
+        """Replace the draft of a study."""
+        study = self.study(slug, Act.STUDY_EDIT)
+        now = edited(study)
+        require_match(request, tag("draft", now.number))
+        content = _checked({**read_body(request, shapes.NewDraft).definition, "study": slug})
+        save_draft(
+            study=study,
+            base=now.number,
+            draft=starts.from_file(content, slug=slug),
+            changed="file",
+            by=self.user,
+        )
+        return _draft(self.study(slug, Act.STUDY_EDIT))
+
+
+class Lifecycle(StudyView):
+    """The base of the acts of a study's life cycle."""
+
+    act: Callable[..., Any]
+
+    def _act(self, slug: str) -> HttpResponse:
+        type(self).act(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
+        return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
+
+
+class Launch(Lifecycle):
+    """Freezes the draft into a version and opens the study."""
+
+    act = life.launch_study
+
+    @described(answers=shapes.StudyRow, errors=(409, 422))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Launch a study."""
+        return self._act(slug)
+
+
+class Pause(Lifecycle):
+    """Admits no participants for a while."""
+
+    act = pause_study
+
+    @described(answers=shapes.StudyRow, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Pause a study."""
+        return self._act(slug)
+
+
+class Resume(Lifecycle):
+    """Ends a pause."""
+
+    act = resume_study
+
+    @described(answers=shapes.StudyRow, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Resume a study."""
+        return self._act(slug)
+
+
+class Close(Lifecycle):
+    """Admits no more participants."""
+
+    act = life.close_study
+
+    @described(answers=shapes.StudyRow, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Close a study."""
+        return self._act(slug)
+
+
+class Reopen(Lifecycle):
+    """Admits participants again."""
+
+    act = life.reopen_study
+
+    @described(answers=shapes.StudyRow, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Reopen a study."""
+        return self._act(slug)
+
+
+class Versions(StudyView):
+    """The versions of a study."""
+
+    @described(answers=shapes.VersionPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the versions of a study."""
+        study = self.study(slug, Act.STUDY_SEE)
+        rows = StudyVersion.objects.filter(study=study).defer("frozen")
+        return page_of(request, read_query(request, Page), rows, _versions)
+
+
+class Links(StudyView):
+    """The entry links of a study."""
+
+    @described(answers=shapes.LinkPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the entry links of a study."""
+        rows = EntryLink.objects.filter(study=self.study(slug, Act.STUDY_EDIT))
+        return page_of(request, read_query(request, Page), rows, _links)
+
+    @described(answers=shapes.MadeLink, status=201, takes=shapes.NewLink)
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Create an entry link."""
+        study = self.study(slug, Act.STUDY_EDIT)
+        new = read_body(request, shapes.NewLink)
+        link, token = create_link(study=study, by=self.user, **new.model_dump())
+        address = settings.SITE_URL + reverse("studyapp:join", args=[token])
+        [row] = _links([link])
+        return answer(shapes.MadeLink(**row.model_dump(), address=address), status=201)
+
+
+class Progress(StudyView):
+    """The counts of participants."""
+
+    @described(answers=shapes.Progress)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """The progress of a study."""
+        study = self.study(slug, Act.STUDY_SEE)
+        modes = [asdict(mode) for mode in study_progress(study)]
+        return answer(
+            shapes.Progress.model_validate({"study": study.slug, "status": study.status, "modes": modes})
+        )
+
+
+class Rows(StudyView):
+    """An exported table of a study, row by row."""
+
+    @described(answers=shapes.Table, query=Page)
+    def get(self, request: Request, slug: str, table: str) -> HttpResponseBase:
+        """List the rows of an exported table."""
+        study = self.study(slug, Act.STUDY_RESULTS)
+        query = read_query(request, Page)
+        record(
+            kind="personal_data_read",
+            by=self.user,
+            workspace=study.workspace,
+            subject=study,
+            data={"page": f"API: {table}"},
+        )
+        if LINES in request.headers.get("Accept", ""):
+            return StreamingHttpResponse(
+                (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(study, table)),
+                content_type=LINES,
+            )
+        first = read_cursor(query.cursor)
+        with snapshot():
+            part = list(islice(_rows(study, table), first, first + query.limit + 1))
+        following = None
+        if len(part) > query.limit:
+            parameters = request.query_params.copy()
+            parameters["cursor"] = cursor(first + query.limit)
+            following = request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
+        body = {"next": following, "results": part[: query.limit]}
+        return HttpResponse(json.dumps(body, ensure_ascii=False), content_type=JSON)
+
+
+class Exports(StudyView):
+    """Exports of a study."""
+
+    @described(answers=JobRow, status=202, takes=shapes.NewExport, creates=True)
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Export a study in a job."""
+        study = self.study(slug, Act.STUDY_RESULTS)
+        new = read_body(request, shapes.NewExport)
+        options = BundleOptions(study=study.pk, **new.model_dump())
+        return self._job(request, "export_bundle", study, options.model_dump())
+
+    def _job(self, request: Request, kind: str, study: Study, options: dict[str, Any]) -> HttpResponse:
+        job = create_job(
+            kind=kind, workspace=study.workspace, by=self.user, subject=study.slug, options=options
+        )
+        record(
+            kind="export_downloaded",
+            by=self.user,
+            workspace=study.workspace,
+            subject=study,
+            data={"kind": kind},
+        )
+        enqueue_job(job)
+        return answer(job_row(request, job), status=202)
+
+
+class Reports(Exports):
+    """Reports of a study."""
+
+    @described(answers=JobRow, status=202, takes=shapes.NewReport, creates=True)
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Write the report of a study in a job."""
+        study = self.study(slug, Act.STUDY_RESULTS)
+        new = read_body(request, shapes.NewReport)
+        options = ReportOptions(study=study.pk, **new.model_dump())
+        return self._job(request, "report", study, options.model_dump())
+
+
+def _checked(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a definition as a draft keeps it; raise DefinitionError."""
+    content = read_draft(json.dumps(definition, ensure_ascii=False), "definition")
+    if not isinstance(content.get("study"), str):
+        raise Refused(422, "study: is missing")
+    return content
+
+
+def _draft(study: Study) -> HttpResponse:
+    now = edited(study)
+    problems = [
+        shapes.DraftProblem(field=".".join(str(part) for part in each.location), detail=each.message)
+        for each in look(now.draft, study.workspace).problems
+    ]
+    state = shapes.DraftState(revision=now.number, definition=dict(now.draft), problems=problems)
+    return answer(state, ETag=tag("draft", now.number))
+
+
+def _counted(study: Study) -> Study:
+    return Study.objects.select_related("workspace").annotate(number=Count("versions")).get(pk=study.pk)
+
+
+def _study_row(row: Study) -> shapes.StudyRow:
+    return shapes.StudyRow.model_validate(
+        {
+            "id": str(row.pk),
+            "workspace": row.workspace.slug,
+            "archived": row.archived_at is not None,
+            "versions": row.number,  # type: ignore[attr-defined]  # annotated
+            **{name: getattr(row, name) for name in ("slug", "title", "status", "created_at")},
+        }
+    )
+
+
+def _versions(rows: Sequence[StudyVersion]) -> Iterable[shapes.VersionRow]:
+    return (
+        shapes.VersionRow(id=str(row.pk), number=row.number, hash=row.hash, frozen_at=row.frozen_at)
+        for row in rows
+    )
+
+
+def _links(rows: Sequence[EntryLink]) -> Iterable[shapes.LinkRow]:
+    names = ("label", "mode", "single_use", "quota", "used_at", "created_at")
+    return (
+        shapes.LinkRow.model_validate({"id": str(row.pk), **{name: getattr(row, name) for name in names}})
+        for row in rows
+    )
+
+
+def _rows(study: Study, table: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an exported table as JSON values."""
+    data = load(study, public=False)
+    columns = table_columns(data, table)
+    for row in table_rows(data, table, Tally(data)):
+        yield {column.name: _value(prepare(column, row[column.name], public=False)) for column in columns}
+
+
+def _value(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else text(value)

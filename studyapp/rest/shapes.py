@@ -1,0 +1,162 @@
+"""Types of requests and responses about studies."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from accounts.rest.bodies import Payload
+from accounts.rest.pages import Page, PageOf
+from foundation.import_fields import Text
+
+Slug = Annotated[Text, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)]
+Name = Annotated[Text, Field(min_length=1, max_length=100)]
+ModeName = Literal["live", "pilot", "bot"]
+StudyStatus = Literal["draft", "open", "paused", "closed"]
+
+
+class StudyRow(Payload):
+    """A study, and the number of its versions."""
+
+    id: str
+    slug: str
+    workspace: str
+    title: str
+    status: StudyStatus
+    archived: bool
+    versions: int
+    created_at: datetime
+
+
+class StudyQuery(Page):
+    """Filters of studies."""
+
+    workspace: Name | None = None
+    status: StudyStatus | None = None
+    archived: bool | None = None
+
+
+class NewStudy(Payload):
+    """A study definition, as its YAML file has it; it need not be complete."""
+
+    workspace: Name
+    definition: dict[str, JsonValue]
+
+
+class DraftProblem(Payload):
+    """A reason that prevents a launch, and the field that it lies in."""
+
+    field: str
+    detail: str
+
+
+class DraftState(Payload):
+    """The draft of a study, its revision, and what prevents a launch."""
+
+    revision: int
+    definition: dict[str, Any]
+    problems: list[DraftProblem]
+
+
+class NewDraft(Payload):
+    """The definition that replaces the draft; it need not be complete."""
+
+    definition: dict[str, JsonValue]
+
+
+class VersionRow(Payload):
+    """A version that a launch froze; ``hash`` is the SHA-256 of its content."""
+
+    id: str
+    number: int
+    hash: str
+    frozen_at: datetime
+
+
+class LinkRow(Payload):
+    """An entry link. Its address is in the response that creates it alone."""
+
+    id: str
+    label: str
+    mode: ModeName
+    single_use: bool
+    quota: int | None
+    used_at: datetime | None
+    created_at: datetime
+
+
+class NewLink(Payload):
+    """The label, the mode and the limits of a new entry link."""
+
+    label: Annotated[Text, Field(max_length=100)] = ""
+    mode: ModeName = "live"
+    single_use: bool = False
+    quota: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+
+
+class MadeLink(LinkRow):
+    """A new entry link with its address, which is shown once."""
+
+    address: str
+
+
+class ConditionProgress(Payload):
+    """The participants of one condition, or of a group of conditions."""
+
+    version: int
+    condition: str
+    label: str
+    is_open: bool
+    quota: int | None
+    assigned: int
+    completed: int
+    active: int
+    stale: int
+    returned: int
+    ended: int
+    withdrawn: int
+    median_seconds: float | None
+
+
+class ModeProgress(Payload):
+    """The participants who came in one mode.
+
+    ``unassigned`` counts those who consented and have no condition, by outcome ("" is in progress).
+    """
+
+    mode: ModeName
+    conditions: list[ConditionProgress]
+    unassigned: dict[str, int]
+
+
+class Progress(Payload):
+    """The progress of a study; ``median_seconds`` is the time of an item."""
+
+    study: str
+    status: StudyStatus
+    modes: list[ModeProgress]
+
+
+class Table(Payload):
+    """A part of an exported table; its columns are those of the codebook."""
+
+    next: str | None
+    results: list[dict[str, Any]]
+
+
+class NewExport(Payload):
+    """The variant and the format of an export bundle."""
+
+    public: bool = False
+    format: Literal["csv", "parquet", "jsonl"] = "csv"
+
+
+class NewReport(Payload):
+    """The options of a report."""
+
+    mode: ModeName | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    resamples: Annotated[int, Field(ge=0, le=20_000)] = 2000
+
+
+StudyPage, VersionPage, LinkPage = PageOf[StudyRow], PageOf[VersionRow], PageOf[LinkRow]

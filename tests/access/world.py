@@ -1,0 +1,118 @@
+"""A workspace with one of everything that an address can name, and people in each role."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.models import Role, User, Workspace
+from annotation.actions.projects import add_webhook, set_member
+from annotation.models import Comment, ImageFile, Item, OutputRun, Project
+from annotation.models import Role as ProjectRole
+from predictions.models import PredictionRun
+from studyapp.actions.correctness import queue_answers
+from studyapp.actions.sizes import create_plan
+from studyapp.models import JudgedAnswer, Study, StudyShare
+from studyapp.queries.correctness import missed_answers
+from studyapp.rules.sample_sizes import SizeSettings
+from studyapp.studio.steps import STEPS
+from tests import workspaces
+from tests.annotation import factories as annotation
+from tests.studyapp import factories as studies
+
+STUDY_ROLES = (Role.OWNER, Role.RESEARCHER, Role.ANALYST, Role.VIEWER)
+PROJECT_ROLES = (Role.MANAGER, Role.ADJUDICATOR, Role.ANNOTATOR)
+
+
+@dataclass(frozen=True)
+class World:
+    """A workspace, and the values with which addresses name its objects.
+
+    Attributes:
+        values: The value of a parameter by the name of the route and of the parameter; the empty route
+            stands for all others of its app.
+    """
+
+    workspace: Workspace
+    study: Study
+    project: Project
+    values: dict[tuple[str, str], Any]
+
+    def value(self, route: str, parameter: str) -> Any:
+        app = route.partition(":")[0]
+        for key in ((route, parameter), (app, parameter)):
+            if key in self.values:
+                return self.values[key]
+        raise KeyError(f"{route}: no value for {parameter}; add one to tests/access/world.py")
+
+
+def make_world(slug: str) -> World:
+    """Make a workspace with a launched study, a project, predictions and all that hangs on them."""
+    with workspaces.using(slug) as workspace:
+        study = studies.make_study()
+        participant = studies.make_participant(study=study, items=1)
+        run = PredictionRun.objects.filter(dataset__workspace=workspace).earliest("pk")
+        queue_answers(answers=missed_answers(run), by=studies.make_user())
+        judged = JudgedAnswer.objects.filter(question__dataset=run.dataset).earliest("pk")
+        plan = create_plan(
+            settings=SizeSettings(effects=[0, 1], participant_sd=1, residual_sd=1),
+            workspace=workspace,
+            by=None,
+        )
+        project = annotation.make_project()
+        member = annotation.make_member(project, role=ProjectRole.ANNOTATOR)
+        made = annotation.finished(annotation.make_annotation(member))
+        annotation.make_items(project, 2)
+        boss = annotation.make_member(project, role=ProjectRole.MANAGER).user
+        comment = Comment.objects.create(annotation=made, by=member.user, text="Is this a dog?")
+        image = ImageFile.objects.filter(project=project).earliest("pk")
+        hook = add_webhook(project=project, url="https://example.org/hook", kinds=[], by=boss)
+        output = OutputRun.objects.create(project=project, system="net", revision="r1", created_by=boss)
+        item = Item.objects.get(pk=made.item_id)
+    values: dict[tuple[str, str], Any] = {
+        ("studyapp", "slug"): study.slug,
+        ("studyapp:staff_size", "pk"): plan.pk,
+        ("studyapp:staff_size_progress", "pk"): plan.pk,
+        ("studyapp:staff_set_condition", "pk"): participant.condition_id,
+        ("studyapp", "pk"): run.pk,
+        ("studyapp", "answer"): judged.pk,
+        ("studyapp", "number"): 1,
+        ("studyapp:studio_preview", "step"): STEPS[0].name,
+        ("studyapp", "name"): "conditions",
+        ("studyapp", "path"): "conditions",
+        ("annotation", "slug"): project.slug,
+        ("annotation", "pk"): made.pk,
+        ("annotation", "comment"): comment.pk,
+        ("annotation:image", "pk"): image.pk,
+        ("annotation:stop_outputs", "pk"): output.pk,
+        ("annotation", "system"): "net",
+        ("annotation", "revision"): "r1",
+        ("annotation:api_webhook", "pk"): hook.pk,
+        **{
+            (f"annotation:{name}", "pk"): item.pk
+            for name in (
+                "node_outputs",
+                "item",
+                "adjudicate",
+                "accept",
+                "return",
+                "api_item",
+                "api_item_gold",
+            )
+        },
+    }
+    return World(workspace, study, project, values)
+
+
+def people(world: World) -> dict[str, User]:
+    """Users with each role in the workspace, and with each role by a share alone."""
+    found = {
+        f"workspace {role}": workspaces.give(annotation.make_user(), role, workspace=world.workspace)
+        for role in Role
+    }
+    for role in STUDY_ROLES:
+        user = found[f"share {role}"] = annotation.make_user()
+        StudyShare.objects.create(study=world.study, user=user, role=role)
+    for role in PROJECT_ROLES:
+        user = found[f"share {role}"] = annotation.make_user()
+        set_member(project=world.project, user=user, role=ProjectRole(role), by=None)
+    found["superuser"] = annotation.make_user(is_superuser=True, is_staff=True)
+    return found

@@ -1,0 +1,191 @@
+"""Jobs: an import runs, is previewed, refused, cancelled, given up, and seen by its owner alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Role, User
+from foundation.errors import Conflict
+from jobs.actions import jobs
+from jobs.actions.jobs import ATTEMPTS, cancel_job, create_job, purge_files, run_job
+from jobs.models import Job
+from predictions.models import Dataset, Question
+from tests import workspaces
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _folder(settings: Any, tmp_path: Path) -> None:
+    settings.JOB_FOLDER = tmp_path / "jobs"
+
+
+@pytest.fixture
+def user() -> User:
+    return workspaces.give(User.objects.create(username="ada", password="!"), Role.RESEARCHER)
+
+
+def questions(number: int = 3) -> bytes:
+    rows = [
+        {
+            "_id": f"q{each}", "question": "Who?", "answer": "Ada", "supporting_facts": [["A", 0]],
+            "context": [["A", ["Ada."]]],
+        }
+        for each in range(number)
+    ]  # fmt: skip
+    return json.dumps(rows).encode()
+
+
+def importing(user: User, content: bytes, **options: Any) -> Job:
+    return create_job(
+        kind="import_dataset",
+        workspace=workspaces.main(),
+        by=user,
+        options={"name": "hotpot", "format": "hotpot", **options},
+        upload=[content],
+        upload_name="dev.json",
+    )
+
+
+def test_an_upload_becomes_a_dataset(user: User) -> None:
+    job = importing(user, questions())
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.result["added"]) == (Job.Status.DONE, 3)
+    assert Dataset.objects.get().workspace == workspaces.main()
+    run_job(job_id=job.pk)  # delivered twice
+    assert Question.objects.count() == 3
+
+
+def test_a_dry_run_is_a_preview(user: User) -> None:
+    job = importing(user, questions(), dry_run=True)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.result["added"] == 3
+    assert not Dataset.objects.exists()
+
+
+def test_a_bad_file_is_named_as_the_person_named_it(user: User) -> None:
+    job = importing(user, b'[{"_id": "q0"}]')
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == Job.Status.FAILED
+    assert job.error.startswith("dev.json:")
+    assert "question" in job.error
+    assert not Dataset.objects.exists()
+
+
+def test_a_job_that_ends_its_worker_is_given_up(user: User) -> None:
+    job = importing(user, questions())
+    Job.objects.update(status=Job.Status.RUNNING, attempts=ATTEMPTS)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == Job.Status.FAILED
+    assert "given up" in job.error
+
+
+def test_a_bug_fails_the_job_and_reaches_the_log(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_job: Job, _report: jobs.Report) -> jobs.JobResult:
+        raise ZeroDivisionError
+
+    job = importing(user, questions())
+    monkeypatch.setattr(jobs, "work_of", lambda _kind: broken)
+    with pytest.raises(ZeroDivisionError):
+        run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.error == jobs.UNEXPECTED
+
+
+def test_a_cancelled_job_stores_nothing(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cancelled_meanwhile(job: Job, report: jobs.Report) -> jobs.JobResult:
+        cancel_job(job=job, by=user)
+        report(1, 1)
+        raise AssertionError("the work went on")
+
+    job = importing(user, questions())
+    monkeypatch.setattr(jobs, "work_of", lambda _kind: cancelled_meanwhile)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == Job.Status.CANCELLED
+    with pytest.raises(Conflict):
+        cancel_job(job=job, by=user)
+
+
+def test_files_of_old_jobs_are_deleted(user: User) -> None:
+    job = importing(user, questions())
+    run_job(job_id=job.pk)
+    assert purge_files() == 0
+    Job.objects.update(finished_at=timezone.now() - 2 * jobs.KEPT)
+    path = jobs.upload_of(job)
+    assert path.is_file()
+    assert purge_files() == 1
+    assert not path.parent.exists()
+    assert purge_files() == 0
+
+
+@pytest.mark.parametrize("columns", [{"status": "done"}, {"status": "failed", "finished_at": timezone.now()}])
+def test_constraints(user: User, columns: dict[str, Any]) -> None:
+    importing(user, questions())
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Job.objects.update(**columns)
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+class TestApi:
+    ADDRESS = "/api/v1/imports/?kind=dataset&workspace=main&name=hotpot&format=hotpot&file_name=dev.json"
+
+    def test_it_works(self, user: User) -> None:
+        client = client_of(user)
+        response = client.post(self.ADDRESS, questions(), content_type="application/octet-stream")
+        assert response.status_code == 202, response.content
+        address = f"/api/v1/jobs/{response.json()['id']}/"
+        assert client.get(address).json()["status"] == "pending"
+        run_job(job_id=int(response.json()["id"]))
+        assert client.get(address).json()["result"]["added"] == 3
+        assert [row["kind"] for row in client.get("/api/v1/jobs/").json()["results"]] == ["import_dataset"]
+        assert client.get(f"{address}file/").status_code == 404
+        assert client.post(f"{address}cancel/").status_code == 409
+
+    def test_jobs_of_others_are_not_there(self, user: User) -> None:
+        job = importing(user, questions())
+        other = client_of(workspaces.give(User.objects.create(username="bob"), Role.OWNER))
+        assert other.get("/api/v1/jobs/").json()["results"] == []
+        assert other.get(f"/api/v1/jobs/{job.pk}/").status_code == 404
+        assert other.post(f"/api/v1/jobs/{job.pk}/cancel/").status_code == 404
+
+    @pytest.mark.parametrize(("role", "status"), [(None, 404), (Role.ANALYST, 403)])
+    def test_rights(self, role: Role | None, status: int) -> None:
+        user = User.objects.create(username="bob")
+        if role is not None:
+            workspaces.give(user, role)
+        response = client_of(user).post(self.ADDRESS, questions(), content_type="application/octet-stream")
+        assert response.status_code == status
+        assert not Job.objects.exists()
+
+    def test_a_missing_wish_is_named(self, user: User) -> None:
+        address = self.ADDRESS.replace("&name=hotpot", "")
+        response = client_of(user).post(address, questions(), content_type="application/octet-stream")
+        assert response.status_code == 422
+        assert response.json()["errors"][0]["field"] == "name"
+
+    def test_a_made_file_is_served_to_its_owner(self, user: User) -> None:
+        job = importing(user, questions())
+        path = jobs.new_file("report.txt")
+        path.write_text("Done.")
+        Job.objects.filter(pk=job.pk).update(
+            status=Job.Status.DONE, finished_at=timezone.now(), file_name="report.txt",
+            file=str(path.relative_to(jobs.folder())),
+        )  # fmt: skip
+        response = client_of(user).get(f"/api/v1/jobs/{job.pk}/file/")
+        assert b"".join(response.streaming_content) == b"Done."  # type: ignore[attr-defined]
+        assert 'filename="report.txt"' in response["Content-Disposition"]

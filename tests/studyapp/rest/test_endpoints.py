@@ -1,0 +1,166 @@
+"""A study over the REST API: from its draft to its report."""
+
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import AuditEntry, Role, User
+from jobs.actions.jobs import run_job
+from studyapp.models import EntryLink, Study
+from tests import workspaces
+from tests.studyapp import factories
+
+pytestmark = pytest.mark.django_db
+ROOT = "/api/v1/studies/"
+
+
+@pytest.fixture(autouse=True)
+def _folder(settings: Any, tmp_path: Path) -> None:
+    settings.JOB_FOLDER = tmp_path / "jobs"
+
+
+def client_of(*roles: Role, workspace: Any = None) -> Client:
+    user = User.objects.create(username=f"user{User.objects.count()}", password="!")
+    workspaces.give(user, *roles, workspace=workspace)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def researcher() -> Client:
+    return client_of(Role.RESEARCHER)
+
+
+def send(client: Client, address: str, body: Any = None, *, method: str = "post", **headers: str) -> Any:
+    return getattr(client, method)(
+        f"{ROOT}{address}", {} if body is None else body, content_type="application/json", headers=headers
+    )
+
+
+def definition(**changes: Any) -> dict[str, Any]:
+    return factories.make_definition(**changes).model_dump(mode="json")
+
+
+def test_from_the_draft_to_the_first_participant(researcher: Client) -> None:
+    written = definition(study="mine")
+    created = send(researcher, "", {"workspace": "main", "definition": written})
+    assert created.status_code == 201, created.content
+    assert (created.json()["slug"], created.json()["status"]) == ("mine", "draft")
+    draft = researcher.get(f"{ROOT}mine/draft/")
+    assert draft.json()["problems"] == []
+    changed = {"definition": {**written, "title": "Another title"}}
+    saved = send(researcher, "mine/draft/", changed, method="put", **{"If-Match": draft["ETag"]})
+    assert saved.status_code == 200, saved.content
+    assert saved.json()["definition"]["title"] == "Another title"
+    assert send(researcher, "mine/launch/").json()["status"] == "open"
+    link = send(researcher, "mine/links/", {"label": "class", "mode": "pilot", "quota": 20})
+    assert link.status_code == 201, link.content
+    assert client_of().get(link.json()["address"]).status_code == 302
+    [version] = researcher.get(f"{ROOT}mine/versions/").json()["results"]
+    assert version["number"] == 1
+    for act, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("reopen", "open")):
+        assert send(researcher, f"mine/{act}/").json()["status"] == status
+    assert send(researcher, "mine/resume/").status_code == 409
+
+
+def test_an_edit_of_an_older_state_is_refused(researcher: Client) -> None:
+    study = factories.make_study(launched=False)
+    body = {"definition": {**study.definition, "title": "New"}}
+    address = f"{study.slug}/draft/"
+    assert send(researcher, address, body, method="put").status_code == 428
+    assert send(researcher, address, body, method="put", **{"If-Match": '"draft-7"'}).status_code == 412
+    etag = researcher.get(f"{ROOT}{address}")["ETag"]
+    assert send(researcher, address, body, method="put", **{"If-Match": etag}).status_code == 200
+    assert send(researcher, address, body, method="put", **{"If-Match": etag}).status_code == 412
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"definition": {}}, "workspace"),
+        ({"workspace": "main", "definition": {}}, None),
+        ({"workspace": "main", "definition": {"study": "a", "colour": "red"}}, None),
+        ({"workspace": "main", "definition": {"study": "Not a name"}}, None),
+    ],
+)
+def test_malformed_definitions_are_refused(researcher: Client, body: Any, field: str | None) -> None:
+    response = send(researcher, "", body)
+    assert response.status_code == 422, response.content
+    assert field is None or response.json()["errors"][0]["field"] == field
+    assert not Study.objects.exists()
+
+
+def test_a_launch_that_lacks_something_names_the_field(researcher: Client) -> None:
+    written = definition(study="mine") | {"dataset": "missing"}
+    send(researcher, "", {"workspace": "main", "definition": written})
+    response = send(researcher, "mine/launch/")
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["field"] == "dataset"
+
+
+def test_rows_of_participants_by_page_and_as_lines() -> None:
+    study = factories.make_study()
+    for _ in range(3):
+        factories.make_participant(study=study, completed=True)
+    analyst = client_of(Role.ANALYST)
+    address, seen = f"{ROOT}{study.slug}/trials/?limit=4", []
+    while address is not None:
+        page = analyst.get(address).json()
+        seen += page["results"]
+        address = page["next"]
+    assert len({(row["participant_id"], row["item_id"]) for row in seen}) == 9
+    assert seen[0]["certainty"] == 4
+    lines = analyst.get(f"{ROOT}{study.slug}/participants/", headers={"Accept": "application/x-ndjson"})
+    assert len(b"".join(lines.streaming_content).splitlines()) == 3  # type: ignore[attr-defined]
+    assert AuditEntry.objects.filter(kind="personal_data_read", subject=study.slug).count() == 4
+
+
+def test_roles() -> None:
+    study = factories.make_study()
+    viewer, analyst = client_of(Role.VIEWER), client_of(Role.ANALYST)
+    assert viewer.get(f"{ROOT}{study.slug}/progress/").status_code == 200
+    assert viewer.get(f"{ROOT}{study.slug}/trials/").status_code == 403
+    assert analyst.get(f"{ROOT}{study.slug}/trials/").status_code == 200
+    assert send(analyst, f"{study.slug}/pause/").status_code == 403
+    assert send(analyst, f"{study.slug}/links/").status_code == 403
+    with workspaces.using("elsewhere") as other:
+        stranger = client_of(Role.OWNER, workspace=other)
+    for address in ("", "draft/", "versions/", "links/", "progress/", "trials/"):
+        assert stranger.get(f"{ROOT}{study.slug}/{address}").status_code == 404, address
+    assert stranger.get(ROOT).json()["results"] == []
+    assert not EntryLink.objects.exists()
+
+
+def download(client: Client, job: dict[str, Any]) -> list[str]:
+    run_job(job_id=int(job["id"]))
+    row = client.get(f"/api/v1/jobs/{job['id']}/").json()
+    assert row["status"] == "done", row
+    content = b"".join(client.get(row["file"]).streaming_content)  # type: ignore[attr-defined]
+    return zipfile.ZipFile(BytesIO(content)).namelist()
+
+
+def test_an_export_and_a_report_in_jobs(researcher: Client, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["testserver"]
+    study = factories.make_study(items=4)
+    for _ in range(6):
+        factories.make_participant(study=study, completed=True)
+    exported = send(researcher, f"{study.slug}/exports/", {"public": True, "format": "jsonl"})
+    assert exported.status_code == 202, exported.content
+    assert f"{study.slug}/trials.jsonl" in download(researcher, exported.json())
+    asked = send(researcher, f"{study.slug}/reports/", {"resamples": 50})
+    assert f"{study.slug}-report/report.html" in download(researcher, asked.json())
+
+
+def test_a_report_of_nothing_fails_with_its_reason(researcher: Client) -> None:
+    study = factories.make_study()
+    job = send(researcher, f"{study.slug}/reports/").json()
+    run_job(job_id=int(job["id"]))
+    row = researcher.get(f"/api/v1/jobs/{job['id']}/").json()
+    assert row["status"] == "failed"
+    assert row["error"]
+    assert "/tmp" not in row["error"]
