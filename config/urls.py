@@ -11,6 +11,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("start/", start, name="start"),
     path("api/schema/", Schema.as_view(), name="schema"),
+    path("api/v1/", include("accounts.rest.urls")),
     path("api/v1/", include("jobs.rest.urls")),
     path("api/v1/", include("predictions.rest.urls")),
     path("api/v1/", include("studyapp.rest.urls")),

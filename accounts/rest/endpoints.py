@@ -1,0 +1,212 @@
+"""Endpoints of workspaces: their people, roles and invitations."""
+
+from collections.abc import Iterable, Sequence
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.urls import reverse
+from rest_framework.request import Request
+
+from accounts.access import NOT_THERE
+from accounts.actions.invitations import create_invitation, revoke_invitation
+from accounts.actions.workspaces import create_workspace, end_role, give_role, rename_workspace
+from accounts.models import Invitation, Role, User, Workspace
+from accounts.policy import Act
+from accounts.queries.people import (
+    account_called,
+    may_manage,
+    object_of,
+    pending_invitations,
+    people_of,
+    workspace_at,
+)
+from accounts.queries.workspaces import roles_in, workspaces_of
+from accounts.rest import shapes
+from accounts.rest.bodies import read_body, read_query
+from accounts.rest.describe import described
+from accounts.rest.idempotency import once
+from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.problems import FieldProblem, Refused
+from accounts.rest.views import RestView
+from accounts.shareable import Shareable, sharing
+
+
+class Workspaces(RestView):
+    """The workspaces in which you have a role."""
+
+    @described(answers=shapes.WorkspacePage, query=Page)
+    def get(self, request: Request) -> HttpResponseBase:
+        """List workspaces."""
+        rows = workspaces_of(self.user)
+        return page_of(
+            request, read_query(request, Page), rows, lambda part: [_row(row, self.user) for row in part]
+        )
+
+    @described(answers=shapes.WorkspaceRow, status=201, takes=shapes.NewWorkspace, creates=True)
+    @once
+    def post(self, request: Request) -> HttpResponse:
+        """Create a workspace."""
+        if not self.user.is_superuser:
+            raise PermissionDenied("Only administrators of the site create workspaces.")
+        new = read_body(request, shapes.NewWorkspace)
+        workspace = create_workspace(slug=new.slug, name=new.name, by=self.user)
+        return answer(_row(workspace, self.user), status=201)
+
+
+class WorkspaceView(RestView):
+    """The base of the endpoints of one workspace."""
+
+    def workspace(self, slug: str, act: Act) -> Workspace:
+        """Return a workspace in which the user may do this, or raise 404 or 403.
+
+        Superusers administer the people of every workspace.
+        """
+        workspace = workspace_at(slug)
+        if workspace is None or not (act == Act.WORKSPACE_MANAGE and may_manage(self.user, workspace)):
+            self.require(act, workspace)
+        assert workspace is not None  # `require` raised for none
+        return workspace
+
+
+class OneWorkspace(WorkspaceView):
+    """One workspace."""
+
+    @described(answers=shapes.WorkspaceRow)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """One workspace."""
+        return answer(_row(self.workspace(slug, Act.WORKSPACE_SEE), self.user))
+
+    @described(answers=shapes.WorkspaceRow, takes=shapes.Renamed)
+    def patch(self, request: Request, slug: str) -> HttpResponse:
+        """Rename a workspace."""
+        workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
+        new = read_body(request, shapes.Renamed)
+        return answer(_row(rename_workspace(workspace=workspace, name=new.name, by=self.user), self.user))
+
+
+class Members(WorkspaceView):
+    """The people of a workspace."""
+
+    @described(answers=shapes.Members)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """List the people of a workspace."""
+        return _members(self.workspace(slug, Act.WORKSPACE_MANAGE))
+
+    @described(answers=shapes.Members, takes=shapes.MemberRole)
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Give a person a role in a workspace."""
+        workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
+        new = read_body(request, shapes.MemberRole)
+        give_role(workspace=workspace, user=account_called(new.user), role=Role(new.role), by=self.user)
+        return _members(workspace)
+
+
+class OneRole(WorkspaceView):
+    """A role of a person in a workspace."""
+
+    @described(answers=shapes.Members, errors=(409,))
+    def delete(self, request: Request, slug: str, user: str, role: str) -> HttpResponse:
+        """End a role of a person in a workspace."""
+        workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
+        if role not in Role.values:
+            raise Http404(NOT_THERE)
+        end_role(workspace=workspace, user=account_called(user), role=Role(role), by=self.user)
+        return _members(workspace)
+
+
+class Invitations(WorkspaceView):
+    """The invitations of a workspace that can still be accepted."""
+
+    @described(answers=shapes.InvitationPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the invitations of a workspace."""
+        rows = pending_invitations(self.workspace(slug, Act.WORKSPACE_MANAGE))
+        return page_of(request, read_query(request, Page), rows, _invitations)
+
+    @described(answers=shapes.MadeInvitation, status=201, takes=shapes.NewInvitation)
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Create an invitation."""
+        workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
+        new = read_body(request, shapes.NewInvitation)
+        created = create_invitation(
+            workspace=workspace,
+            role=Role(new.role),
+            days=new.days,
+            by=self.user,
+            email=new.email,
+            kind=new.kind,
+            shared=_shared(new, workspace),
+        )
+        address = settings.SITE_URL + reverse("people:invitation", args=[created.token])
+        [row] = _invitations([created.invitation])
+        return answer(shapes.MadeInvitation(**row.model_dump(), address=address), status=201)
+
+
+class OneInvitation(WorkspaceView):
+    """One invitation."""
+
+    @described(status=204)
+    def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Revoke an invitation."""
+        workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
+        invitation = pending_invitations(workspace).filter(pk=pk).first()
+        if invitation is None:
+            raise Http404(NOT_THERE)
+        revoke_invitation(invitation=invitation, by=self.user)
+        return HttpResponse(status=204)
+
+
+def _shared(new: shapes.NewInvitation, workspace: Workspace) -> Shareable | None:
+    """Return the object of an invitation, None for the whole workspace."""
+    if not new.kind:
+        return None
+    module = sharing(new.kind)
+    shared = module.named(new.object)
+    if shared is None or shared.workspace != workspace:
+        raise _wrong("object", f"this workspace has no {new.kind} of this name")
+    if new.role not in module.ROLES:
+        raise _wrong("role", f"is not a role of a {new.kind}; it has {', '.join(module.ROLES)}")
+    return shared
+
+
+def _wrong(field: str, detail: str) -> Refused:
+    return Refused(422, f"{field}: {detail}", [FieldProblem(field=field, detail=detail)])
+
+
+def _row(workspace: Workspace, user: User) -> shapes.WorkspaceRow:
+    return shapes.WorkspaceRow.model_validate(
+        {
+            "id": str(workspace.pk),
+            "roles": sorted(roles_in(user, workspace.pk)),
+            **{name: getattr(workspace, name) for name in ("slug", "name", "created_at")},
+        }
+    )
+
+
+def _members(workspace: Workspace) -> HttpResponse:
+    rows = [
+        shapes.MemberRow.model_validate(
+            {
+                "user": person.user.username,
+                "is_active": person.user.is_active,
+                "roles": person.roles,
+                "shares": [
+                    {"kind": share.kind, "object": share.object.slug, "role": share.role}
+                    for share in person.shares
+                ],
+            }
+        )
+        for person in people_of(workspace)
+    ]
+    return answer(shapes.Members(results=rows))
+
+
+def _invitations(rows: Sequence[Invitation]) -> Iterable[shapes.InvitationRow]:
+    names = ("role", "kind", "email", "created_at", "expires_at")
+    for row in rows:
+        shared = object_of(row)
+        values = {name: getattr(row, name) for name in names}
+        yield shapes.InvitationRow.model_validate(
+            {"id": str(row.pk), "object": None if shared is None else shared.slug, **values}
+        )
