@@ -148,7 +148,9 @@ def running_site(
     former it takes the real one. Without ``worker`` neither broker, worker nor model server run.
     """
     # What the environment of a test run sets for itself is not for the site.
-    settings = {"DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ALLOW_ASYNC_UNSAFE": ""}
+    settings = {
+        "DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ADMIN": "false", "DJANGO_ALLOW_ASYNC_UNSAFE": ""
+    }  # fmt: skip
     settings |= {"SECRET_KEY": secrets.token_urlsafe(50), **(extra or {})}
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-site-")))

@@ -1,0 +1,1 @@
+"""Pages of people, invitations, tokens and the audit log."""
