@@ -12,6 +12,7 @@ from allauth.socialaccount.models import SocialLogin
 from allauth.socialaccount.providers.base import AuthProcess
 from allauth.usersessions.adapter import DefaultUserSessionsAdapter
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -48,6 +49,24 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address that all limits use."""
         return client_address(request) or "::"
+
+    def should_send_confirmation_mail(
+        self, request: HttpRequest, email_address: EmailAddress, signup: bool
+    ) -> bool:
+        """Return True at the sign-up: a mail at every login would be too many."""
+        return signup
+
+    def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
+        """Send a link that verifies an address, if the site sends mail."""
+        if settings.EMAIL_URL:
+            super().send_confirmation_mail(request, emailconfirmation, signup)
+
+    def add_message(
+        self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **more: Any
+    ) -> None:
+        """Show a message, but none about a mail that was not sent."""
+        if settings.EMAIL_URL or message_template != "account/messages/email_confirmation_sent.txt":
+            super().add_message(request, level, message_template, *rest, **more)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Leave the limit of wrong passwords to django-axes."""

@@ -1,10 +1,14 @@
 """Origin of a request: the address and the name that limits count by."""
 
 import ipaddress
+import re
 from collections.abc import Mapping
 
 from django.conf import settings
 from django.http import HttpRequest
+
+# Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711
+_WITH_PORT = re.compile(r"(?:\[(.+)\]|([\d.]+)):\d+")
 
 
 def client_address(request: HttpRequest) -> str:
@@ -15,8 +19,9 @@ def client_address(request: HttpRequest) -> str:
     """
     forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2] if settings.BEHIND_PROXY else ""
     for candidate in (forwarded.strip(), str(request.META.get("REMOTE_ADDR", ""))):
+        with_port = _WITH_PORT.fullmatch(candidate)
         try:
-            return str(ipaddress.ip_address(candidate))
+            return str(ipaddress.ip_address(with_port[1] or with_port[2] if with_port else candidate))
         except ValueError:
             continue
     return ""

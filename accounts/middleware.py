@@ -62,12 +62,14 @@ class Unreachable:
     """Answer 503 if a service that a page of accounts needs does not answer.
 
     Codes of a second factor, sign-ups and reset mails are limited in the cache; without it they could be
-    guessed. The login with a password does without. A login by OpenID Connect needs its provider.
+    guessed. The login with a password does without. A login by OpenID Connect needs its provider, and a reset
+    by mail the mail server.
     """
 
     TEMPLATES: Mapping[type[Exception], str] = {
-        RedisError: "accounts/no_cache.html",
         RequestException: "socialaccount/authentication_error.html",
+        RedisError: "accounts/unreachable.html",
+        OSError: "accounts/unreachable.html",  # the mail server
     }
 
     def __init__(self, get_response: _Respond) -> None:

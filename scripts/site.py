@@ -125,7 +125,7 @@ def _prepared_postgres(server: str) -> str:
 
 def _prepare(database_url: str, var: Path) -> None:
     settings = {"DATABASE_URL": database_url, "VAR_DIR": str(var), "SECRET_KEY": "of-no-site"}
-    env = {**os.environ, **settings, "DEBUG": "false"}
+    env = {**os.environ, **settings, "DEBUG": "false", "DJANGO_ADMIN": "false"}
     subprocess.run([sys.executable, "manage.py", "prepare_site"], cwd=ROOT, env=env, check=True)
 
 

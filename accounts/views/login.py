@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from allauth.account.views import PasswordResetView
+from allauth.account.views import EmailView, PasswordResetView
 from allauth.socialaccount.providers.openid_connect import views as openid_connect
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
+from django.views.generic.base import ContextMixin
 
 from accounts.access import NOT_THERE, user_of
 from accounts.actions.passwords import create_reset_link
@@ -19,12 +20,20 @@ from accounts.models import Role, User
 from accounts.policies import check_reset_link
 
 
-class ResetPassword(PasswordResetView):
-    """Send a link by mail; without a mail server, say whom to ask."""
+class KnowsMail(ContextMixin):
+    """A page that depends on the mail server."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Tell the page if the site sends mail."""
         return super().get_context_data(has_mail_server=bool(settings.EMAIL_URL), **kwargs)
+
+
+class Email(KnowsMail, EmailView):
+    """The addresses of an account."""
+
+
+class ResetPassword(KnowsMail, PasswordResetView):
+    """Send a link by mail; without a mail server, say whom to ask."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Send the link."""

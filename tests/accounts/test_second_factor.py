@@ -3,10 +3,11 @@
 import pytest
 from allauth.mfa.models import Authenticator
 from django.core.cache import caches
+from django.core.management import CommandError, call_command
 from django.test import Client
 from redis.exceptions import ConnectionError as NoRedis
 
-from accounts.models import Role
+from accounts.models import AuditEntry, Role
 from annotation.models import Membership
 from tests.accounts.people import (
     PASSWORD,
@@ -151,6 +152,25 @@ def test_without_the_cache_codes_are_not_taken(client, user, secret, monkeypatch
     assert page.status_code == 503
     assert "does not work at the moment" in page.content.decode()
     assert not is_logged_in(client)
+
+
+def test_a_lost_one_is_removed_in_a_shell(client, user, secret, capsys):
+    call_command("remove_second_factor", "ada")
+    assert "Removed the second factor of ada" in capsys.readouterr().out
+    assert AuditEntry.objects.get(kind="second_factor_removed").actor is None
+    assert log_in(client).url == "/start/"
+    with pytest.raises(CommandError, match="ada has no second factor"):
+        call_command("remove_second_factor", "ada")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["nobody"], "there is no user 'nobody'"), (["ada", "--as", "ada"], "only superusers")],
+)
+def test_what_the_command_refuses(user, secret, arguments, message):
+    with pytest.raises(CommandError, match=message):
+        call_command("remove_second_factor", *arguments)
+    assert Authenticator.objects.exists()
 
 
 class TestRequired:
