@@ -5,7 +5,7 @@ from django.urls import path
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 
-from accounts.views.login import Email, ResetPassword, password_link, provider_login
+from accounts.views.login import Email, ResetPassword, Sessions, password_link, provider_login
 
 app_name = "accounts"
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("logout/", require_POST(logout), name="logout"),
     path("email/", Email.as_view(), name="email"),
     path("password/reset/", ResetPassword.as_view(), name="reset_password"),
+    path("sessions/", Sessions.as_view(), name="sessions"),
     path("password/link/<int:pk>/", password_link, name="password_link"),
     path("oidc/<str:provider_id>/login/", provider_login, name="provider_login"),
 ]

@@ -4,6 +4,7 @@ from typing import Any
 
 from allauth.account.views import EmailView, PasswordResetView
 from allauth.socialaccount.providers.openid_connect import views as openid_connect
+from allauth.usersessions.views import ListUserSessionsView
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -12,12 +13,14 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.generic.base import ContextMixin
+from django.views.generic.edit import FormView
 
 from accounts.access import NOT_THERE, user_of
 from accounts.actions.passwords import create_reset_link
 from accounts.errors import NotAllowed
 from accounts.models import Role, User
 from accounts.policies import check_reset_link
+from accounts.queries.sessions import sessions_of
 
 
 class KnowsMail(ContextMixin):
@@ -30,6 +33,14 @@ class KnowsMail(ContextMixin):
 
 class Email(KnowsMail, EmailView):
     """The addresses of an account."""
+
+
+class Sessions(ListUserSessionsView):
+    """The sessions of an account; that of allauth deletes ended ones on a GET."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """List the sessions."""
+        return FormView.get_context_data(self, sessions=sessions_of(user_of(self.request)), **kwargs)
 
 
 class ResetPassword(KnowsMail, PasswordResetView):

@@ -48,6 +48,13 @@ def test_the_sessions_of_others_stay(user):
     assert is_logged_in(other)
 
 
+def test_an_ended_session_is_not_listed_and_looking_deletes_nothing(user):
+    here, ended = browser("Firefox"), browser("Chrome")
+    Session.objects.filter(pk=ended.session.session_key).delete()
+    assert "Chrome" not in here.get("/accounts/sessions/").content.decode()
+    assert UserSession.objects.count() == 2
+
+
 def test_it_needs_a_login(client):
     assert client.get("/accounts/sessions/").url.startswith("/accounts/login/")
     assert client.post("/accounts/sessions/").url.startswith("/accounts/login/")
