@@ -85,5 +85,5 @@ class Unreachable:
         template = next((name for kind, name in self.TEMPLATES.items() if isinstance(exception, kind)), None)
         if template is None or match is None or not match.route.startswith("accounts/"):
             return None
-        _log.error("the page needs a service that does not answer (%s)", type(exception).__name__)
+        _log.error("the page needs a service that does not answer", exc_info=exception)
         return render(request, template, status=503)

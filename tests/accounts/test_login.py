@@ -128,3 +128,12 @@ def test_a_deactivated_account_does_not_log_in(client, user):
     assert login(client).url == "/accounts/inactive/"
     assert "deactivated" in client.get("/accounts/inactive/").content.decode()
     assert "_auth_user_id" not in client.session
+
+
+def test_a_right_password_gives_all_attempts_back(client, settings):
+    settings.AXES_FAILURE_LIMIT = 3
+    User.objects.create_user("Ada", password="right")
+    for _time in range(3):
+        login(client, username="Ada", password="wrong")
+        login(client, username="ada", password="wrong")
+        assert login(client, username="Ada").status_code == 302
