@@ -2,15 +2,16 @@
 
 import pytest
 
-from accounts.models import AuditEntry, User
+from accounts.models import AuditEntry, Role, User
 from tests.accounts.people import kinds
+from tests.workspaces import give
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def user():
-    return User.objects.create_user("ada", password="right", is_staff=True)
+    return give(User.objects.create_user("ada", password="right", is_staff=True), Role.OWNER)
 
 
 def login(client, **data):
@@ -109,7 +110,7 @@ def test_the_login_is_kept_in_the_prepared_queries(client, user, django_assert_n
     login(client)
     assert client.session["_auth_user_backend"] == "accounts.sessions.Backend"
     with django_assert_num_queries(2):
-        assert client.get("/start/").status_code == 302
+        assert client.get("/accounts/password/set/").status_code == 302
 
 
 def test_pages_of_strangers_get_no_session(client):

@@ -219,4 +219,4 @@ def test_it_costs_nothing_where_it_is_not_required(client, user, django_assert_n
     give(user, Role.OWNER)
     log_in(client, password=PASSWORD)
     with django_assert_num_queries(2):
-        client.get("/start/")
+        client.get("/accounts/password/set/")
