@@ -7,3 +7,7 @@ class AccountsConfig(AppConfig):
     """Users, roles and login."""
 
     name = "accounts"
+
+    def ready(self) -> None:
+        """Connect the signals, which needs models that are loaded."""
+        from accounts import signals  # noqa: F401

@@ -1,9 +1,9 @@
 """Sessions and logins with prepared queries.
 
-Every request of a user runs these two queries. Everything else is Django's.
+Every request of a user runs these two queries. Everything else is Django's and allauth's.
 """
 
-from django.contrib.auth.backends import ModelBackend
+from allauth.account.auth_backends import AuthenticationBackend
 from django.contrib.sessions.backends.db import SessionStore as RowSessionStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
@@ -29,8 +29,8 @@ class SessionStore(RowSessionStore):
         return session
 
 
-class Backend(ModelBackend):
-    """Users with passwords, as rows of the database."""
+class Backend(AuthenticationBackend):
+    """Users with passwords, found by user name or e-mail address."""
 
     def get_user(self, user_id: int) -> User | None:
         """Return the user of a session, None if they may not log in."""

@@ -87,6 +87,20 @@ def check_public_site(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
 
 
 @register("site")
+def check_admin(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Check that Django's admin is for developing alone."""
+    if not settings.DJANGO_ADMIN or settings.DEBUG:
+        return []
+    return [
+        Warning(
+            "DJANGO_ADMIN is on while DEBUG is off: staff users would read the tables of every workspace.",
+            hint="Unset DJANGO_ADMIN.",
+            id="site.W011",
+        )
+    ]
+
+
+@register("site")
 def check_parts(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Check database, broker and workers together."""
     messages: list[CheckMessage] = []

@@ -5,6 +5,7 @@ Everything else has a default that works on one machine: SQLite and a broker on 
 ``docs/reference/settings.md`` lists every variable.
 """
 
+import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -39,8 +40,11 @@ SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[urlsplit(SITE_URL).hostname or "127.0.0.1"])
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 
+# Django's admin reads every table without asking the policy of `accounts`: only for developing.
+DJANGO_ADMIN = env.bool("DJANGO_ADMIN", default=False)
+
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    *(["django.contrib.admin"] if DJANGO_ADMIN else []),
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -49,6 +53,12 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "rest_framework",
     "drf_spectacular",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "axes",
     "csp",
     "accounts",
@@ -70,6 +80,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "accounts.middleware.Unreachable",
+    "accounts.middleware.RequireSecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -133,10 +146,18 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "start"
 LOGOUT_REDIRECT_URL = "accounts:login"
+# How long a link for a new password works: the one of the mail, and the one-time link of an owner.
+PASSWORD_RESET_TIMEOUT = env.int("PASSWORD_RESET_TIMEOUT", default=86_400)
+
+# The lock-out counts by the address that the rate limit takes, and by the name in lower case, as the login
+# does not tell capitals apart.
+AXES_CLIENT_IP_CALLABLE = "accounts.client_address.client_address"
+AXES_USERNAME_CALLABLE = "accounts.client_address.login_name"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 1  # hour
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -144,6 +165,95 @@ AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True  # no list of who logged in from where; the lock needs failed tries alone
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
+FAILED_LOGIN_DAYS = env.int("FAILED_LOGIN_DAYS", default=7)
+
+# Roles above annotator, and superusers, reach no page before they have set up a second factor.
+REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)
+# The tables of roles on single objects, which accounts do not know otherwise, each with the filter of those
+# that have not ended.
+SHARE_TABLES: dict[str, dict[str, bool]] = {
+    "studyapp.StudyShare": {},
+    "annotation.Membership": {"active": True},
+}
+
+# Mail is optional: without a server, a lost password takes a one-time link of an owner.
+EMAIL_URL = env.str("EMAIL_URL", default="")
+vars().update(env.email_url_config(EMAIL_URL or "dummymail://"))
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default=f"touchstone@{urlsplit(SITE_URL).hostname}")
+
+ACCOUNT_ADAPTER = "accounts.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "optional" if EMAIL_URL else "none"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "Touchstone: "
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # no mail to addresses of strangers
+ACCOUNT_AUTHENTICATED_LOGIN_REDIRECTS = False
+ACCOUNT_SESSION_REMEMBER = True
+# allauth's own writes a row when it checks a link, which a GET does.
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105
+# django-axes and `studyapp.web.rate_limit` limit logins with a password, without a broker too. What is left
+# of `login_failed` are wrong codes of the second factor.
+ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": "5/5m/key"}
+ACCOUNT_FORMS = {
+    "add_email": "accounts.forms.AddEmail",
+    "change_password": "accounts.forms.ChangePassword",
+    "login": "accounts.forms.Login",
+    "reauthenticate": "accounts.forms.Reauthenticate",
+    "reset_password": "accounts.forms.ResetPassword",
+    "reset_password_from_key": "accounts.forms.NewPassword",
+    "set_password": "accounts.forms.SetPassword",
+    "signup": "accounts.forms.SignUp",
+}
+MFA_ADAPTER = "accounts.adapters.SecondFactorAdapter"
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # accounts come from invitations, and a site may have no mail server
+MFA_TOTP_ISSUER = "Touchstone"
+MFA_FORMS = {
+    "activate_totp": "accounts.forms.ActivateApp",
+    "authenticate": "accounts.forms.Code",
+    "reauthenticate": "accounts.forms.CodeAgain",
+}
+USERSESSIONS_ADAPTER = "accounts.adapters.SessionsAdapter"
+
+
+def _oidc_providers() -> list[dict[str, object]]:
+    """Return the providers of OpenID Connect in the form of allauth.
+
+    Raises:
+        ImproperlyConfigured: OIDC_PROVIDERS is not a JSON list of objects with the five names.
+    """
+    names = {"id", "name", "server_url", "client_id", "secret"}
+    try:
+        providers = json.loads(env.str("OIDC_PROVIDERS", default="[]"))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"OIDC_PROVIDERS is not JSON: {error}") from error
+    if not isinstance(providers, list) or not all(
+        isinstance(each, dict)
+        and set(each) == names
+        and all(isinstance(value, str) for value in each.values())
+        for each in providers
+    ):
+        raise ImproperlyConfigured(
+            f"OIDC_PROVIDERS must be a JSON list of objects with the texts {', '.join(sorted(names))}."
+        )
+    return [
+        {
+            "provider_id": each["id"],
+            "name": each["name"],
+            "client_id": each["client_id"],
+            "secret": each["secret"],
+            "settings": {"server_url": each["server_url"]},
+        }
+        for each in providers
+    ]
+
+
+SOCIALACCOUNT_ADAPTER = "accounts.adapters.ProviderAdapter"
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": _oidc_providers(), "OAUTH_PKCE_ENABLED": True}}
+SOCIALACCOUNT_FORMS = {"signup": "accounts.forms.ProviderSignUp"}
+SOCIALACCOUNT_AUTO_SIGNUP = False  # people choose their user name themselves
+# An address that the provider has verified leads to the account with it, which is tied to the provider then.
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = True
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
 
 LANGUAGE_CODE = "en"
 # Only what the pages of participants are written in, or they would announce a wrong one. No middleware
@@ -285,6 +395,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "apply-retention": {
         "task": "studyapp.tasks.keep_promises",
+        "schedule": RETENTION_SECONDS,
+        "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
+    },
+    "purge-logins": {
+        "task": "accounts.tasks.purge_logins",
         "schedule": RETENTION_SECONDS,
         "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },

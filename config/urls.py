@@ -1,14 +1,17 @@
 """URLs of the site."""
 
+from django.conf import settings
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from config.views import Schema, ScriptTexts, start
 
-urlpatterns = [
+urlpatterns: list[URLPattern | URLResolver] = [
+    # The first two hold the same login and logout: ours under the names that our pages use, and before those
+    # of allauth, which finds the rest of its pages by names of its own.
     path("accounts/", include("accounts.urls")),
+    path("accounts/", include("allauth.urls")),
     path("", include("accounts.people_urls")),
-    path("admin/", admin.site.urls),
     path("start/", start, name="start"),
     path("api/schema/", Schema.as_view(), name="schema"),
     path("api/v1/", include("accounts.rest.urls")),
@@ -20,3 +23,5 @@ urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("studyapp.urls")),
 ]
+if settings.DJANGO_ADMIN:
+    urlpatterns.append(path("admin/", admin.site.urls))

@@ -125,7 +125,7 @@ def _prepared_postgres(server: str) -> str:
 
 def _prepare(database_url: str, var: Path) -> None:
     settings = {"DATABASE_URL": database_url, "VAR_DIR": str(var), "SECRET_KEY": "of-no-site"}
-    env = {**os.environ, **settings, "DEBUG": "false"}
+    env = {**os.environ, **settings, "DEBUG": "false", "DJANGO_ADMIN": "false"}
     subprocess.run([sys.executable, "manage.py", "prepare_site"], cwd=ROOT, env=env, check=True)
 
 
@@ -148,7 +148,9 @@ def running_site(
     former it takes the real one. Without ``worker`` neither broker, worker nor model server run.
     """
     # What the environment of a test run sets for itself is not for the site.
-    settings = {"DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ALLOW_ASYNC_UNSAFE": ""}
+    settings = {
+        "DEBUG": "false", "LOG_LEVEL": "INFO", "DJANGO_ADMIN": "false", "DJANGO_ALLOW_ASYNC_UNSAFE": ""
+    }  # fmt: skip
     settings |= {"SECRET_KEY": secrets.token_urlsafe(50), **(extra or {})}
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-site-")))

@@ -8,6 +8,7 @@ os.environ.setdefault("SECRET_KEY", "only-for-tests")
 os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="touchstone-test-"))
 os.environ.setdefault("DEBUG", "true")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
+os.environ.setdefault("DJANGO_ADMIN", "true")  # for the tests of its pages; sites start without it
 # Threads of linear algebra wait for each other by spinning: beside other tests they take three times the
 # processor time for the same work. What tests start inherits this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

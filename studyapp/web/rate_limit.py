@@ -20,6 +20,8 @@ from django.core.cache import cache
 from django.http import HttpRequest
 from redis.exceptions import RedisError
 
+from accounts.client_address import client_address
+
 _log = logging.getLogger(__name__)
 
 
@@ -81,19 +83,6 @@ def count(request: HttpRequest, name: str, status: int) -> None:
 def leave_uncounted(request: HttpRequest) -> None:
     """Exclude this request from the rate limits."""
     request.is_uncounted = True  # type: ignore[attr-defined]
-
-
-def client_address(request: HttpRequest) -> str:
-    """Return the network address of the client.
-
-    Behind a proxy this is the last address of X-Forwarded-For, which the proxy
-    wrote; the client may have forged the others.
-    """
-    if settings.BEHIND_PROXY:
-        forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        if forwarded:
-            return forwarded
-    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def _limit(request: HttpRequest, name: str) -> Limit | None:

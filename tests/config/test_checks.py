@@ -15,7 +15,7 @@ PROXY = ("HTTP_X_FORWARDED_PROTO", "https")
 
 
 def found(**changed: object) -> set[str]:
-    with override_settings(**changed):
+    with override_settings(**{"DJANGO_ADMIN": False, **changed}):
         return {str(message.id) for message in run_checks(tags=["site"])}
 
 
@@ -42,6 +42,11 @@ def test_https_without_a_proxy_would_redirect_without_end():
 
 def test_debug_on_a_public_site():
     assert found(**PUBLIC | {"DEBUG": True}, SECURE_PROXY_SSL_HEADER=PROXY) == {"site.E004"}
+
+
+def test_the_admin_is_for_developing_alone():
+    assert found(DJANGO_ADMIN=True, DEBUG=False) == {"site.W011"}
+    assert found(DJANGO_ADMIN=True, DEBUG=True) == set()
 
 
 def test_plain_http_on_a_public_site():

@@ -20,7 +20,8 @@ assert {"predictions.tasks.predict_slice", "predictions.tasks.reduce_slice"} <= 
 for name in ("config", "accounts", "predictions", "studyapp", "annotation"):
     package = import_module(name)
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-        import_module(module.name)
+        if not module.name.endswith(".admin"):  # these need Django's admin, which is for developing
+            import_module(module.name)
 heavy = {"torch", "transformers", "tokenizers", "safetensors", "captum", "modelserver.registry"}
 heavy |= {"scipy.stats", "statsmodels", "matplotlib"}  # 20 MB and more in each process
 print(sorted(heavy & sys.modules.keys()), "predictions.management.commands.score" in sys.modules)

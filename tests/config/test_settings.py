@@ -79,6 +79,48 @@ def test_postgres_comes_from_one_url(tmp_path: Path):
     assert database["CONN_HEALTH_CHECKS"] is True
 
 
+def test_the_admin_is_not_there_unless_asked_for(tmp_path: Path):
+    assert "django.contrib.admin" not in settings(tmp_path)["INSTALLED_APPS"]
+    assert "django.contrib.admin" in settings(tmp_path, DJANGO_ADMIN="true")["INSTALLED_APPS"]
+
+
+def test_mail_is_sent_where_a_server_is_named(tmp_path: Path):
+    without = settings(tmp_path)
+    assert without["EMAIL_BACKEND"].endswith("dummy.EmailBackend")
+    assert without["ACCOUNT_EMAIL_VERIFICATION"] == "none"
+    found = settings(
+        tmp_path,
+        EMAIL_URL="smtp+tls://ann:pw@mail.example.org:587",
+        DEFAULT_FROM_EMAIL="lab@example.org",
+    )
+    assert found["EMAIL_BACKEND"].endswith("smtp.EmailBackend")
+    assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == ("mail.example.org", 587)
+    assert found["EMAIL_USE_TLS"] is True
+    assert found["DEFAULT_FROM_EMAIL"] == "lab@example.org"
+    assert found["ACCOUNT_EMAIL_VERIFICATION"] == "optional"
+
+
+def test_providers_of_openid_connect_come_as_json(tmp_path: Path):
+    provider = {"id": "uni", "name": "University", "client_id": "t", "secret": "s"}
+    given = [{**provider, "server_url": "https://login.example.org"}]
+    found = settings(tmp_path, OIDC_PROVIDERS=json.dumps(given))["SOCIALACCOUNT_PROVIDERS"]
+    (app,) = found["openid_connect"]["APPS"]
+    assert (app["provider_id"], app["name"], app["client_id"], app["secret"]) == (
+        "uni",
+        "University",
+        "t",
+        "s",
+    )
+    assert app["settings"] == {"server_url": "https://login.example.org"}
+
+
+@pytest.mark.parametrize("given", ["{", "{}", '["uni"]', '[{"id": "uni"}]', '[{"id": 1}]'])
+def test_providers_that_are_malformed_are_explained(tmp_path: Path, given: str):
+    done = load(tmp_path, SECRET_KEY="k" * 50, OIDC_PROVIDERS=given)
+    assert done.returncode != 0
+    assert "OIDC_PROVIDERS" in done.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("path", ["config/settings.py", "scripts/demo.py", "modelserver/serving/command.py"])
 def test_every_variable_is_in_the_reference(path: str):
     code = (ROOT / path).read_text(encoding="utf-8")

@@ -277,6 +277,12 @@ PAGES = {
     "docs/coming-from/label-studio.md": Page(label_studio),
     "docs/coming-from/notebooks.md": Page(),
     "docs/coming-from/otree-and-jatos.md": Page(example_study),
+    "docs/how-to/accounts.md": Page(
+        left_out={
+            "createsuperuser": "asks for a password",
+            "remove_second_factor": "needs somebody with one; tests/accounts/test_second_factor.py",
+        }
+    ),
     "docs/how-to/annotate-import-export.md": Page(scenes),
     "docs/how-to/annotate.md": Page(scenes),
     "docs/how-to/export-and-report.md": Page(

@@ -1,0 +1,135 @@
+"""Adapters of allauth: our rules of sign-up, passwords and sessions."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailAddress
+from allauth.core import context
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.base import AuthProcess
+from allauth.usersessions.adapter import DefaultUserSessionsAdapter
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from accounts.actions import audit, passwords, sessions
+from accounts.client_address import client_address
+from accounts.invited import invitation_of, path_of_invitation
+from accounts.models import User
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Sign-up by invitation alone; passwords that end sessions and tokens."""
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "email_password_mismatch": _("The e-mail address or the password is not correct."),
+        "username_password_mismatch": _("The user name or the password is not correct."),
+        "enter_current_password": _("This is not your current password."),
+        "incorrect_password": _("The password is not correct."),
+        "too_many_login_attempts": _("There were too many wrong codes. Wait five minutes and try again."),
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Return True for visitors with an open invitation."""
+        return invitation_of(request) is not None
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        """Return the invitation that the visitor came with, or the start."""
+        return path_of_invitation(request) or super().get_login_redirect_url(request)
+
+    def get_signup_redirect_url(self, request: HttpRequest) -> str:
+        """Return the invitation that the visitor came with."""
+        return path_of_invitation(request) or super().get_signup_redirect_url(request)
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return the address that all limits use."""
+        return client_address(request) or "::"
+
+    def should_send_confirmation_mail(
+        self, request: HttpRequest, email_address: EmailAddress, signup: bool
+    ) -> bool:
+        """Return True at the sign-up: a mail at every login would be too many."""
+        return signup
+
+    def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
+        """Send a link that verifies an address, if the site sends mail."""
+        if settings.EMAIL_URL:
+            super().send_confirmation_mail(request, emailconfirmation, signup)
+
+    def add_message(
+        self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **more: Any
+    ) -> None:
+        """Show a message, but none about a mail that was not sent."""
+        if settings.EMAIL_URL or message_template != "account/messages/email_confirmation_sent.txt":
+            super().add_message(request, level, message_template, *rest, **more)
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Leave the limit of wrong passwords to django-axes."""
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        """Record the wrong password of an existing account.
+
+        Attempts while the lock-out holds are not recorded: they could fill the log.
+        """
+        if getattr(request, "axes_locked_out", False):
+            return
+        name = credentials.get("username", "")
+        user = User.objects.filter(Q(username__iexact=name) | Q(email__iexact=name)).first()
+        if user is not None and name:
+            audit.record(kind="login_failed", by=None, subject=user)
+
+    def set_password(self, user: User, password: str) -> None:
+        """Set a password: of the person who is logged in, or by a link."""
+        request = context.request
+        is_own = request.user.is_authenticated and request.user.pk == user.pk
+        passwords.set_password(
+            user=user,
+            password=password,
+            kind="password_changed" if is_own else "password_reset",
+            keep_session=request.session.session_key if is_own else None,
+        )
+
+
+class SecondFactorAdapter(DefaultMFAAdapter):
+    """Second factors under the user name."""
+
+    error_messages = DefaultMFAAdapter.error_messages | {
+        "incorrect_code": _("The code is not correct."),
+    }
+
+    def get_totp_label(self, user: User) -> str:
+        """Return the name that the authenticator app shows."""
+        return user.username
+
+
+class SessionsAdapter(DefaultUserSessionsAdapter):
+    """Log out everywhere."""
+
+    def end_sessions(self, sessions_: Iterable[UserSession]) -> None:
+        """End the other sessions of the person who is logged in."""
+        user = context.request.user
+        if isinstance(user, User):
+            sessions.end_sessions(user=user, keep=context.request.session.session_key, by=user)
+
+
+class ProviderAdapter(DefaultSocialAccountAdapter):
+    """Logins by OpenID Connect."""
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Clear an account that its person did not make themselves.
+
+        The provider vouches for an address with which somebody else may have made the account. allauth then
+        forgets the password, and so its sessions and tokens end as well.
+        """
+        email = sociallogin._did_authenticate_by_email
+        if not email or sociallogin.state.get("process") != AuthProcess.LOGIN:
+            return
+        user = sociallogin.user
+        is_verified = EmailAddress.objects.filter(user=user, email=email, verified=True).exists()
+        if user.has_usable_password() and not is_verified:
+            passwords.set_password(user=user, password=None, kind="password_changed")

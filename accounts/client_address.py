@@ -1,0 +1,35 @@
+"""Origin of a request: the address and the name that limits count by."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.http import HttpRequest
+
+# Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711
+_WITH_PORT = re.compile(r"(?:\[(.+)\]|([\d.]+)):\d+")
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the network address of the client, "" if it is unknown.
+
+    Behind a proxy this is the last address of X-Forwarded-For, which the proxy wrote; the client may have
+    forged the others. Other texts are ignored, because the database stores addresses alone.
+    """
+    forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2] if settings.BEHIND_PROXY else ""
+    for candidate in (forwarded.strip(), str(request.META.get("REMOTE_ADDR", ""))):
+        with_port = _WITH_PORT.fullmatch(candidate)
+        try:
+            return str(ipaddress.ip_address(with_port[1] or with_port[2] if with_port else candidate))
+        except ValueError:
+            continue
+    return ""
+
+
+def login_name(request: HttpRequest, credentials: Mapping[str, str] | None = None) -> str:
+    """Return the name of a login in lower case.
+
+    The login does not tell capitals apart; if the lock-out did, each spelling would get attempts of its own.
+    """
+    return str((credentials or request.POST).get("username", "")).strip().lower()[:255]

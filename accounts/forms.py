@@ -1,0 +1,126 @@
+"""Forms of accounts: those of allauth with our labels, no placeholders."""
+
+from typing import Any
+
+from allauth.account import forms as account
+from allauth.core import context
+from allauth.mfa.base import forms as code
+from allauth.mfa.totp import forms as totp
+from allauth.socialaccount import forms as social
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from accounts.invited import invitation_of
+
+LABELS = {
+    "code": _("Code"),
+    "email": _("E-mail address"),
+    "login": _("User name or e-mail"),
+    "oldpassword": _("Current password"),
+    "password": _("Password"),
+    "username": _("User name"),
+}
+
+
+class Plain(forms.Form):
+    """Our labels; no placeholder, which vanishes as soon as one types."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, field in self.fields.items():
+            field.widget.attrs.pop("placeholder", None)
+            field.label = self.label_of(name) or field.label
+
+    def label_of(self, name: str) -> Any:
+        """Return our label of a field, None for that of allauth."""
+        return LABELS.get(name)
+
+
+class Password(Plain):
+    """A new password, typed twice."""
+
+    def label_of(self, name: str) -> Any:
+        """Name the two fields of the new password."""
+        return {"password1": _("New password"), "password2": _("New password again")}.get(
+            name, super().label_of(name)
+        )
+
+
+class Login(Plain, account.LoginForm):
+    """Login; the field is called ``username`` as in Django's form."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].widget.attrs["autocomplete"] = "username"
+        self.fields["password"].help_text = ""
+
+    def add_prefix(self, field_name: str) -> str:
+        """Return the name of a field in the page."""
+        return "username" if field_name == "login" else super().add_prefix(field_name)
+
+
+class Invited(Plain):
+    """A sign-up, which begins with the address that was invited."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        invitation = invitation_of(context.request)
+        if invitation is not None and not self.initial.get("email"):
+            self.initial["email"] = invitation.email
+
+    def label_of(self, name: str) -> Any:
+        """Say that the address is optional."""
+        labels = {"email": _("E-mail address (optional)"), "password2": _("Password again")}
+        return labels.get(name, super().label_of(name))
+
+
+class SignUp(Invited, account.SignupForm):
+    """Sign-up with a password."""
+
+
+class ProviderSignUp(Invited, social.SignupForm):
+    """Sign-up of a person whom a provider has identified."""
+
+
+class ChangePassword(Password, account.ChangePasswordForm):
+    """A new password, for the current one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["oldpassword"].help_text = ""
+
+
+class SetPassword(Password, account.SetPasswordForm):
+    """The first password of an account without one."""
+
+
+class NewPassword(Password, account.ResetPasswordKeyForm):
+    """A new password, for a link."""
+
+
+class ResetPassword(Plain, account.ResetPasswordForm):
+    """The address to send a link to."""
+
+
+class AddEmail(Plain, account.AddEmailForm):
+    """Another address of an account."""
+
+
+class Reauthenticate(Plain, account.ReauthenticateForm):
+    """The password, asked again."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password"].help_text = ""
+
+
+class Code(Plain, code.AuthenticateForm):
+    """A code of the app, or a recovery code."""
+
+
+class CodeAgain(Plain, code.ReauthenticateForm):
+    """A code, asked again."""
+
+
+class ActivateApp(Plain, totp.ActivateTOTPForm):
+    """The first code of an authenticator app."""

@@ -1,0 +1,88 @@
+"""Pages of the login that allauth does not have, or not as we need them."""
+
+from typing import Any
+
+from allauth.account.views import EmailView, PasswordResetView
+from allauth.socialaccount.providers.openid_connect import views as openid_connect
+from allauth.usersessions.views import ListUserSessionsView
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+from django.views.generic.base import ContextMixin
+from django.views.generic.edit import FormView
+
+from accounts.access import NOT_THERE, user_of
+from accounts.actions.passwords import create_reset_link
+from accounts.errors import NotAllowed
+from accounts.models import Role, User
+from accounts.policies import check_reset_link
+from accounts.queries.sessions import sessions_of
+
+
+class KnowsMail(ContextMixin):
+    """A page that depends on the mail server."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Tell the page if the site sends mail."""
+        return super().get_context_data(has_mail_server=bool(settings.EMAIL_URL), **kwargs)
+
+
+class Email(KnowsMail, EmailView):
+    """The addresses of an account."""
+
+
+class Sessions(ListUserSessionsView):
+    """The sessions of an account; that of allauth deletes ended ones on a GET."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """List the sessions."""
+        return FormView.get_context_data(self, sessions=sessions_of(user_of(self.request)), **kwargs)
+
+
+class ResetPassword(KnowsMail, PasswordResetView):
+    """Send a link by mail; without a mail server, say whom to ask."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Send the link."""
+        if not settings.EMAIL_URL:
+            raise Http404(NOT_THERE)
+        return super().post(request, *args, **kwargs)
+
+
+def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Lead to a provider of OpenID Connect by a page, not by a redirect.
+
+    The content security policy lets forms lead to this site alone, redirects included, and a provider may
+    redirect to others before it comes back.
+    """
+    response = openid_connect.login(request, provider_id)
+    if response.status_code == 302:
+        return render(request, "socialaccount/login_redirect.html", {"address": response["Location"]})
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def password_link(request: HttpRequest, pk: int) -> HttpResponse:
+    """Make a one-time link for somebody's password; show it only once."""
+    by, user = user_of(request), User.objects.filter(pk=pk).first()
+    if user is None or not _sees(by, user):
+        raise Http404(NOT_THERE)
+    try:
+        check_reset_link(by, user)
+    except NotAllowed as refused:
+        raise PermissionDenied(str(refused)) from refused
+    link = create_reset_link(user=user, by=by) if request.method == "POST" else None
+    hours = settings.PASSWORD_RESET_TIMEOUT // 3600
+    return render(request, "accounts/password_link.html", {"person": user, "link": link, "hours": hours})
+
+
+def _sees(by: User, user: User) -> bool:
+    """Return True if one user administers a workspace of the other."""
+    owned = by.workspace_roles.filter(role=Role.OWNER).values("workspace")
+    return by.is_superuser or user.workspace_roles.filter(workspace__in=owned).exists()

@@ -1,0 +1,31 @@
+"""Tests of the address and the name that limits count by."""
+
+import pytest
+from django.test import RequestFactory
+
+from accounts.client_address import client_address, login_name
+
+
+@pytest.mark.parametrize(
+    ("behind_proxy", "forwarded", "own", "expected"),
+    [
+        (False, "1.1.1.1", "9.9.9.9", "9.9.9.9"),
+        (True, "6.6.6.6, 1.1.1.1", "9.9.9.9", "1.1.1.1"),
+        (True, "6.6.6.6, 2001:db8::1", "9.9.9.9", "2001:db8::1"),
+        (True, "1.1.1.1, unknown", "9.9.9.9", "9.9.9.9"),
+        (True, "1.1.1.1:4711", "9.9.9.9", "1.1.1.1"),
+        (True, "[2001:db8::1]:4711", "9.9.9.9", "2001:db8::1"),
+        (True, "", "", ""),
+    ],
+)
+def test_it_works(settings, behind_proxy, forwarded, own, expected):
+    settings.BEHIND_PROXY = behind_proxy
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    assert client_address(RequestFactory().get("/", REMOTE_ADDR=own, headers=headers)) == expected
+
+
+def test_the_name_of_a_login():
+    request = RequestFactory().post("/", {"username": " Ada "})
+    assert login_name(request) == "ada"
+    assert login_name(request, {"username": "BEA", "password": "x"}) == "bea"
+    assert login_name(RequestFactory().get("/")) == ""

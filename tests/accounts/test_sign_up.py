@@ -1,0 +1,91 @@
+"""Tests of the sign-up, which needs an invitation."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.queries.invitations import live_invitation
+from tests.accounts.people import PASSWORD, carry, kinds, log_in, make_invitation, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner():
+    return make_user("owner")
+
+
+def sign_up(client, **data):
+    values = {"username": "bea", "email": "", "password1": PASSWORD, "password2": PASSWORD, **data}
+    return client.post("/accounts/signup/", values)
+
+
+def test_it_works(client, owner):
+    carry(client, make_invitation(owner))
+    assert client.get("/accounts/signup/").status_code == 200
+    assert sign_up(client).url == "/invitations/abc/"
+    bea = User.objects.get(username="bea")
+    assert client.session["_auth_user_id"] == str(bea.pk)
+    assert (bea.is_staff, bea.is_superuser, bea.email) == (False, False, "")
+    assert kinds(bea) == ["account_created", "login"]
+
+
+def test_nobody_signs_up_without_an_invitation(client):
+    assert "You need an invitation" in client.get("/accounts/signup/").content.decode()
+    assert "You need an invitation" in sign_up(client).content.decode()
+    assert not User.objects.exists()
+
+
+@pytest.mark.parametrize("field", ["accepted_at", "revoked_at", "expires_at"])
+def test_an_ended_invitation_opens_nothing(client, owner, field):
+    ended = {field: timezone.now() - timedelta(seconds=1)}
+    if field == "accepted_at":
+        ended["accepted_by"] = owner
+    invitation = make_invitation(owner, **ended)
+    carry(client, invitation)
+    assert live_invitation(invitation.token_hash) is None
+    sign_up(client)
+    assert not User.objects.filter(username="bea").exists()
+
+
+def test_a_made_up_invitation_opens_nothing(client, owner):
+    invitation = make_invitation(owner)
+    invitation.token_hash = "c" * 64
+    carry(client, invitation)
+    sign_up(client)
+    assert not User.objects.filter(username="bea").exists()
+
+
+def test_who_has_an_account_goes_on_to_the_invitation(client, owner):
+    carry(client, make_invitation(owner))
+    assert log_in(client, "owner").url == "/invitations/abc/"
+
+
+def test_the_form_begins_with_the_invited_address(client, owner):
+    carry(client, make_invitation(owner, email="bea@example.org"))
+    assert 'value="bea@example.org"' in client.get("/accounts/signup/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({"username": "OWNER"}, "already exists"),
+        ({"username": ""}, "required"),
+        ({"username": "a b"}, "valid username"),
+        ({"password1": "123456789012", "password2": "123456789012"}, "entirely numeric"),
+        ({"password2": "another"}, "same password"),
+        ({"email": "owner@example.org"}, "already registered"),
+        ({"email": "no address"}, "valid email"),
+    ],
+)
+def test_what_is_malformed(client, owner, data, sentence):
+    owner.email = "owner@example.org"
+    owner.save()
+    carry(client, make_invitation(owner))
+    page = sign_up(client, **data)
+    assert page.status_code == 200
+    assert "Your account was not created" in page.content.decode()
+    assert sentence in page.content.decode()
+    assert User.objects.count() == 1
