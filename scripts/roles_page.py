@@ -7,10 +7,10 @@ from scripts.processes import ROOT
 PAGE = ROOT / "docs" / "reference" / "roles.md"
 HEAD = """# Roles
 
-A workspace holds the studies, annotation projects, datasets and people of a lab or a course. People have roles
-in it, and single studies and projects can be shared with people in a role. Both count: your rights on an object
-are the union of them. Without any role on an object you get 404, as if it did not exist; with a role that does
-not allow an act, 403 and a sentence.
+A workspace holds the studies, annotation projects, datasets and people of a lab or a course. People have
+roles in it, and single studies and projects can be shared with people in a role. Both count: your rights on
+an object are the union of them. Without any role on an object you get 404, as if it did not exist; with a
+role that does not allow an act, 403 and a sentence.
 
 ● the role allows the act; ◐ it allows it only on an object that was shared in this role.
 
@@ -18,8 +18,8 @@ not allow an act, 403 and a sentence.
 TAIL = """
 - *Managers* import items and run systems in their projects; datasets of the workspace are for owners and
   researchers.
-- *Superusers* administer accounts and workspaces. They see no study, project or dataset unless they have a role
-  there.
+- *Superusers* administer accounts and workspaces. They see no study, project or dataset unless they have a
+  role there.
 - *Participants* have no account.
 - Commands act as the shell, which may do everything; `--as USER` gives them the rights of a user.
 """

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterator
 
 from accounts.models import Role, User, Workspace
-from studyapp.actions import shares
+from studyapp.actions.shares import end_share as end_study_share
+from studyapp.actions.shares import share_study
 from studyapp.models import Study, StudyShare
 from studyapp.queries.access import SHARED_ROLES
 
@@ -40,9 +41,9 @@ def shares(
 
 def share(*, object: Study, user: User, role: Role, by: User | None) -> None:
     """Share a study with a user in a role."""
-    shares.share_study(study=object, user=user, role=role, by=by)
+    share_study(study=object, user=user, role=role, by=by)
 
 
 def end_share(*, object: Study, user: User, role: Role, by: User | None) -> None:
     """End the share of a study with a user in a role."""
-    shares.end_share(study=object, user=user, role=role, by=by)
+    end_study_share(study=object, user=user, role=role, by=by)

@@ -5,11 +5,10 @@ from allauth.account.utils import user_pk_to_url_str
 from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
-from django.utils import timezone
 
-from accounts.actions import audit
+from accounts.actions import audit, tokens
 from accounts.actions.sessions import delete_sessions
-from accounts.models import ApiToken, User
+from accounts.models import User
 
 
 @transaction.atomic
@@ -38,7 +37,4 @@ def set_password(*, user: User, password: str | None, kind: str, keep_session: s
     user.save(update_fields=["password"])
     audit.record(kind=kind, by=user, subject=user)
     delete_sessions(user=user, keep=keep_session)
-    for token in ApiToken.objects.filter(user=user, revoked_at__isnull=True).order_by("pk"):
-        token.revoked_at = timezone.now()
-        token.save(update_fields=["revoked_at"])
-        audit.record(kind="token_revoked", by=user, subject=token)
+    tokens.revoke_all(user=user, by=user)

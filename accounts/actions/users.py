@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from accounts.actions import audit, tokens
+from accounts.actions import audit, sessions, tokens
 from accounts.actions.workspaces import check_another_owner
 from accounts.models import Role, User, Workspace
 
@@ -21,6 +21,7 @@ def deactivate(*, user: User, by: User | None) -> None:
         check_another_owner(workspace=workspace, user=user)
     if User.objects.filter(pk=user.pk, is_active=True).update(is_active=False):
         audit.record(kind="account_deactivated", by=by, subject=user)
+    sessions.delete_sessions(user=user, keep=None)
     tokens.revoke_all(user=user, by=by)
 
 

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.generic.base import ContextMixin
@@ -17,10 +18,8 @@ from django.views.generic.edit import FormView
 
 from accounts.access import NOT_THERE, user_of
 from accounts.actions.passwords import create_reset_link
-from accounts.errors import NotAllowed
-from accounts.models import Role, User
-from accounts.policies import check_reset_link
 from accounts.queries.sessions import sessions_of
+from accounts.views.site_accounts import administered_or_404
 
 
 class KnowsMail(ContextMixin):
@@ -70,19 +69,9 @@ def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
 @never_cache
 def password_link(request: HttpRequest, pk: int) -> HttpResponse:
     """Make a one-time link for somebody's password; show it only once."""
-    by, user = user_of(request), User.objects.filter(pk=pk).first()
-    if user is None or not _sees(by, user):
-        raise Http404(NOT_THERE)
-    try:
-        check_reset_link(by, user)
-    except NotAllowed as refused:
-        raise PermissionDenied(str(refused)) from refused
+    by, user = user_of(request), administered_or_404(request, pk)
+    if not user.is_active:
+        raise PermissionDenied(_("This account is deactivated. Activate it first."))
     link = create_reset_link(user=user, by=by) if request.method == "POST" else None
     hours = settings.PASSWORD_RESET_TIMEOUT // 3600
     return render(request, "accounts/password_link.html", {"person": user, "link": link, "hours": hours})
-
-
-def _sees(by: User, user: User) -> bool:
-    """Return True if one user administers a workspace of the other."""
-    owned = by.workspace_roles.filter(role=Role.OWNER).values("workspace")
-    return by.is_superuser or user.workspace_roles.filter(workspace__in=owned).exists()

@@ -3,13 +3,13 @@
 import re
 
 import pytest
+from accounts.policies import can_create_reset_link, check_reset_link
 from django.core import mail
 from django.test import Client
 
 from accounts.actions.passwords import create_reset_link
 from accounts.errors import NotAllowed
 from accounts.models import AuditEntry, Role, Workspace
-from accounts.policies import can_create_reset_link, check_reset_link
 from tests.accounts.people import PASSWORD, is_logged_in, kinds, log_in, make_token, make_user
 from tests.workspaces import give
 
