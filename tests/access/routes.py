@@ -16,15 +16,29 @@ class Asks:
     Attributes:
         act: The act on the object that the address names; None for an address without a rule by role.
         unsafe: The act of requests that change something, where it is another one.
-        anywhere: The address names no object: the act has to be allowed in some workspace.
-        hides: A role that does not allow the act gives 404, as if the object were not there.
+        anywhere: The address names no object: some workspace has to allow the act, or with "share" a share.
+        of_workspace: Only roles in the workspace count: "403" or "404" is the answer to shares.
+        below: Who may do ``act`` and not this one gets 404: the row is one of somebody else.
+        own: Only the author of a row may change it, so reviewers get 403 for changes.
+        lacks: An allowed request may name something that is not there, and get 404.
+        superuser: Superusers may, too: they administer people.
+        site: Superusers alone may.
+        account: The object is a person, whom owners of their only workspace administer, and nobody else sees.
+        private: The object belongs to one user, and is not there for others.
         public: Everybody may open it: pages of participants, of login and of help.
     """
 
     act: Act | None = None
     unsafe: Act | None = None
-    anywhere: bool = False
-    hides: bool = False
+    anywhere: str = ""
+    of_workspace: str = ""
+    below: Act | None = None
+    own: bool = False
+    lacks: bool = False
+    superuser: bool = False
+    site: bool = False
+    account: bool = False
+    private: bool = False
     public: bool = False
 
     def of(self, method: str) -> Act | None:
@@ -32,14 +46,18 @@ class Asks:
         return self.act if method in ("GET", "HEAD") or self.unsafe is None else self.unsafe
 
 
-PUBLIC = Asks(public=True)
-LOGIN = Asks()  # everybody with an account; shows only what is their own
+PUBLIC, LOGIN = Asks(public=True), Asks()  # LOGIN: everybody with an account sees what is their own
+PRIVATE, SITE = Asks(private=True), Asks(site=True)
+ACCOUNT = Asks(Act.WORKSPACE_MANAGE, superuser=True, account=True)
+PEOPLE = Asks(Act.WORKSPACE_MANAGE, superuser=True)
+DATA, RUN = Asks(Act.DATA_SEE), Asks(Act.DATA_MANAGE)
 SEE, EDIT, RESULTS = Asks(Act.STUDY_SEE), Asks(Act.STUDY_EDIT), Asks(Act.STUDY_RESULTS)
 PERSONAL, JUDGE = Asks(Act.STUDY_PERSONAL), Asks(Act.JUDGE)
+NEW_STUDY = Asks(Act.STUDY_EDIT, anywhere="workspace")
 PROJECT, MANAGE, SETTLE = Asks(Act.PROJECT_SEE), Asks(Act.ANNOTATION_MANAGE), Asks(Act.ANNOTATION_SETTLE)
 ANNOTATE = Asks(Act.ANNOTATE)
 # Somebody else's annotation: reviewers see it, and nobody but its author changes it.
-OTHERS = Asks(Act.ANNOTATION_SETTLE, hides=True)
+OTHERS = Asks(Act.PROJECT_SEE, below=Act.ANNOTATION_SETTLE, own=True)
 
 ROUTES: dict[str, Asks] = {
     # Participants, help and login
@@ -82,36 +100,36 @@ ROUTES: dict[str, Asks] = {
     "studyapp:staff_resume": EDIT,
     "studyapp:staff_close": EDIT,
     "studyapp:staff_reopen": EDIT,
-    "studyapp:staff_sizes": Asks(Act.STUDY_EDIT, anywhere=True),
-    "studyapp:staff_size": EDIT,
-    "studyapp:staff_size_progress": EDIT,
-    "studyapp:staff_preview": EDIT,
-    "studyapp:staff_running": EDIT,
+    "studyapp:staff_sizes": NEW_STUDY,
+    "studyapp:staff_size": Asks(Act.STUDY_SEE, of_workspace="404"),
+    "studyapp:staff_size_progress": Asks(Act.STUDY_SEE, of_workspace="404"),
+    "studyapp:staff_preview": SEE,
+    "studyapp:staff_running": RESULTS,
     "studyapp:staff_set_condition": EDIT,
     "studyapp:staff_write_note": EDIT,
     "studyapp:staff_estimates": RESULTS,
     "studyapp:staff_log": RESULTS,
     "studyapp:staff_archive_study": EDIT,
     "studyapp:staff_restore_study": EDIT,
-    "studyapp:staff_duplicate": EDIT,
+    "studyapp:staff_duplicate": Asks(Act.STUDY_EDIT, of_workspace="403"),
     "studyapp:staff_compare": SEE,
     "studyapp:staff_privacy": PERSONAL,
     "studyapp:api_studies": LOGIN,
     "studyapp:api_progress": SEE,
     # Judged answers
-    "studyapp:correctness": Asks(Act.JUDGE, anywhere=True),
+    "studyapp:correctness": Asks(Act.JUDGE, anywhere="share"),
     "studyapp:correctness_run": JUDGE,
     "studyapp:correctness_queue_run": JUDGE,
     "studyapp:correctness_judge": JUDGE,
-    "studyapp:correctness_store": JUDGE,
+    "studyapp:correctness_store": Asks(Act.JUDGE, lacks=True),
     "studyapp:correctness_settle": JUDGE,
     "studyapp:correctness_study": JUDGE,
     "studyapp:correctness_queue_study": JUDGE,
-    "studyapp:correctness_apply": JUDGE,
+    "studyapp:correctness_apply": EDIT,
     # The studio
-    "studyapp:studio": Asks(Act.STUDY_EDIT, anywhere=True),
-    "studyapp:studio_start": Asks(Act.STUDY_EDIT, anywhere=True),
-    "studyapp:studio_start_from_file": Asks(Act.STUDY_EDIT, anywhere=True),
+    "studyapp:studio": NEW_STUDY,
+    "studyapp:studio_start": NEW_STUDY,
+    "studyapp:studio_start_from_file": NEW_STUDY,
     **dict.fromkeys(
         (
             f"studyapp:studio_{name}"
@@ -139,24 +157,29 @@ ROUTES: dict[str, Asks] = {
         ),
         EDIT,
     ),
+    "studyapp:studio_scales": Asks(Act.STUDY_EDIT, lacks=True),
+    "studyapp:staff_members": EDIT,
+    "studyapp:staff_share": EDIT,
+    "studyapp:staff_end_share": Asks(Act.STUDY_EDIT, lacks=True),
+    "studyapp:staff_leave": Asks(Act.STUDY_SEE),
     # Annotation projects
     "annotation:home": LOGIN,
-    "annotation:new_project": Asks(Act.ANNOTATION_MANAGE, anywhere=True),
+    "annotation:new_project": Asks(Act.ANNOTATION_MANAGE, anywhere="workspace"),
     "annotation:project": PROJECT,
     "annotation:next": ANNOTATE,
-    "annotation:image": PROJECT,
+    "annotation:image": Asks(Act.PROJECT_SEE, lacks=True),
     "annotation:review": SETTLE,
     "annotation:outputs": SETTLE,
-    "annotation:output_runs": MANAGE,
+    "annotation:output_runs": SETTLE,
     "annotation:start_outputs": MANAGE,
     "annotation:stop_outputs": MANAGE,
-    "annotation:faithfulness": SETTLE,
-    "annotation:node_outputs": SETTLE,
+    "annotation:faithfulness": Asks(Act.ANNOTATION_SETTLE, lacks=True),
+    "annotation:node_outputs": Asks(Act.ANNOTATION_SETTLE, lacks=True),
     "annotation:agreement": SETTLE,
     "annotation:item": SETTLE,
     "annotation:adjudicate": SETTLE,
-    "annotation:accept": SETTLE,
-    "annotation:return": SETTLE,
+    "annotation:accept": Asks(Act.ANNOTATION_SETTLE, lacks=True),
+    "annotation:return": Asks(Act.ANNOTATION_SETTLE, lacks=True),
     "annotation:dashboard": MANAGE,
     "annotation:people_csv": MANAGE,
     "annotation:member": MANAGE,
@@ -169,9 +192,6 @@ ROUTES: dict[str, Asks] = {
     "annotation:audit": MANAGE,
     "annotation:close": MANAGE,
     "annotation:reopen": MANAGE,
-    "annotation:token": LOGIN,
-    "annotation:make_token": LOGIN,
-    "annotation:end_token": LOGIN,
     # The editor
     "annotation:editor": OTHERS,
     "annotation:api_keys": LOGIN,
@@ -183,7 +203,6 @@ ROUTES: dict[str, Asks] = {
     "annotation:api_comments": OTHERS,
     "annotation:api_resolve": OTHERS,
     # The API of projects
-    "annotation:api_token": LOGIN,
     "annotation:api_projects": LOGIN,
     "annotation:api_project": PROJECT,
     "annotation:api_members": Asks(Act.ANNOTATION_SETTLE, unsafe=Act.ANNOTATION_MANAGE),
@@ -191,13 +210,122 @@ ROUTES: dict[str, Asks] = {
     "annotation:api_webhooks": MANAGE,
     "annotation:api_webhook": MANAGE,
     "annotation:api_items": Asks(Act.PROJECT_SEE, unsafe=Act.ANNOTATION_MANAGE),
-    "annotation:api_item": PROJECT,
+    "annotation:api_item": Asks(Act.PROJECT_SEE, below=Act.ANNOTATION_SETTLE),
     "annotation:api_item_gold": SETTLE,
     "annotation:api_annotations": PROJECT,
-    "annotation:api_annotation": PROJECT,
+    "annotation:api_annotation": Asks(Act.PROJECT_SEE, below=Act.ANNOTATION_SETTLE),
     "annotation:api_gold": SETTLE,
     "annotation:api_predictions": Asks(Act.ANNOTATION_SETTLE, unsafe=Act.ANNOTATION_MANAGE),
     "annotation:api_systems": SETTLE,
     "annotation:api_faithfulness": SETTLE,
     "annotation:api_comparison": SETTLE,
+    # Accounts: everybody's own, and the steps of a login
+    **dict.fromkeys(
+        (
+            "accounts:reset_password",
+            "accounts:provider_login",
+            "account_login",
+            "account_logout",
+            "account_inactive",
+            "account_signup",
+            "account_email_verification_sent",
+            "account_confirm_login_code",
+            "account_confirm_email",
+            "account_reset_password",
+            "account_reset_password_from_key",
+            "account_reset_password_from_key_done",
+            "account_reset_password_done",
+            "mfa_authenticate",
+            "socialaccount_login_cancelled",
+            "socialaccount_login_error",
+            "socialaccount_signup",
+            "social/login/cancelled/",
+            "social/login/error/",
+            "social/signup/",
+            "social/connections/",
+            "openid_connect_login",
+            "openid_connect_callback",
+            "people:invitation",
+            "accounts:home",
+        ),
+        PUBLIC,
+    ),
+    **dict.fromkeys(
+        (
+            "accounts:email",
+            "accounts:sessions",
+            "account_email",
+            "account_change_password",
+            "account_set_password",
+            "account_reauthenticate",
+            "mfa_index",
+            "mfa_reauthenticate",
+            "mfa_activate_totp",
+            "mfa_deactivate_totp",
+            "mfa_view_recovery_codes",
+            "mfa_generate_recovery_codes",
+            "mfa_download_recovery_codes",
+            "socialaccount_connections",
+            "usersessions_list",
+            "people:tokens",
+            "people:create_token",
+            "people:list",
+        ),
+        LOGIN,
+    ),
+    "people:revoke_token": PRIVATE,
+    # People of workspaces
+    "accounts:password_link": ACCOUNT,
+    "people:create": SITE,
+    "people:site_audit": SITE,
+    "people:site_audit_csv": SITE,
+    "people:accounts": SITE,
+    "people:deactivate": ACCOUNT,
+    "people:activate": ACCOUNT,
+    "people:workspace": PEOPLE,
+    "people:audit": Asks(Act.WORKSPACE_MANAGE),
+    "people:audit_csv": Asks(Act.WORKSPACE_MANAGE),
+    "people:leave": Asks(Act.WORKSPACE_SEE),
+    "people:give_role": PEOPLE,
+    "people:end_role": Asks(Act.WORKSPACE_MANAGE, superuser=True, lacks=True),
+    "people:end_share": PEOPLE,
+    "people:invite": PEOPLE,
+    "people:create_invitation": PEOPLE,
+    "people:revoke_invitation": PEOPLE,
+    "workspaces_rest:workspaces": LOGIN,
+    "workspaces_rest:workspace": Asks(Act.WORKSPACE_SEE, unsafe=Act.WORKSPACE_MANAGE, superuser=True),
+    "workspaces_rest:members": PEOPLE,
+    "workspaces_rest:role": PEOPLE,
+    "workspaces_rest:invitations": PEOPLE,
+    "workspaces_rest:invitation": PEOPLE,
+    # The REST API of jobs, data and studies
+    "jobs_rest:jobs": LOGIN,
+    "jobs_rest:job": PRIVATE,
+    "jobs_rest:cancel": PRIVATE,
+    "jobs_rest:file": PRIVATE,
+    "predictions_rest:datasets": LOGIN,
+    "predictions_rest:dataset": DATA,
+    "predictions_rest:questions": DATA,
+    "predictions_rest:imports": RUN,
+    "predictions_rest:systems": LOGIN,
+    "predictions_rest:runs": Asks(unsafe=Act.DATA_MANAGE),
+    "predictions_rest:run": DATA,
+    "predictions_rest:cancel_run": RUN,
+    "predictions_rest:run_errors": DATA,
+    "predictions_rest:predictions": DATA,
+    "predictions_rest:scores": Asks(Act.DATA_SEE, lacks=True),
+    "studies_rest:studies": Asks(unsafe=Act.STUDY_EDIT, of_workspace="404"),
+    "studies_rest:study": SEE,
+    "studies_rest:draft": EDIT,
+    "studies_rest:launch": EDIT,
+    "studies_rest:pause": EDIT,
+    "studies_rest:resume": EDIT,
+    "studies_rest:close": EDIT,
+    "studies_rest:reopen": EDIT,
+    "studies_rest:versions": SEE,
+    "studies_rest:links": EDIT,
+    "studies_rest:progress": SEE,
+    "studies_rest:rows": RESULTS,
+    "studies_rest:exports": RESULTS,
+    "studies_rest:reports": RESULTS,
 }

@@ -1,12 +1,17 @@
 """A workspace with one of everything that an address can name, and people in each role."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
-from accounts.models import Role, User, Workspace
+from accounts.actions.invitations import create_invitation
+from accounts.actions.tokens import create_token
+from accounts.models import Role, Scope, User, Workspace
 from annotation.actions.projects import add_webhook, set_member
 from annotation.models import Comment, ImageFile, Item, OutputRun, Project
 from annotation.models import Role as ProjectRole
+from jobs.actions.jobs import create_job
 from predictions.models import PredictionRun
 from studyapp.actions.correctness import queue_answers
 from studyapp.actions.sizes import create_plan
@@ -29,12 +34,16 @@ class World:
     Attributes:
         values: The value of a parameter by the name of the route and of the parameter; the empty route
             stands for all others of its app.
+        queries: Query strings of routes that name their object there.
+        bodies: Bodies of requests, in JSON, that name their object there, or are read before anything else.
     """
 
     workspace: Workspace
     study: Study
     project: Project
     values: dict[tuple[str, str], Any]
+    queries: dict[str, str]
+    bodies: dict[str, str]
 
     def value(self, route: str, parameter: str) -> Any:
         app = route.partition(":")[0]
@@ -67,6 +76,9 @@ def make_world(slug: str) -> World:
         hook = add_webhook(project=project, url="https://example.org/hook", kinds=[], by=boss)
         output = OutputRun.objects.create(project=project, system="net", revision="r1", created_by=boss)
         item = Item.objects.get(pk=made.item_id)
+        invitation = create_invitation(workspace=workspace, role=Role.VIEWER, days=7, by=boss).invitation
+        token = create_token(by=boss, name="script", scope=Scope.READ, days=30).token
+        job = create_job(kind="report", workspace=workspace, by=boss)
     values: dict[tuple[str, str], Any] = {
         ("studyapp", "slug"): study.slug,
         ("studyapp:staff_size", "pk"): plan.pk,
@@ -78,6 +90,26 @@ def make_world(slug: str) -> World:
         ("studyapp:studio_preview", "step"): STEPS[0].name,
         ("studyapp", "name"): "conditions",
         ("studyapp", "path"): "conditions",
+        ("studyapp:staff_end_share", "pk"): 0,
+        ("studies_rest", "slug"): study.slug,
+        ("studies_rest", "table"): "trials",
+        ("predictions_rest", "pk"): run.pk,
+        ("predictions_rest:dataset", "pk"): run.dataset_id,
+        ("predictions_rest:questions", "pk"): run.dataset_id,
+        ("jobs_rest", "pk"): job.pk,
+        ("people", "slug"): slug,
+        ("people", "pk"): boss.pk,
+        ("people", "role"): Role.VIEWER.value,
+        ("people:end_share", "kind"): "project",
+        ("people:end_share", "shared"): project.pk,
+        ("people:end_share", "role"): Role.MANAGER.value,
+        ("people:revoke_invitation", "pk"): invitation.pk,
+        ("people:revoke_token", "pk"): token.pk,
+        ("accounts", "pk"): boss.pk,
+        ("workspaces_rest", "slug"): slug,
+        ("workspaces_rest", "pk"): invitation.pk,
+        ("workspaces_rest", "user"): boss.username,
+        ("workspaces_rest", "role"): Role.VIEWER.value,
         ("annotation", "slug"): project.slug,
         ("annotation", "pk"): made.pk,
         ("annotation", "comment"): comment.pk,
@@ -99,7 +131,18 @@ def make_world(slug: str) -> World:
             )
         },
     }
-    return World(workspace, study, project, values)
+    operation = {"id": str(uuid4()), "base": made.revision, "node": 2, "state": "nothing"}
+    bodies = {
+        "annotation:api_operations": {"operations": [operation]},
+        "predictions_rest:runs": {"dataset": str(run.dataset_id), "system": "net"},
+        "studies_rest:studies": {"workspace": slug, "definition": {"study": f"new-{slug}"}},
+    }
+    queries = {
+        "predictions_rest:imports": f"?kind=dataset&workspace={slug}&name=new&format=hotpot",
+    }
+    return World(
+        workspace, study, project, values, queries, {name: json.dumps(body) for name, body in bodies.items()}
+    )
 
 
 def people(world: World) -> dict[str, User]:

@@ -6,10 +6,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils.html import escape
 
 from accounts.models import Role, Workspace
-from accounts.policy import Act, granting
 from annotation.actions import assignments, review
 from annotation.actions.projects import set_member
 from annotation.errors import NothingLeft
@@ -19,7 +17,7 @@ from annotation.policies import NotAllowed
 from annotation.queries.members import membership
 from annotation.schemas import Document
 from tests.annotation.api.test_annotations import client_of, post, sent
-from tests.annotation.api.test_foreign_ids import BLIND, SCOPED, Theirs, send, theirs
+from tests.annotation.api.test_foreign_ids import theirs
 from tests.annotation.factories import (
     box,
     finished,
@@ -35,88 +33,6 @@ from tests.workspaces import give
 __all__ = ["theirs"]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-SEE, MANAGE, SETTLE = Act.PROJECT_SEE, Act.ANNOTATION_MANAGE, Act.ANNOTATION_SETTLE
-# The act of each address; with a method, that of the method alone.
-ACTS: dict[str, Act] = {
-    "project": SEE, "image": SEE, "next": Act.ANNOTATE,
-    **dict.fromkeys(
-        ("review", "outputs", "output_runs", "faithfulness", "node_outputs", "agreement", "item",
-         "adjudicate", "accept", "return"), SETTLE),
-    **dict.fromkeys(
-        ("start_outputs", "stop_outputs", "dashboard", "people_csv", "member", "annotators_per_item",
-         "under_way", "assign", "reclaim", "settings", "guideline", "audit", "close", "reopen"), MANAGE),
-    **dict.fromkeys(
-        ("editor", "api_editor", "api_operations", "api_submit", "api_release", "api_take_back",
-         "api_comments", "api_resolve", "api_project", "api_items", "api_item", "api_annotations",
-         "api_annotation", "api_guidelines"), SEE),
-    **dict.fromkeys(
-        ("api_members", "api_gold", "api_item_gold", "api_predictions", "api_systems", "api_faithfulness",
-         "api_comparison"), SETTLE),
-    **dict.fromkeys(
-        ("api_webhooks", "api_webhook", "api_items post", "api_guidelines post", "api_members post",
-         "api_predictions post"), MANAGE),
-}  # fmt: skip
-# What only the annotator does; a manager releases, too.
-OWN = ("api_operations", "api_submit", "api_release", "api_take_back")
-
-
-def writes(queries: CaptureQueriesContext) -> list[str]:
-    verbs = ("INSERT", "UPDATE", "DELETE")
-    return [query["sql"] for query in queries.captured_queries if query["sql"].startswith(verbs)]
-
-
-def test_every_address_says_its_act() -> None:
-    assert {name.partition(" ")[0] for name in ACTS} == set(SCOPED)
-
-
-@pytest.mark.parametrize(
-    ("role", "shared"),
-    [(role, False) for role in Role] + [(Role(role), True) for role in ProjectRole.values],
-)
-def test_each_role_does_what_the_table_says_and_nothing_more(
-    theirs: Theirs, role: Role, shared: bool
-) -> None:
-    user = make_user()
-    if shared:
-        set_member(project=theirs.project, user=user, role=ProjectRole(role), by=None)
-    else:
-        give(user, role)
-    client = client_of(user)
-    for name in SCOPED:
-        for method in ("get", "post", "delete"):
-            act = ACTS.get(f"{name} {method}", ACTS[name])
-            with CaptureQueriesContext(connection) as queries:
-                answer = send(client, method, name, theirs.address(name))
-            case = (name, method, answer.status_code)
-            if answer.status_code == 405:
-                continue
-            if role not in granting(act, shared=shared):
-                assert answer.status_code == 403, case
-                assert escape(str(act.label)) in answer.content.decode(), case
-                assert not writes(queries), case
-            elif name in BLIND and role not in granting(SETTLE, shared=shared):
-                assert answer.status_code == 404, case
-                assert not writes(queries), case
-            elif name in OWN:
-                releases = name == "api_release" and role in granting(MANAGE, shared=shared)
-                assert answer.status_code == (409 if releases else 403), case  # it is finished already
-            elif name != "image":  # its bytes are not there
-                assert answer.status_code not in (401, 403, 404), case
-
-
-@pytest.mark.parametrize("person", ["superuser", "owner elsewhere", "nobody"])
-def test_strangers_find_nothing_and_write_nothing(theirs: Theirs, person: str) -> None:
-    user = make_user(is_superuser=person == "superuser", is_staff=person == "superuser")
-    if person == "owner elsewhere":
-        give(user, *Role, workspace=Workspace.objects.create(slug="elsewhere", name="Elsewhere"))
-    client = client_of(user)
-    for name in SCOPED:
-        for method in ("get", "post", "delete"):
-            with CaptureQueriesContext(connection) as queries:
-                answer = send(client, method, name, theirs.address(name))
-            assert answer.status_code in (404, 405), (name, method, answer.status_code)
-            assert not writes(queries), (name, method)
 
 
 def test_an_annotator_of_the_workspace_annotates_without_a_share() -> None:
