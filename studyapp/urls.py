@@ -1,8 +1,8 @@
-"""URLs of the study app: participants, staff and the progress API."""
+"""URLs of the study app: participants and staff."""
 
 from django.urls import path
 
-from studyapp import api, staff_urls, studio_urls
+from studyapp import staff_urls, studio_urls
 from studyapp.views import home, images, participants, privacy, recruitment, staff
 
 app_name = "studyapp"
@@ -33,6 +33,4 @@ urlpatterns = [
     *staff_urls.urlpatterns,
     *studio_urls.urlpatterns,
     path("staff/studies/<slug:slug>/privacy/", privacy.study_privacy, name="staff_privacy"),
-    path("api/studies/", api.StudyList.as_view(), name="api_studies"),
-    path("api/studies/<slug:slug>/progress/", api.Progress.as_view(), name="api_progress"),
 ]

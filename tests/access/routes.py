@@ -114,8 +114,6 @@ ROUTES: dict[str, Asks] = {
     "studyapp:staff_duplicate": Asks(Act.STUDY_EDIT, of_workspace="403"),
     "studyapp:staff_compare": SEE,
     "studyapp:staff_privacy": PERSONAL,
-    "studyapp:api_studies": LOGIN,
-    "studyapp:api_progress": SEE,
     # Judged answers
     "studyapp:correctness": Asks(Act.JUDGE, anywhere="share"),
     "studyapp:correctness_run": JUDGE,

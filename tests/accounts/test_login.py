@@ -27,7 +27,7 @@ def test_it_works(client, user):
 
 
 def test_it_leads_on_to_the_page_asked_for_on_this_site_only(client, user):
-    assert login(client, next="/api/studies/").url == "/api/studies/"
+    assert login(client, next="/api/v1/studies/").url == "/api/v1/studies/"
     client.post("/accounts/logout/")
     assert login(client, next="https://elsewhere.example/").url == "/start/"
 

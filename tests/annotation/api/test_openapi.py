@@ -55,7 +55,7 @@ def test_it_is_served_to_who_has_a_login(client: Any) -> None:
     client.force_login(User.objects.create_user("reader"))
     response = client.get("/api/schema/", headers={"Accept": "application/vnd.oai.openapi+json"})
     assert response.status_code == 200
-    assert "/api/studies/" in response.json()["paths"]
+    assert "/api/v1/studies/" in response.json()["paths"]
 
 
 @pytest.fixture
