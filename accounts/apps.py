@@ -10,4 +10,4 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect the signals, which needs models that are loaded."""
-        from accounts import signals  # noqa: F401
+        from accounts.login import signals  # noqa: F401

@@ -81,8 +81,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "accounts.middleware.Unreachable",
-    "accounts.middleware.RequireSecondFactor",
+    "accounts.login.middleware.Unreachable",
+    "accounts.login.middleware.RequireSecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -181,7 +181,7 @@ EMAIL_URL = env.str("EMAIL_URL", default="")
 vars().update(env.email_url_config(EMAIL_URL or "dummymail://"))
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default=f"touchstone@{urlsplit(SITE_URL).hostname}")
 
-ACCOUNT_ADAPTER = "accounts.adapters.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.login.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional" if EMAIL_URL else "none"
@@ -195,24 +195,24 @@ ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordRes
 # of `login_failed` are wrong codes of the second factor.
 ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": "5/5m/key"}
 ACCOUNT_FORMS = {
-    "add_email": "accounts.forms.AddEmail",
-    "change_password": "accounts.forms.ChangePassword",
-    "login": "accounts.forms.Login",
-    "reauthenticate": "accounts.forms.Reauthenticate",
-    "reset_password": "accounts.forms.ResetPassword",
-    "reset_password_from_key": "accounts.forms.NewPassword",
-    "set_password": "accounts.forms.SetPassword",
-    "signup": "accounts.forms.SignUp",
+    "add_email": "accounts.login.forms.AddEmail",
+    "change_password": "accounts.login.forms.ChangePassword",
+    "login": "accounts.login.forms.Login",
+    "reauthenticate": "accounts.login.forms.Reauthenticate",
+    "reset_password": "accounts.login.forms.ResetPassword",
+    "reset_password_from_key": "accounts.login.forms.NewPassword",
+    "set_password": "accounts.login.forms.SetPassword",
+    "signup": "accounts.login.forms.SignUp",
 }
-MFA_ADAPTER = "accounts.adapters.SecondFactorAdapter"
+MFA_ADAPTER = "accounts.login.adapters.SecondFactorAdapter"
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # accounts come from invitations, and a site may have no mail server
 MFA_TOTP_ISSUER = "Touchstone"
 MFA_FORMS = {
-    "activate_totp": "accounts.forms.ActivateApp",
-    "authenticate": "accounts.forms.Code",
-    "reauthenticate": "accounts.forms.CodeAgain",
+    "activate_totp": "accounts.login.forms.ActivateApp",
+    "authenticate": "accounts.login.forms.Code",
+    "reauthenticate": "accounts.login.forms.CodeAgain",
 }
-USERSESSIONS_ADAPTER = "accounts.adapters.SessionsAdapter"
+USERSESSIONS_ADAPTER = "accounts.login.adapters.SessionsAdapter"
 
 
 def _oidc_providers() -> list[dict[str, object]]:
@@ -247,9 +247,9 @@ def _oidc_providers() -> list[dict[str, object]]:
     ]
 
 
-SOCIALACCOUNT_ADAPTER = "accounts.adapters.ProviderAdapter"
+SOCIALACCOUNT_ADAPTER = "accounts.login.adapters.ProviderAdapter"
 SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": _oidc_providers(), "OAUTH_PKCE_ENABLED": True}}
-SOCIALACCOUNT_FORMS = {"signup": "accounts.forms.ProviderSignUp"}
+SOCIALACCOUNT_FORMS = {"signup": "accounts.login.forms.ProviderSignUp"}
 SOCIALACCOUNT_AUTO_SIGNUP = False  # people choose their user name themselves
 # An address that the provider has verified leads to the account with it, which is tied to the provider then.
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = True

@@ -18,7 +18,7 @@ from accounts.access import require, user_of
 from accounts.actions.audit import record
 from accounts.event_labels import EVENT_LABELS
 from accounts.models import AuditEntry, Workspace
-from accounts.people_forms import AuditForm
+from accounts.people.forms import AuditForm
 from accounts.policy import Act
 from accounts.queries.audit import matching, page_before, site_entries, workspace_entries
 from accounts.queries.people import workspace_at

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import NOT_THERE, user_of
 from accounts.actions import invitations
 from accounts.errors import InvitationEnded
-from accounts.invitation_mail import has_mail_server, send_invitation
 from accounts.models import Invitation, Role, Workspace
-from accounts.people_forms import InvitationForm
+from accounts.people.forms import InvitationForm
+from accounts.people.mail import has_mail_server, send_invitation
 from accounts.queries import people
 from accounts.random_secrets import hash_of
 from accounts.views.people import managed_or_404

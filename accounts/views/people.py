@@ -16,7 +16,7 @@ from accounts.access import NOT_THERE, require, user_of
 from accounts.account_rights import administered
 from accounts.actions import workspaces
 from accounts.models import Role, User, Workspace
-from accounts.people_forms import RoleForm, WorkspaceForm
+from accounts.people.forms import RoleForm, WorkspaceForm
 from accounts.policy import Act
 from accounts.queries import people
 from accounts.queries.workspaces import workspaces_of

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import NOT_THERE, user_of
 from accounts.actions.tokens import CreatedToken, create_token, revoke_token
 from accounts.models import Scope
-from accounts.people_forms import TokenForm
+from accounts.people.forms import TokenForm
 from accounts.queries.tokens import tokens_of
 
 

@@ -260,7 +260,7 @@ def test_a_mail_that_fails_leaves_the_link_on_the_page(page, monkeypatch, error)
     def fail(*args):
         raise error
 
-    monkeypatch.setattr("accounts.invitation_mail.send_mail", fail)
+    monkeypatch.setattr("accounts.people.mail.send_mail", fail)
     response = page.post("/people/main/invite/create/", form(email="bob@example.org"))
     assert "could not be sent" in text(response)
     assert "/invitations/" in text(response)

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.actions import audit, passwords, sessions
 from accounts.client_address import client_address
-from accounts.invited import invitation_of, path_of_invitation
+from accounts.login.invited import invitation_of, path_of_invitation
 from accounts.models import User
 
 

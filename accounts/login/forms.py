@@ -10,7 +10,7 @@ from allauth.socialaccount import forms as social
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from accounts.invited import invitation_of
+from accounts.login.invited import invitation_of
 
 LABELS = {
     "code": _("Code"),

@@ -1,0 +1,1 @@
+"""Login by allauth, as this site needs it: rules, forms, second factor."""

@@ -1,0 +1,1 @@
+"""Forms and mails about people."""
