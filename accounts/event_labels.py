@@ -43,5 +43,9 @@ EVENT_LABELS = EventLabels(
         "role": _("role"),
         "scope": _("scope"),
     },
-    values={"role": dict(Role.choices), "scope": dict(Scope.choices)},
+    values={
+        "page": {"log": _("Log"), "privacy": _("Privacy"), "running": _("Running")},
+        "role": dict(Role.choices),
+        "scope": dict(Scope.choices),
+    },
 )

@@ -1,5 +1,6 @@
 """Forms of people, invitations, tokens and the audit log."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -15,8 +16,9 @@ from foundation.errors import NotFound
 from foundation.messages import message_of, translate_message
 
 
-def _days(*choices: int) -> list[tuple[int, Any]]:
-    return [(days, gettext_lazy("%(days)s days") % {"days": days}) for days in choices]
+def _days(*choices: int) -> Callable[[], list[tuple[int, str]]]:
+    # A function, because % on a lazy text fixes its language when this module is imported.
+    return lambda: [(days, _("%(days)s days") % {"days": days}) for days in choices]
 
 
 # No role is chosen at first, so that nobody becomes an owner by an oversight.

@@ -36,7 +36,7 @@ ENGLISH = frozenset(
         r"\w+",
         """
         account accounts add address again already analyst and are ask by cancel change choose confirm
-        correct create current deactivate delete does enter ends expires factor field for from give has
+        correct create current days deactivate delete does enter ends expires factor field for from give has
         have if incorrect invalid invitation invitations invite invited is it last leave log logged login
         logins make manager member members new not of on one open or other our owner password passwords
         people please recovery remove required researcher reset revoke revoked role roles second sent
