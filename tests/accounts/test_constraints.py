@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import UniqueConstraint
 from django.utils import timezone
 
-from accounts.models import ApiToken, Invitation, Membership, Role, User, Workspace
+from accounts.models import AnsweredRequest, ApiToken, Invitation, Membership, Role, User, Workspace
 from tests.workspaces import main
 
 LATER = timedelta(days=1)
@@ -34,6 +34,11 @@ def invitation(**fields: Any) -> None:
     Invitation.objects.create(expires_at=timezone.now() + LATER, **{**given, **fields})
 
 
+def answered_twice() -> None:
+    for _ in range(2):
+        AnsweredRequest.objects.create(user=user(), key="k1", digest="0" * 64)
+
+
 def token(**fields: Any) -> None:
     given = {"user": user(), "name": "n", "prefix": "tst_a", "token_hash": "h", "scope": "read"}
     ApiToken.objects.create(expires_at=timezone.now() + LATER, **{**given, **fields})
@@ -48,6 +53,7 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "accepted_invitation_names_its_user": lambda: invitation(accepted_at=timezone.now()),
     "token_has_name": lambda: token(name=""),
     "token_scope_exists": lambda: token(scope="all"),
+    "request_key_once_per_user": answered_twice,
 }
 # The other ways to break the constraints that have two.
 ALSO: dict[str, Callable[[], Any]] = {
