@@ -17,7 +17,7 @@ from jobs.models import Job
 from predictions.models import Dataset, Question
 from tests import workspaces
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture(autouse=True)
