@@ -249,8 +249,8 @@ def _questions(rows: Sequence[Question]) -> Iterable[shapes.QuestionRow]:
     )
 
 
-def _systems(rows: Sequence[System]) -> Iterable[shapes.SystemRow]:
-    return (shapes.SystemRow(id=str(row.pk), name=row.name) for row in rows)
+def _systems(rows: Sequence[System]) -> Iterable[shapes.PredictingSystemRow]:
+    return (shapes.PredictingSystemRow(id=str(row.pk), name=row.name) for row in rows)
 
 
 def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
@@ -271,10 +271,10 @@ def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
     ]
 
 
-def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.PredictionRow]:
+def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.RunPredictionRow]:
     names = ("answer", "facts", "fact_probabilities")
     return (
-        shapes.PredictionRow.model_validate(
+        shapes.RunPredictionRow.model_validate(
             {
                 "id": str(row.pk),
                 "question": row.question.external_id,
