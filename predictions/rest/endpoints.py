@@ -1,7 +1,9 @@
 """Endpoints of datasets, systems, runs, predictions and scores."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
+from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
@@ -141,7 +143,7 @@ class Runs(RestView):
         assert dataset is not None  # `require` raised for none
         served = served_system(new.system)
         run = start_run(dataset=dataset, system=served.name, revision=served.revision, by=self.user)
-        enqueue_missing(run)
+        transaction.on_commit(partial(enqueue_missing, run))
         return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)
 
 

@@ -28,7 +28,6 @@ from jobs.actions.jobs import create_job, new_file
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
 from predictions.models import PredictionFailure, PredictionRun, Score
-from predictions.rest import endpoints
 from studyapp.actions.running import pause_study
 from studyapp.actions.studies import close_study
 from studyapp.models import Study
@@ -249,7 +248,6 @@ def test_answers_are_what_the_document_says(
 ) -> None:
     settings.ALLOWED_HOSTS = ["localhost"]
     monkeypatch.setattr(PerUser, "rate", None)
-    monkeypatch.setattr(endpoints, "enqueue_missing", lambda run: None)
     schema = schemathesis.openapi.from_dict(document)
     schema.app = read_to_the_end(get_wsgi_application())
     headers, without_success = bearer(world.owner), []
