@@ -2,8 +2,9 @@
 
 from django.conf import settings
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
+from accounts.rest.views import Unknown
 from config.views import Schema, ScriptTexts, start
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -18,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("jobs.rest.urls")),
     path("api/v1/", include("predictions.rest.urls")),
     path("api/v1/", include("studyapp.rest.urls")),
+    re_path("^api/v1/", Unknown.as_view(), name="api_unknown"),
     # The texts that scripts show, in the language of the page; its address names the language for caches.
     path("words/<slug:language>/", ScriptTexts.as_view(), name="words"),
     path("", include("annotation.urls")),

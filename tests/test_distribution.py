@@ -104,6 +104,19 @@ def test_type_checkers_read_its_types(fresh: Path, tmp_path: Path):
     assert 'Revealed type is "dict[str, float]"' in done.stdout, done.stdout + done.stderr
 
 
+def test_the_client_says_what_it_needs_and_works_with_it(fresh: Path, tmp_path: Path):
+    use = 'from touchstone.client import Client\nClient("http://127.0.0.1:9", "tst_1").close()\n'
+    refused = run(fresh / "python", "-c", use, cwd=tmp_path)
+    assert 'pip install "touchstone[client]"' in refused.stderr
+    constraints = ["-c", str(ROOT / "requirements.txt")]
+    (wheel,) = (fresh.parent.parent / "dist").glob("*.whl")
+    install = ["-m", "pip", "install", "-q", *constraints, f"{wheel}[client]"]
+    done = run(fresh / "python", *install, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    used = run(fresh / "python", "-W", "error", "-c", use, cwd=tmp_path)
+    assert used.returncode == 0, used.stderr
+
+
 def test_it_says_where_the_model_server_and_the_site_are(fresh: Path, tmp_path: Path):
     for command in ("serve", "train", "site"):
         done = run(fresh / "touchstone", command, cwd=tmp_path)

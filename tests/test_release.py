@@ -25,7 +25,7 @@ def test_the_distribution_holds_every_folder_of_the_analysis():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
     folders = {path.parent.relative_to(ROOT) for path in (ROOT / "analysis").rglob("__init__.py")}
     packages = {"touchstone." + ".".join(folder.parts) for folder in folders}
-    assert set(settings["packages"]) == {"touchstone", *packages}
+    assert set(settings["packages"]) == {"touchstone", "touchstone.client", *packages}
 
 
 def test_a_bundle_names_the_version_that_wrote_it():

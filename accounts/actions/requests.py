@@ -21,10 +21,16 @@ def claim(*, user: User, key: str, digest: str) -> AnsweredRequest:
     return row
 
 
-def store_response(*, row: AnsweredRequest, status: int, content_type: str, body: str) -> None:
+def store_response(*, row: AnsweredRequest, status: int, content_type: str, body: str) -> AnsweredRequest:
     """Store the response that repeated requests get."""
     row.status, row.content_type, row.body = status, content_type, body
     row.save(update_fields=["status", "content_type", "body"])
+    return row
+
+
+def forget_response(*, row: AnsweredRequest) -> None:
+    """Forget a response that was not sent, so that its request runs again."""
+    row.delete()
 
 
 @transaction.atomic

@@ -54,7 +54,8 @@ class RequireSecondFactor:
         if has_second_factor(user) or not needs_second_factor(user):
             return None
         if request.path.startswith("/api/"):
-            return JsonResponse({"detail": _("Set up a second factor first.")}, status=403)
+            problem = {"title": "Forbidden", "status": 403, "detail": _("Set up a second factor first.")}
+            return JsonResponse(problem, status=403, content_type="application/problem+json")
         return redirect("mfa_activate_totp")
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from pydantic import BaseModel
 
 from accounts.rest.bodies import FILE, JSON, LINES
 from accounts.rest.idempotency import HEADER
-from accounts.rest.problems import MEDIA_TYPE, Problem
+from accounts.rest.problems import MEDIA_TYPE, ProblemDetails
 
 ERRORS = {
     400: "The body is not JSON.",
@@ -42,7 +43,7 @@ def described(
     """Describe a method: its docstring is the summary.
 
     Args:
-        answers: The type of the response.
+        answers: The type of the response; bytes for a file.
         status: Its status.
         takes: The type of the request body.
         lines: The body may be JSON lines of this type instead.
@@ -54,10 +55,11 @@ def described(
     codes = {401, 403, 404, 429, *errors, *(BODY if takes else ()), *(EDITS if edits else ())}
     codes |= {422} if query or creates else set()
     responses: dict[Any, Any] = {
-        (code, MEDIA_TYPE): OpenApiResponse(Problem, ERRORS[code]) for code in sorted(codes)
+        (code, MEDIA_TYPE): OpenApiResponse(ProblemDetails, ERRORS[code]) for code in sorted(codes)
     }
     if query and "dry_run" in query.model_fields:
         responses[200] = OpenApiResponse(answers, "The report of a dry run.")
+    success = {(status, FILE): OpenApiTypes.BINARY} if answers is bytes else {status: answers}
     headers = [HEADER] * creates + ["If-Match"] * edits
     request = {JSON: takes, LINES: lines} if lines else {FILE: takes} if takes is bytes else takes
 
@@ -72,7 +74,7 @@ def described(
                 *(parameters(query) if query else ()),
                 *(OpenApiParameter(each, str, OpenApiParameter.HEADER) for each in headers),
             ],
-            responses={**responses, status: answers},
+            responses={**responses, **success},
         )(method)
 
     return decorate

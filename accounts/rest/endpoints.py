@@ -186,7 +186,7 @@ def _row(workspace: Workspace, user: User) -> shapes.WorkspaceRow:
 
 def _members(workspace: Workspace) -> HttpResponse:
     rows = [
-        shapes.MemberRow.model_validate(
+        shapes.WorkspaceMemberRow.model_validate(
             {
                 "user": person.user.username,
                 "is_active": person.user.is_active,

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.http import HttpResponse
 
-from accounts.actions.requests import claim, store_response
+from accounts.actions.requests import claim, forget_response, store_response
 from accounts.rest.bodies import MOST_LINE_BYTES, check_length, read_blocks
 from accounts.rest.problems import FieldProblem, Refused
 
@@ -22,7 +22,8 @@ def once(method: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
     The same request with the same key gets the same response for 24 hours, marked by
     ``Idempotency-Replayed``; another request with that key gets 422. Only successes are kept, so a refused
-    request can be mended and sent again.
+    request can be mended and sent again. The method runs in a transaction. It therefore enqueues work in
+    ``transaction.on_commit``: a worker may look before the transaction ends, and would find nothing.
     """
 
     @wraps(method)
@@ -36,24 +37,30 @@ def once(method: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         body = b"".join(read_blocks(request))
         request._request._stream = BytesIO(body)
         digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode() + body).hexdigest()
-        with transaction.atomic():
-            row = claim(user=view.user, key=key, digest=digest)
-            if row.digest != digest:
-                raise _refused("was sent with another request; make a new key for each request")
-            if row.status is not None:
-                return HttpResponse(
-                    row.body,
-                    content_type=row.content_type,
-                    status=row.status,
-                    headers={"Idempotency-Replayed": "true"},
+        stored = None
+        try:
+            with transaction.atomic():
+                row = claim(user=view.user, key=key, digest=digest)
+                if row.digest != digest:
+                    raise _refused("was sent with another request; make a new key for each request")
+                if row.status is not None:
+                    return HttpResponse(
+                        row.body,
+                        content_type=row.content_type,
+                        status=row.status,
+                        headers={"Idempotency-Replayed": "true"},
+                    )
+                response = method(view, request, *args, **kwargs)
+                stored = store_response(
+                    row=row,
+                    status=response.status_code,
+                    content_type=response.headers["Content-Type"],
+                    body=response.content.decode(),
                 )
-            response = method(view, request, *args, **kwargs)
-            store_response(
-                row=row,
-                status=response.status_code,
-                content_type=response.headers["Content-Type"],
-                body=response.content.decode(),
-            )
+        except Exception:
+            if stored is not None:  # what the method left for after the commit failed
+                forget_response(row=stored)
+            raise
         return response
 
     return wrapper

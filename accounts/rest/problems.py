@@ -28,7 +28,7 @@ class FieldProblem(BaseModel):
     detail: str
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """Problem details; ``errors`` names the fields, if fields are wrong."""
 
     type: str = "about:blank"
@@ -75,7 +75,7 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | 
     return response
 
 
-def _problem(error: Exception) -> Problem | None:
+def _problem(error: Exception) -> ProblemDetails | None:
     fields: list[FieldProblem] = []
     match error:
         case Refused():
@@ -109,4 +109,4 @@ def _problem(error: Exception) -> Problem | None:
                 fields = [FieldProblem(field=field, detail=detail)]
         case _:
             return None
-    return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=fields)
+    return ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=fields)

@@ -44,7 +44,7 @@ class ShareRow(Payload):
     role: RoleName
 
 
-class MemberRow(Payload):
+class WorkspaceMemberRow(Payload):
     """A person with their roles in a workspace, and on objects of it."""
 
     user: str
@@ -56,7 +56,7 @@ class MemberRow(Payload):
 class Members(Payload):
     """The people of a workspace, by user name."""
 
-    results: list[MemberRow]
+    results: list[WorkspaceMemberRow]
 
 
 class MemberRole(Payload):

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
+from django.http import Http404
 from redis.exceptions import RedisError
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.negotiation import BaseContentNegotiation
@@ -75,3 +76,15 @@ class RestView(APIView):
     def require(self, act: Act, owned: Owned | Workspace | None) -> Roles:
         """Let the user through, or answer 404 or 403 as pages do."""
         return require(self.user, act, owned)
+
+
+class Unknown(RestView):
+    """Answers 404 to all other addresses of the API, with every method."""
+
+    schema = None  # not an endpoint
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse the request once its login is checked."""
+        super().initial(request, *args, **kwargs)
+        hint = "" if request.path.endswith("/") else "; addresses end with a slash"
+        raise Http404(f"There is no endpoint at {request.path[:200]}{hint}.")

@@ -9,7 +9,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.access import NOT_THERE
-from accounts.rest.bodies import Payload, read_query
+from accounts.rest.bodies import FILE, Payload, read_query
 from accounts.rest.describe import described
 from accounts.rest.pages import Page, PageOf, answer, page_of
 from accounts.rest.views import RestView
@@ -101,7 +101,8 @@ class File(JobView):
         path = folder() / job.file
         if not job.file or not path.is_file():
             raise Http404(NOT_THERE)
-        return FileResponse(path.open("rb"), as_attachment=True, filename=job.file_name)
+        file = path.open("rb")
+        return FileResponse(file, as_attachment=True, filename=job.file_name, content_type=FILE)
 
 
 def job_row(request: Request, job: Job) -> JobRow:

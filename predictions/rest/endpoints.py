@@ -1,7 +1,9 @@
 """Endpoints of datasets, systems, runs, predictions and scores."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
+from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
@@ -141,7 +143,7 @@ class Runs(RestView):
         assert dataset is not None  # `require` raised for none
         served = served_system(new.system)
         run = start_run(dataset=dataset, system=served.name, revision=served.revision, by=self.user)
-        enqueue_missing(run)
+        transaction.on_commit(partial(enqueue_missing, run))
         return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)
 
 
@@ -249,8 +251,8 @@ def _questions(rows: Sequence[Question]) -> Iterable[shapes.QuestionRow]:
     )
 
 
-def _systems(rows: Sequence[System]) -> Iterable[shapes.SystemRow]:
-    return (shapes.SystemRow(id=str(row.pk), name=row.name) for row in rows)
+def _systems(rows: Sequence[System]) -> Iterable[shapes.PredictingSystemRow]:
+    return (shapes.PredictingSystemRow(id=str(row.pk), name=row.name) for row in rows)
 
 
 def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
@@ -271,10 +273,10 @@ def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
     ]
 
 
-def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.PredictionRow]:
+def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.RunPredictionRow]:
     names = ("answer", "facts", "fact_probabilities")
     return (
-        shapes.PredictionRow.model_validate(
+        shapes.RunPredictionRow.model_validate(
             {
                 "id": str(row.pk),
                 "question": row.question.external_id,

@@ -42,7 +42,7 @@ class QuestionRow(Payload):
     supporting_facts: list[tuple[str, int]] | None
 
 
-class SystemRow(Payload):
+class PredictingSystemRow(Payload):
     """A system that has run on a dataset that you see."""
 
     id: Id
@@ -98,7 +98,7 @@ class Failures(Payload):
     results: list[FailureGroup]
 
 
-class PredictionRow(Payload):
+class RunPredictionRow(Payload):
     """The answer of a run to a question, with the facts it gave as reasons."""
 
     id: Id
@@ -168,5 +168,5 @@ class PredictionQuery(Page):
     question: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
 
 
-DatasetPage, QuestionPage, SystemPage = PageOf[DatasetRow], PageOf[QuestionRow], PageOf[SystemRow]
-RunPage, PredictionPage = PageOf[RunRow], PageOf[PredictionRow]
+DatasetPage, QuestionPage, SystemPage = PageOf[DatasetRow], PageOf[QuestionRow], PageOf[PredictingSystemRow]
+RunPage, PredictionPage = PageOf[RunRow], PageOf[RunPredictionRow]

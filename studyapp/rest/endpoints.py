@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Count
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
@@ -282,7 +284,7 @@ class Exports(StudyView):
             subject=study,
             data={"kind": kind},
         )
-        enqueue_job(job)
+        transaction.on_commit(partial(enqueue_job, job))
         return answer(job_row(request, job), status=202)
 
 

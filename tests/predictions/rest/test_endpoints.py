@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from accounts.models import AnsweredRequest, Role, User
@@ -139,6 +140,7 @@ def start(client: Client, dataset: Dataset, **headers: str) -> Any:
     return client.post("/api/v1/runs/", body, content_type="application/json", headers=headers)
 
 
+@pytest.mark.django_db(transaction=True)  # the queue gets the run once it is committed
 def test_starting_a_run(researcher: Client, server: list[PredictionRun]) -> None:
     response = start(researcher, make_dataset(questions=3))
     assert response.status_code == 201, response.content
@@ -146,6 +148,18 @@ def test_starting_a_run(researcher: Client, server: list[PredictionRun]) -> None
     assert [run.pk for run in server] == [int(response.json()["id"])]
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "k1"}])
+def test_the_queue_gets_a_run_that_workers_find(
+    researcher: Client, monkeypatch: pytest.MonkeyPatch, server: list[PredictionRun], headers: dict[str, str]
+) -> None:
+    inside: list[bool] = []
+    monkeypatch.setattr(endpoints, "enqueue_missing", lambda run: inside.append(connection.in_atomic_block))
+    assert start(researcher, make_dataset(), **headers).status_code == 201
+    assert inside == [False]
+
+
+@pytest.mark.django_db(transaction=True)  # the queue gets the run once it is committed
 def test_a_repeated_key_repeats_the_response(researcher: Client, server: list[PredictionRun]) -> None:
     dataset, other = make_dataset(), make_dataset()
     first = start(researcher, dataset, **{"Idempotency-Key": "k1"})
@@ -157,6 +171,7 @@ def test_a_repeated_key_repeats_the_response(researcher: Client, server: list[Pr
     assert start(client_of(Role.OWNER), other, **{"Idempotency-Key": "k1"}).status_code == 201
 
 
+@pytest.mark.django_db(transaction=True)  # the queue gets the run once it is committed
 def test_a_refused_request_keeps_its_key(
     researcher: Client, server: list[PredictionRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,212 @@
+"""The Python client against a running site, and the notebook that shows it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.functional.pages import ADD_OWNER
+from tests.paths import ROOT
+from tests.site import Site
+from tests.studyapp.questions import entries
+from touchstone import client as api
+from touchstone.client import Client
+from touchstone.client.rows import JobRow
+
+NOTEBOOK = ROOT / "docs/tutorials/rest-api.ipynb"
+ADD_TOKEN = (
+    ADD_OWNER.format(name="ada", password="only for this test")
+    + """
+from accounts.actions.tokens import create_token
+from accounts.models import Scope
+print(create_token(name="client", scope=Scope.MANAGE, days=7, by=user).key)
+"""
+)
+ADD_PROJECT = """
+from accounts.models import User, Workspace
+from annotation.actions.projects import create_project
+create_project(
+    workspace=Workspace.objects.get(), slug="goals", title="Goals", kind="spans",
+    by=User.objects.get(username="ada"),
+)
+"""
+STUDY = """
+study: night-ferries
+title: Do the explanations help?
+dataset: ferries-of-the-client
+conditions: [{system: fake}, {ground_truth: true}]
+items: {count: 4, seed: 1}
+consent: You take part in a study. You may stop at any time.
+instructions: Judge each answer.
+"""
+ITEM = {
+    "external_id": "nfl-1",
+    "kind": "spans",
+    "program": "count(find[goals])",
+    "text": "How many goals were kicked?",
+    "passage": "Ada kicked a 30-yard goal. Bo missed.",
+    "answer": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def token(site: Site) -> str:
+    return site.manage("shell", "--no-imports", "--command", ADD_TOKEN).split()[-1]
+
+
+@pytest.fixture
+def client(site: Site, token: str) -> Iterator[Client]:
+    with Client(site.url, token, transport=httpx.HTTPTransport()) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("questions") / "questions.json"
+    path.write_text(json.dumps(entries(12)), encoding="utf-8")
+    return path
+
+
+def test_a_study_from_its_data_to_its_report(
+    site: Site, client: Client, questions: Path, tmp_path: Path
+) -> None:
+    seen: list[JobRow] = []
+    job = client.imports.dataset(questions, workspace="main", name="ferries-of-the-client", format="hotpot")
+    done = client.jobs.wait(job["id"], progress=seen.append, timeout=60, every=0.1)
+    assert seen[-1] == done == client.jobs.get(job["id"])
+    [dataset] = client.datasets.list(name="ferries-of-the-client")
+    assert dataset["questions"] == len(list(client.datasets.questions(dataset["id"]))) == 12
+
+    run = client.runs.start(dataset=dataset["id"], system="fake")
+    run = client.runs.wait(run["id"], timeout=60, every=0.1)
+    assert (run["predictions"], run["failures"]) == (12, 0)
+    assert list(client.runs.errors(run["id"])) == []
+    assert {row["question"] for row in client.runs.predictions(run["id"])} == {
+        row["external_id"] for row in client.datasets.questions(dataset["id"])
+    }
+    with pytest.raises(api.NotFound):
+        client.runs.scores(run["id"])
+    site.manage("score", "--dataset", "ferries-of-the-client")
+    assert client.runs.scores(run["id"])["n"] == 12
+    assert [row["name"] for row in client.systems.list()] == ["fake"]
+
+    study = client.studies.create(STUDY, workspace="main")
+    assert (study["slug"], study["status"]) == ("night-ferries", "draft")
+    first = client.studies.draft("night-ferries")
+    changed = client.studies.replace_draft(
+        "night-ferries", {**first.definition, "title": "Another title"}, etag=first.etag
+    )
+    assert (changed.problems, changed.definition["title"]) == ([], "Another title")
+    with pytest.raises(api.Conflict):
+        client.studies.replace_draft("night-ferries", first.definition, etag=first.etag)
+    assert client.studies.launch("night-ferries")["status"] == "open"
+    assert client.studies.pause("night-ferries")["status"] == "paused"
+    assert client.studies.resume("night-ferries")["status"] == "open"
+    link = client.studies.create_link("night-ferries", label="class", quota=3)
+    assert [row["label"] for row in client.studies.links("night-ferries")] == ["class"]
+    assert "/join/" in link["address"]
+
+    site.manage("simulate_participants", "night-ferries", "-n", "6", "--seed", "3")
+    [version] = client.studies.versions("night-ferries")
+    assert version["number"] == 1
+    modes = client.studies.progress("night-ferries")["modes"]
+    completed = {mode["mode"]: sum(row["completed"] for row in mode["conditions"]) for mode in modes}
+    assert completed == {"live": 0, "bot": 6}
+    assert len(list(client.studies.rows("night-ferries", "trials"))) == 24
+    assert client.studies.close("night-ferries")["status"] == "closed"
+    bundle = client.studies.export("night-ferries", tmp_path / "bundle.zip", format="jsonl", timeout=60)
+    assert "night-ferries/trials.jsonl" in zipfile.ZipFile(bundle).namelist()
+    report = client.studies.report("night-ferries", tmp_path / "report.zip", resamples=50, timeout=120)
+    assert "night-ferries-report/report.html" in zipfile.ZipFile(report).namelist()
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["bundle.zip", "report.zip"]
+
+
+def test_a_file_that_cannot_be_imported(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text("[{}]", encoding="utf-8")
+    job = client.imports.dataset(path, workspace="main", name="wrong", format="hotpot", dry_run=True)
+    with pytest.raises(api.JobFailed, match=r"wrong\.json") as failed:
+        client.jobs.wait(job["id"], timeout=60, every=0.1)
+    assert failed.value.job["status"] == "failed"
+    with pytest.raises(api.Conflict):
+        client.jobs.cancel(job["id"])
+
+
+def test_people_of_a_workspace(client: Client) -> None:
+    [workspace] = client.workspaces.list()
+    assert client.workspaces.get(workspace["slug"])["roles"] == ["owner"]
+    assert client.workspaces.rename("main", name="Our group")["name"] == "Our group"
+    made = client.workspaces.invite("main", role="analyst", days=3)
+    assert [row["id"] for row in client.workspaces.invitations("main")] == [made["id"]]
+    client.workspaces.revoke("main", made["id"])
+    assert list(client.workspaces.invitations("main")) == []
+    client.workspaces.give_role("main", user="ada", role="viewer")
+    [member] = client.workspaces.end_role("main", user="ada", role="viewer")
+    assert member["roles"] == ["owner"]
+    with pytest.raises(api.NotAllowed):
+        client.workspaces.create("another", name="Another")
+
+
+def test_an_annotation_project(site: Site, client: Client) -> None:
+    site.manage("shell", "--no-imports", "--command", ADD_PROJECT)
+    assert client.projects.add_items("goals", [ITEM], dry_run=True)["added"] == 1
+    assert client.projects.add_items("goals", [ITEM])["added"] == 1
+    assert client.projects.add_items("goals", [ITEM])["unchanged"] == 1
+    [item] = client.projects.items("goals", status="no gold")
+    start, end = item["tokens"][3][0], item["tokens"][4][1]
+    span = {"id": "a", "span": [start, end], "tokens": [3, 5], "quote": item["passage"][start:end]}
+    nodes = {"1": {"state": "done", "objects": [span], "value": None}}
+    with pytest.raises(api.Invalid) as refused:
+        client.projects.set_gold("goals", item["id"], {"layers": {"x": {}}})
+    assert refused.value.errors
+    gold = client.projects.set_gold("goals", item["id"], {"layers": nodes})
+    assert list(client.projects.gold("goals")) == [gold]
+    assert list(client.projects.annotations("goals")) == []
+    assert client.projects.get("goals")["gold"] == 1
+    assert [row["slug"] for row in client.projects.list()] == ["goals"]
+
+
+def test_a_wrong_token_and_a_site_that_is_not_there(site: Site) -> None:
+    with Client(site.url, "tst_wrong", transport=httpx.HTTPTransport()) as client:
+        with pytest.raises(api.NotAuthenticated, match="not a valid API token"):
+            next(client.datasets.list())
+        with pytest.raises(api.NotAuthenticated):
+            next(client.studies.rows("night-ferries", "trials"))
+    with (
+        Client("http://127.0.0.1:9", "tst_any", transport=httpx.HTTPTransport()) as client,
+        pytest.raises(api.Unreachable),
+    ):
+        next(client.datasets.list())
+
+
+def test_the_notebook_runs(
+    site: Site,
+    token: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "manage.py").symlink_to(ROOT / "manage.py")
+    monkeypatch.chdir(tmp_path)
+    for name, value in {**site.env, "TOUCHSTONE_URL": site.url, "TOUCHSTONE_TOKEN": token}.items():
+        monkeypatch.setenv(name, value)
+    names: dict[str, Any] = {}
+    for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"]:
+        assert not cell.get("outputs")  # what it prints is not part of the project
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), cell["id"], "exec"), names)  # noqa: S102 - our own page
+    printed = capfd.readouterr().out
+    assert "20 questions" in printed
+    assert "second-fact done 20 of 20" in printed
+    assert "conditions.0.system" in printed
+    assert "problems: []" in printed
+    assert "bot ground truth 4 completed" in printed
+    assert "ground truth 20 ratings, mean certainty" in printed
+    assert "build/rest-api/ferries.zip True" in printed
+    assert "422 " in printed

@@ -1,0 +1,226 @@
+"""Requests to a site: authentication, pages, streams, retries, errors."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+from uuid import uuid4
+
+import httpx
+
+from .errors import BY_STATUS, ApiError, FieldProblem, Unreachable, WaitTimeout
+
+JSON, LINES, FILE = "application/json", "application/x-ndjson", "application/octet-stream"
+TRIES = 4
+LONGEST_WAIT = 120.0  # seconds of a Retry-After that the client waits for; longer ones are the caller's
+_RETRIED = (429, 503)
+_IDEMPOTENT = ("GET", "PUT", "DELETE")
+
+Query = Mapping[str, str | int | bool | None]
+
+
+def address(*parts: str | int, api: str = "v1") -> str:
+    """Return the address of an endpoint, with its parts quoted."""
+    return "/".join(["/api", api, *(quote(str(part), safe="") for part in parts), ""])
+
+
+class Connection:
+    """A connection to a site with a token.
+
+    Args:
+        url: The address of the site, without ``/api/``.
+        token: An API token, ``tst_…``.
+        timeout: Seconds to wait for a connection, and for each part of a response.
+        transport: Takes the place of the network, for tests and special networks.
+        sleep: Waits between two tries.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._http = httpx.Client(
+            base_url=url.rstrip("/"),
+            headers={"Authorization": f"Bearer {token}", "Accept": JSON},
+            timeout=timeout,
+            transport=transport,
+        )
+        self._sleep = sleep
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def get(self, path: str, **query: str | int | bool | None) -> Any:
+        """Return the JSON of a GET request; a parameter of None is not sent."""
+        return self._send("GET", path, params=_present(query)).json()
+
+    def send(
+        self, method: str, path: str, body: Any = None, *, once: bool = False, etag: str | None = None
+    ) -> httpx.Response:
+        """Send a request with a JSON body.
+
+        Args:
+            method: The HTTP method.
+            path: The address.
+            body: The body; None sends none.
+            once: Send an ``Idempotency-Key``, so that trying again creates nothing twice.
+            etag: The state that the request changes, for ``If-Match``.
+        """
+        headers = {"Idempotency-Key": uuid4().hex} if once else {}
+        headers |= {"If-Match": etag} if etag is not None else {}
+        return self._send(method, path, json=body, headers=headers)
+
+    def upload(self, path: str, content: bytes | BinaryIO, media_type: str, query: Query) -> Any:
+        """Send a file or lines, and return the JSON of the response."""
+        headers = {"Content-Type": media_type}
+        return self._send("POST", path, content=content, headers=headers, params=_present(query)).json()
+
+    def pages(self, path: str, query: Query) -> Iterator[Any]:
+        """Yield all rows of a list, page by page."""
+        parameters = httpx.QueryParams(_present(query))
+        while True:
+            page = self._send("GET", path, params=parameters).json()
+            yield from page["results"]
+            if page.get("next") is None:
+                return
+            # Of the address only the query counts: behind a proxy the site may not know its own name, and
+            # the token is for no other one.
+            parameters = httpx.URL(page["next"]).params
+
+    def lines(self, path: str) -> Iterator[Any]:
+        """Yield the rows of a list as the site streams them."""
+        with self._stream(path, LINES) as response:
+            for line in response.iter_lines():
+                yield json.loads(line)
+
+    def download(self, path: str, target: Path) -> Path:
+        """Write the file at an address; an unfinished one never gets the name."""
+        unfinished = target.with_name(f"{target.name}.part")
+        try:
+            with self._stream(path, FILE) as response, unfinished.open("wb") as file:
+                for block in response.iter_bytes():
+                    file.write(block)
+            return unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def wait(
+        self,
+        read: Callable[[], Any],
+        *,
+        progress: Callable[[Any], None] | None,
+        timeout: float | None,
+        every: float,
+    ) -> Any:
+        """Read a row until it is finished, and return it.
+
+        Args:
+            read: Returns the row, with its ``status``.
+            progress: Is called with each state.
+            timeout: Seconds to wait at most; None waits for ever.
+            every: Seconds between two requests.
+
+        Raises:
+            WaitTimeout: It is not finished in time.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            row = read()
+            if progress is not None:
+                progress(row)
+            if row["status"] not in ("pending", "running"):
+                return row
+            if end is not None and time.monotonic() + every > end:
+                raise WaitTimeout(f"still {row['status']} after {timeout:g} seconds")
+            self._sleep(every)
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        with _ours():
+            request = self._http.build_request(method, path, **options)
+            for left in reversed(range(TRIES)):
+                response = self._http.send(request)
+                if response.is_success:
+                    _check_api(response)
+                    return response
+                error = _error(response)
+                if not left or not _may_repeat(request, error):
+                    raise error
+                self._sleep(error.retry_after or 0.0)
+        raise AssertionError("the last try returns or raises")
+
+    @contextmanager
+    def _stream(self, path: str, media_type: str) -> Iterator[httpx.Response]:
+        with _ours(), self._http.stream("GET", path, headers={"Accept": media_type}) as response:
+            if not response.is_success:
+                response.read()
+                raise _error(response)
+            yield response
+
+
+def _check_api(response: httpx.Response) -> None:
+    media_type = response.headers.get("Content-Type", "").partition(";")[0]
+    if response.content and media_type != JSON:
+        raise Unreachable(f"{response.url} answered with {media_type}; is this a Touchstone site?")
+
+
+def _present(query: Query) -> dict[str, str]:
+    texts = {True: "true", False: "false"}
+    return {
+        name: texts[value] if isinstance(value, bool) else str(value)
+        for name, value in query.items()
+        if value is not None
+    }
+
+
+def _may_repeat(request: httpx.Request, error: ApiError) -> bool:
+    """Return whether to send a request again: only if it cannot act twice."""
+    idempotent = request.method in _IDEMPOTENT or "Idempotency-Key" in request.headers
+    waits = error.retry_after is not None and error.retry_after <= LONGEST_WAIT
+    return idempotent and error.status in _RETRIED and waits
+
+
+def _error(response: httpx.Response) -> ApiError:
+    """Return the error that a response describes.
+
+    The API of annotation projects names one ``field`` instead of ``errors``; a proxy may answer in HTML.
+    """
+    status = response.status_code
+    try:
+        body = response.json()
+    except ValueError:
+        body = {}
+    body = body if isinstance(body, dict) else {}
+    title = str(body.get("title") or response.reason_phrase)
+    detail = str(body.get("detail") or title)
+    fields = [FieldProblem(each["field"], each["detail"]) for each in body.get("errors", ())]
+    if not fields and body.get("field"):
+        fields = [FieldProblem(body["field"], detail)]
+    kind = BY_STATUS.get(status, ApiError)
+    return kind(status, title, detail, fields, _seconds(response))
+
+
+def _seconds(response: httpx.Response) -> float | None:
+    try:
+        return max(float(response.headers["Retry-After"]), 0.0)
+    except (KeyError, ValueError):  # without the header, or with a date, which the site never sends
+        return None
+
+
+@contextmanager
+def _ours() -> Iterator[None]:
+    """Turn errors of the network into ours."""
+    try:
+        yield
+    except httpx.HTTPError as error:
+        raise Unreachable(f"The site cannot be reached: {error or type(error).__name__}") from error

@@ -1,0 +1,161 @@
+"""Datasets, imports, systems and runs with predictions and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from .connection import FILE, Connection, Query, address
+from .errors import RunFailed
+from .rows import (
+    DatasetFormat,
+    DatasetRow,
+    FailureGroup,
+    JobRow,
+    PredictionRow,
+    QuestionRow,
+    RunRow,
+    RunStatus,
+    ScoreRow,
+    SystemRow,
+)
+
+
+class Datasets:
+    """The datasets of your workspaces."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self, *, workspace: str | None = None, name: str | None = None) -> Iterator[DatasetRow]:
+        """Yield datasets."""
+        return self._connection.pages(address("datasets"), {"workspace": workspace, "name": name})
+
+    def get(self, dataset: str) -> DatasetRow:
+        """Return a dataset."""
+        row: DatasetRow = self._connection.get(address("datasets", dataset))
+        return row
+
+    def questions(
+        self, dataset: str, *, external_id: str | None = None, search: str | None = None
+    ) -> Iterator[QuestionRow]:
+        """Yield the questions of a dataset; ``search`` finds words in them."""
+        query = {"external_id": external_id, "search": search}
+        return self._connection.pages(address("datasets", dataset, "questions"), query)
+
+
+class Imports:
+    """Imports of files, each in a job; wait for it with ``jobs.wait``."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def dataset(
+        self, path: str | Path, *, workspace: str, name: str, format: DatasetFormat, dry_run: bool = False
+    ) -> JobRow:
+        """Upload a file of questions.
+
+        Args:
+            path: The file.
+            workspace: The workspace that gets the dataset.
+            name: The name of the dataset; questions are added to an existing one.
+            format: The form of the file.
+            dry_run: Read all of the file, and store nothing.
+        """
+        query = {"kind": "dataset", "workspace": workspace, "name": name, "format": format}
+        return self._upload(path, {**query, "dry_run": dry_run})
+
+    def predictions(self, path: str | Path, *, dataset: str, system: str) -> JobRow:
+        """Upload a file of a system's predictions for a dataset."""
+        return self._upload(path, {"kind": "predictions", "dataset": dataset, "system": system})
+
+    def _upload(self, path: str | Path, query: Query) -> JobRow:
+        named = {**query, "file_name": Path(path).name[-100:]}
+        with Path(path).open("rb") as file:
+            row: JobRow = self._connection.upload(address("imports"), file, FILE, named)
+        return row
+
+
+class Systems:
+    """The systems that ran on datasets of your workspaces."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self, *, workspace: str | None = None) -> Iterator[SystemRow]:
+        """Yield systems."""
+        return self._connection.pages(address("systems"), {"workspace": workspace})
+
+
+class Runs:
+    """The runs of systems over datasets."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        workspace: str | None = None,
+        dataset: str | None = None,
+        system: str | None = None,
+        status: RunStatus | None = None,
+    ) -> Iterator[RunRow]:
+        """Yield runs."""
+        query = {"workspace": workspace, "dataset": dataset, "system": system, "status": status}
+        return self._connection.pages(address("runs"), query)
+
+    def get(self, run: str) -> RunRow:
+        """Return a run with its progress."""
+        row: RunRow = self._connection.get(address("runs", run))
+        return row
+
+    def start(self, *, dataset: str, system: str) -> RunRow:
+        """Let a system of the model server predict a dataset, or go on."""
+        body = {"dataset": dataset, "system": system}
+        row: RunRow = self._connection.send("POST", address("runs"), body, once=True).json()
+        return row
+
+    def wait(
+        self,
+        run: str,
+        *,
+        progress: Callable[[RunRow], None] | None = None,
+        timeout: float | None = None,
+        every: float = 1.0,
+    ) -> RunRow:
+        """Wait until a run is done, and return it; see ``jobs.wait``.
+
+        Raises:
+            RunFailed: The run failed or was cancelled.
+            WaitTimeout: It is not finished in time; it goes on.
+        """
+        row: RunRow = self._connection.wait(
+            lambda: self.get(run), progress=progress, timeout=timeout, every=every
+        )
+        if row["status"] != "done":
+            raise RunFailed(row)
+        return row
+
+    def cancel(self, run: str) -> RunRow:
+        """Cancel a run; its predictions so far stay."""
+        row: RunRow = self._connection.send("POST", address("runs", run, "cancel")).json()
+        return row
+
+    def errors(self, run: str) -> Sequence[FailureGroup]:
+        """Return the questions without a prediction, by reason."""
+        groups: Sequence[FailureGroup] = self._connection.get(address("runs", run, "errors"))["results"]
+        return groups
+
+    def predictions(self, run: str, *, question: str | None = None) -> Iterator[PredictionRow]:
+        """Yield the predictions of a run."""
+        return self._connection.pages(address("runs", run, "predictions"), {"question": question})
+
+    def scores(self, run: str) -> ScoreRow:
+        """Return the scores of a run.
+
+        Raises:
+            NotFound: They are not computed yet.
+        """
+        row: ScoreRow = self._connection.get(address("runs", run, "scores"))
+        return row

@@ -1,0 +1,62 @@
+"""Jobs: imports, exports and reports that a site works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from .connection import Connection, address
+from .errors import JobFailed
+from .rows import JobRow, JobStatus
+
+
+class Jobs:
+    """The jobs that you started."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self, *, kind: str | None = None, status: JobStatus | None = None) -> Iterator[JobRow]:
+        """Yield your jobs."""
+        return self._connection.pages(address("jobs"), {"kind": kind, "status": status})
+
+    def get(self, job: str) -> JobRow:
+        """Return a job with its progress."""
+        row: JobRow = self._connection.get(address("jobs", job))
+        return row
+
+    def wait(
+        self,
+        job: str,
+        *,
+        progress: Callable[[JobRow], None] | None = None,
+        timeout: float | None = None,
+        every: float = 1.0,
+    ) -> JobRow:
+        """Wait until a job is done, and return it.
+
+        Args:
+            job: Its ID.
+            progress: Is called with each state, which has ``done`` and ``total``.
+            timeout: Seconds to wait at most; None waits for ever.
+            every: Seconds between two requests.
+
+        Raises:
+            JobFailed: The job failed or was cancelled.
+            WaitTimeout: It is not finished in time; it goes on.
+        """
+        row: JobRow = self._connection.wait(
+            lambda: self.get(job), progress=progress, timeout=timeout, every=every
+        )
+        if row["status"] != "done":
+            raise JobFailed(row)
+        return row
+
+    def cancel(self, job: str) -> JobRow:
+        """Cancel a job that is not finished."""
+        row: JobRow = self._connection.send("POST", address("jobs", job, "cancel")).json()
+        return row
+
+    def download(self, job: str, path: str | Path) -> Path:
+        """Write the file that a job made, and return its path."""
+        return self._connection.download(address("jobs", job, "file"), Path(path))

@@ -1,0 +1,332 @@
+"""Types of the rows that a site returns.
+
+They have the fields of the site's own types, as its OpenAPI document has them; a test compares the two. Times
+are ISO 8601 in UTC.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+RoleName = Literal["owner", "researcher", "analyst", "viewer", "manager", "adjudicator", "annotator"]
+JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
+RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
+StudyStatus = Literal["draft", "open", "paused", "closed"]
+Mode = Literal["live", "pilot", "bot"]
+DatasetFormat = Literal["hotpot", "squad", "quoref"]
+BundleFormat = Literal["csv", "parquet", "jsonl"]
+ItemStatus = Literal["open", "complete", "gold", "no gold"]
+Purpose = Literal["ordinary", "qualification", "hidden gold"]
+TableName = Literal["participants", "trials", "checks", "stages", "pre-survey", "post-survey", "events"]
+
+
+class WorkspaceRow(TypedDict):
+    """A workspace, and your roles in it."""
+
+    id: str
+    slug: str
+    name: str
+    roles: list[RoleName]
+    created_at: str
+
+
+class ShareRow(TypedDict):
+    """A role of a person on one study or annotation project alone."""
+
+    kind: str
+    object: str
+    role: RoleName
+
+
+class MemberRow(TypedDict):
+    """A person with their roles in a workspace, and on objects of it."""
+
+    user: str
+    is_active: bool
+    roles: list[RoleName]
+    shares: list[ShareRow]
+
+
+class InvitationRow(TypedDict):
+    """An invitation that can still be accepted."""
+
+    id: str
+    role: RoleName
+    kind: str
+    object: str | None
+    email: str
+    created_at: str
+    expires_at: str
+
+
+class NewInvitationRow(InvitationRow):
+    """A new invitation with its address, which is shown once."""
+
+    address: str
+
+
+class JobRow(TypedDict):
+    """A job: ``done`` of ``total`` (None if unknown), result and error."""
+
+    id: str
+    kind: str
+    workspace: str
+    subject: str
+    status: JobStatus
+    done: int
+    total: int | None
+    result: dict[str, Any] | None
+    file: str | None
+    error: str
+    created_at: str
+    finished_at: str | None
+
+
+class DatasetRow(TypedDict):
+    """A dataset with the number of its questions."""
+
+    id: str
+    workspace: str
+    name: str
+    format: str
+    questions: int
+    created_at: str
+
+
+class QuestionRow(TypedDict):
+    """A question with its gold answer and facts, and its articles."""
+
+    id: str
+    external_id: str
+    text: str
+    answer: str
+    kind: str
+    level: str
+    context: list[tuple[str, list[str]]]
+    supporting_facts: list[tuple[str, int]] | None
+
+
+class SystemRow(TypedDict):
+    """A system that has run on a dataset that you see."""
+
+    id: str
+    name: str
+
+
+class RunRow(TypedDict):
+    """A run of a revision of a system over a dataset, with its progress."""
+
+    id: str
+    dataset: str
+    system: str
+    revision: str
+    source: Literal["server", "file"]
+    status: RunStatus
+    error: str
+    questions: int
+    predictions: int
+    failures: int
+    created_at: str
+    finished_at: str | None
+
+
+class FailureRow(TypedDict):
+    """The reason why a question of a run has no prediction."""
+
+    question: str
+    kind: str
+    message: str
+
+
+class FailureGroup(TypedDict):
+    """The failures of a run that have one reason; ``first`` is one of them."""
+
+    kind: str
+    number: int
+    first: FailureRow
+
+
+class PredictionRow(TypedDict):
+    """The answer of a run to a question, with the facts as reasons."""
+
+    id: str
+    question: str
+    answer: str
+    facts: list[tuple[str, int]]
+    fact_probabilities: list[tuple[str, int, float]] | None
+
+
+class ScoreRow(TypedDict):
+    """The scores of a run as fractions; a score of None has a reason."""
+
+    run: str
+    n: int
+    values: dict[str, float | None]
+    reasons: dict[str, str]
+    computed_at: str
+
+
+class StudyRow(TypedDict):
+    """A study, and the number of its versions."""
+
+    id: str
+    slug: str
+    workspace: str
+    title: str
+    status: StudyStatus
+    archived: bool
+    versions: int
+    created_at: str
+
+
+class DraftProblem(TypedDict):
+    """A reason that prevents a launch, and the field that it lies in."""
+
+    field: str
+    detail: str
+
+
+class VersionRow(TypedDict):
+    """A version that a launch froze; ``hash`` is the SHA-256 of its content."""
+
+    id: str
+    number: int
+    hash: str
+    frozen_at: str
+
+
+class LinkRow(TypedDict):
+    """An entry link."""
+
+    id: str
+    label: str
+    mode: Mode
+    single_use: bool
+    quota: int | None
+    used_at: str | None
+    created_at: str
+
+
+class NewLinkRow(LinkRow):
+    """A new entry link with its address, which is shown once."""
+
+    address: str
+
+
+class ConditionProgress(TypedDict):
+    """The participants of one condition, or of a group of conditions."""
+
+    version: int
+    condition: str
+    label: str
+    is_open: bool
+    quota: int | None
+    assigned: int
+    completed: int
+    active: int
+    stale: int
+    returned: int
+    ended: int
+    withdrawn: int
+    median_seconds: float | None
+
+
+class ModeProgress(TypedDict):
+    """The participants who came in one mode."""
+
+    mode: Mode
+    conditions: list[ConditionProgress]
+    unassigned: dict[str, int]
+
+
+class Progress(TypedDict):
+    """The progress of a study."""
+
+    study: str
+    status: StudyStatus
+    modes: list[ModeProgress]
+
+
+class ProjectRow(TypedDict):
+    """An annotation project, and your roles in it."""
+
+    slug: str
+    title: str
+    kind: str
+    status: Literal["open", "closed"]
+    roles: list[RoleName]
+    annotators_per_item: int
+
+
+class ProjectDetail(ProjectRow):
+    """An annotation project with counts of its items and annotations."""
+
+    items: int
+    complete: int
+    gold: int
+    places: int
+    submitted: int
+
+
+class ItemRow(TypedDict):
+    """An item; fields that could reveal gold are None for annotators."""
+
+    id: int
+    external_id: str
+    position: int
+    kind: str
+    program: str
+    text: str
+    passage: str
+    tokens: list[tuple[int, int]]
+    images: list[dict[str, Any]]
+    answer: Any
+    purpose: Purpose | None
+    extra: dict[str, Any] | None
+    places: int | None
+    taken: int | None
+    submitted: int | None
+    has_gold: bool | None
+
+
+class ItemImport(TypedDict):
+    """The counts of an import of items, or of its dry run."""
+
+    added: int
+    unchanged: int
+    with_gold: int
+    annotations: int
+    images: int
+
+
+class AnnotationRow(TypedDict):
+    """One person's annotation of an item, or an adjudication."""
+
+    id: int
+    item_id: int
+    item: str
+    annotator: str
+    task: Literal["annotation", "adjudication"]
+    status: str
+    revision: int
+    started_at: str
+    saved_at: str | None
+    submitted_at: str | None
+    active_seconds: float
+    predictions_shown: list[str]
+    document: dict[str, Any]
+
+
+class GoldRow(TypedDict):
+    """A version of an item's gold; ``work`` is the annotation it came from."""
+
+    id: int
+    item_id: int
+    item: str
+    version: int
+    current: bool
+    method: Literal["imported", "accepted", "adjudicated"]
+    work: int | None
+    by: str | None
+    at: str
+    document: dict[str, Any]

@@ -1,0 +1,248 @@
+"""Studies: draft, life cycle, links, rows, exports, reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import httpx
+import yaml
+
+from .connection import Connection, address
+from .jobs import Jobs
+from .rows import (
+    BundleFormat,
+    DraftProblem,
+    JobRow,
+    LinkRow,
+    Mode,
+    NewLinkRow,
+    Progress,
+    StudyRow,
+    StudyStatus,
+    TableName,
+    VersionRow,
+)
+
+Definition: TypeAlias = Mapping[str, Any] | str | Path
+OnProgress: TypeAlias = Callable[[JobRow], None]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The draft of a study.
+
+    Attributes:
+        revision: Its number.
+        definition: The study definition; it need not be complete.
+        problems: The reasons that prevent a launch.
+        etag: The state, which a change names.
+    """
+
+    revision: int
+    definition: dict[str, Any]
+    problems: list[DraftProblem]
+    etag: str
+
+
+class Studies:
+    """The studies that you see."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._jobs = Jobs(connection)
+
+    def list(
+        self,
+        *,
+        workspace: str | None = None,
+        status: StudyStatus | None = None,
+        archived: bool | None = None,
+    ) -> Iterator[StudyRow]:
+        """Yield studies."""
+        query = {"workspace": workspace, "status": status, "archived": archived}
+        return self._connection.pages(address("studies"), query)
+
+    def get(self, study: str) -> StudyRow:
+        """Return a study."""
+        row: StudyRow = self._connection.get(address("studies", study))
+        return row
+
+    def create(self, definition: Definition, *, workspace: str) -> StudyRow:
+        """Create a study with a draft.
+
+        Args:
+            definition: The study definition as a mapping, as YAML text, or as the path of a YAML file. Its
+                ``study`` is the short name.
+            workspace: The workspace that gets the study.
+        """
+        body = {"workspace": workspace, "definition": read_definition(definition)}
+        row: StudyRow = self._connection.send("POST", address("studies"), body, once=True).json()
+        return row
+
+    def draft(self, study: str) -> Draft:
+        """Return the draft of a study with its problems."""
+        return _draft(self._connection.send("GET", address("studies", study, "draft")))
+
+    def replace_draft(self, study: str, definition: Definition, *, etag: str) -> Draft:
+        """Replace the draft, and return the new one.
+
+        Args:
+            study: The short name of the study.
+            definition: As in `create`.
+            etag: That of the draft that the change was made on.
+
+        Raises:
+            Conflict: Somebody changed the draft since.
+        """
+        path, body = address("studies", study, "draft"), {"definition": read_definition(definition)}
+        return _draft(self._connection.send("PUT", path, body, etag=etag))
+
+    def launch(self, study: str) -> StudyRow:
+        """Freeze the draft into a version, and open the study."""
+        return self._act(study, "launch")
+
+    def pause(self, study: str) -> StudyRow:
+        """Admit no participants for a while."""
+        return self._act(study, "pause")
+
+    def resume(self, study: str) -> StudyRow:
+        """End a pause."""
+        return self._act(study, "resume")
+
+    def close(self, study: str) -> StudyRow:
+        """Admit no more participants."""
+        return self._act(study, "close")
+
+    def reopen(self, study: str) -> StudyRow:
+        """Admit participants again."""
+        return self._act(study, "reopen")
+
+    def versions(self, study: str) -> Iterator[VersionRow]:
+        """Yield the versions that launches froze."""
+        return self._connection.pages(address("studies", study, "versions"), {})
+
+    def links(self, study: str) -> Iterator[LinkRow]:
+        """Yield the entry links, without their addresses."""
+        return self._connection.pages(address("studies", study, "links"), {})
+
+    def create_link(
+        self,
+        study: str,
+        *,
+        label: str = "",
+        mode: Mode = "live",
+        single_use: bool = False,
+        quota: int | None = None,
+    ) -> NewLinkRow:
+        """Create an entry link. Its address is in this row alone."""
+        body = {"label": label, "mode": mode, "single_use": single_use, "quota": quota}
+        row: NewLinkRow = self._connection.send("POST", address("studies", study, "links"), body).json()
+        return row
+
+    def progress(self, study: str) -> Progress:
+        """Return the counts of participants."""
+        row: Progress = self._connection.get(address("studies", study, "progress"))
+        return row
+
+    def rows(self, study: str, table: TableName) -> Iterator[dict[str, Any]]:
+        """Yield the rows of an exported table as the site streams them."""
+        return self._connection.lines(address("studies", study, table))
+
+    def export(
+        self,
+        study: str,
+        path: str | Path,
+        *,
+        public: bool = False,
+        format: BundleFormat = "csv",
+        progress: OnProgress | None = None,
+        timeout: float | None = None,
+    ) -> Path:
+        """Export the bundle of a study into a ZIP file, and return its path.
+
+        Args:
+            study: The short name of the study.
+            path: The file to write.
+            public: Leave out what a public bundle must not hold.
+            format: The form of the tables.
+            progress: Is called with the state of the job.
+            timeout: Seconds to wait for the job at most.
+
+        Raises:
+            JobFailed: The site could not export it.
+            WaitTimeout: The job is not finished in time.
+        """
+        body = {"public": public, "format": format}
+        return self._file_of("exports", study, body, path, progress, timeout)
+
+    def report(
+        self,
+        study: str,
+        path: str | Path,
+        *,
+        mode: Mode | None = None,
+        seed: int = 1,
+        resamples: int = 2000,
+        progress: OnProgress | None = None,
+        timeout: float | None = None,
+    ) -> Path:
+        """Write the report of a study into a ZIP file, and return its path.
+
+        Args:
+            study: The short name of the study.
+            path: The file to write.
+            mode: The participants to report on.
+            seed: The seed of the resampling.
+            resamples: The number of resamples for confidence intervals.
+            progress: Is called with the state of the job.
+            timeout: Seconds to wait for the job at most.
+
+        Raises:
+            JobFailed: There is nothing to report on, or another reason.
+            WaitTimeout: The job is not finished in time.
+        """
+        body = {"mode": mode, "seed": seed, "resamples": resamples}
+        return self._file_of("reports", study, body, path, progress, timeout)
+
+    def _act(self, study: str, act: str) -> StudyRow:
+        row: StudyRow = self._connection.send("POST", address("studies", study, act)).json()
+        return row
+
+    def _file_of(
+        self,
+        kind: str,
+        study: str,
+        body: Mapping[str, Any],
+        path: str | Path,
+        progress: OnProgress | None,
+        timeout: float | None,
+    ) -> Path:
+        job: JobRow = self._connection.send("POST", address("studies", study, kind), body, once=True).json()
+        self._jobs.wait(job["id"], progress=progress, timeout=timeout)
+        return self._jobs.download(job["id"], path)
+
+
+def read_definition(definition: Definition) -> dict[str, Any]:
+    """Return a study definition as a mapping.
+
+    Raises:
+        ValueError: The text is not YAML, or not a mapping.
+    """
+    if isinstance(definition, Mapping):
+        return dict(definition)
+    text = definition.read_text("utf-8") if isinstance(definition, Path) else definition
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"definition is not YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError("definition is not a mapping of names to values; give a file as a Path")
+    return content
+
+
+def _draft(response: httpx.Response) -> Draft:
+    body = response.json()
+    return Draft(body["revision"], body["definition"], body["problems"], response.headers["ETag"])
