@@ -290,6 +290,7 @@ ROUTES: dict[str, Asks] = {
     "people:invite": PEOPLE,
     "people:create_invitation": PEOPLE,
     "people:revoke_invitation": PEOPLE,
+    "api_unknown": LOGIN,
     "workspaces_rest:workspaces": LOGIN,
     "workspaces_rest:workspace": Asks(Act.WORKSPACE_SEE, unsafe=Act.WORKSPACE_MANAGE, superuser=True),
     "workspaces_rest:members": PEOPLE,

@@ -330,6 +330,10 @@ PAGES = {
         left_out={"PARTICIPANT": "needs an ID; tests/studyapp/definition/test_privacy.py"}
     ),
     "docs/reference/report.md": Page(bundles),
+    "docs/reference/rest-api.md": Page(
+        token,
+        {"imports": "needs a file; tests/jobs and docs/tutorials/rest-api.ipynb import one"},
+    ),
     "docs/reference/right-reasons.md": Page(probed),
     "docs/reference/text-nmn.md": Page(left_out={"--device cuda": HUB, "text-table": LONG}),
     "docs/reference/visual-bias.md": Page(image_pairs),
