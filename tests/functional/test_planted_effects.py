@@ -20,8 +20,8 @@ BOTS = BEHAVIOURS["random"]
 SHORTEST, LONGEST = 15, 300  # seconds; the default rules exclude trials beyond
 
 # The site draws the order of items from a participant's random id, so the seed of the bots does not decide
-# everything. A planted effect is therefore seven standard errors large, its estimate may be four of them away,
-# and differences that are not planted may be as rare as this.
+# everything. A planted effect is therefore seven standard errors large, its estimate may be four of them
+# away, and differences that are not planted may be as rare as this.
 RARE = 0.0005
 
 pytestmark = pytest.mark.service
