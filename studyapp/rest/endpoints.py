@@ -25,6 +25,7 @@ from accounts.rest.idempotency import once
 from accounts.rest.pages import Page, answer, cursor, page_of, read_cursor
 from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
+from analysis.participants.estimates import Estimate
 from jobs.actions.jobs import create_job
 from jobs.rest.endpoints import JobRow, job_row
 from jobs.tasks import enqueue_job
@@ -35,6 +36,8 @@ from studyapp.actions.running import pause_study, resume_study
 from studyapp.downloads import BundleOptions, ReportOptions
 from studyapp.exports.bundle import table_rows
 from studyapp.exports.codebook import table_columns
+from studyapp.exports.documents import flow
+from studyapp.exports.estimates import running_estimates
 from studyapp.exports.rows import Tally, load
 from studyapp.exports.writers import prepare, text
 from studyapp.models import EntryLink, Study, StudyVersion
@@ -229,6 +232,34 @@ class Progress(StudyView):
         )
 
 
+class Flow(StudyView):
+    """The flow of participants."""
+
+    @described(answers=shapes.Flow)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """Show the flow of participants through a study."""
+        study = self.study(slug, Act.STUDY_SEE)
+        return answer(shapes.Flow.model_validate(flow(load(study, public=False))))
+
+
+class Estimates(StudyView):
+    """The measures of a running study."""
+
+    @described(answers=shapes.EstimatesSoFar, query=shapes.EstimatesQuery)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """Show the interim estimates of a study."""
+        study = self.study(slug, Act.STUDY_RESULTS)
+        so_far = running_estimates(study, read_query(request, shapes.EstimatesQuery).mode)
+        if so_far is None:
+            return answer(shapes.EstimatesSoFar(version=None, trials=0, excluded=0, results=[]))
+        rows = [_estimate(row) for _measure, estimates in so_far.table for row in estimates]
+        return answer(
+            shapes.EstimatesSoFar(
+                version=so_far.version, trials=so_far.trials, excluded=so_far.excluded, results=rows
+            )
+        )
+
+
 class Rows(StudyView):
     """An exported table of a study, row by row."""
 
@@ -332,6 +363,20 @@ def _study_row(row: Study) -> shapes.StudyRow:
             "versions": row.number,  # type: ignore[attr-defined]  # annotated
             **{name: getattr(row, name) for name in ("slug", "title", "status", "created_at")},
         }
+    )
+
+
+def _estimate(row: Estimate) -> shapes.EstimateRow:
+    low, high = row.interval or (None, None)
+    return shapes.EstimateRow(
+        measure=row.measure.key,
+        unit=row.measure.unit,
+        condition=row.condition,
+        value=row.value,
+        low=low,
+        high=high,
+        participants=row.participants,
+        reason=row.reason or row.interval_reason,
     )
 
 

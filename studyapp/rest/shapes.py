@@ -137,6 +137,50 @@ class Progress(Payload):
     modes: list[ModeProgress]
 
 
+class Flow(Payload):
+    """The numbers of participants at each step, by mode and condition.
+
+    ``modes`` has the form of ``flow.json`` in the export bundle.
+    """
+
+    modes: dict[str, dict[str, Any]]
+
+
+class EstimateRow(Payload):
+    """A measure in a condition so far, with its 95 % confidence interval.
+
+    ``value`` and the interval are null where they cannot be given; ``reason`` says why.
+    """
+
+    measure: str
+    unit: str
+    condition: str
+    value: float | None
+    low: float | None
+    high: float | None
+    participants: int
+    reason: str | None
+
+
+class EstimatesSoFar(Payload):
+    """Interim estimates of the newest version with responses.
+
+    ``excluded`` of ``trials`` were left out by the rules of the study. ``version`` is null before the first
+    response.
+    """
+
+    version: int | None
+    trials: int
+    excluded: int
+    results: list[EstimateRow]
+
+
+class EstimatesQuery(Payload):
+    """The mode of the participants whose responses count."""
+
+    mode: ModeName = "live"
+
+
 class Table(Payload):
     """A part of an exported table; its columns are those of the codebook."""
 

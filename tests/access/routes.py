@@ -324,6 +324,8 @@ ROUTES: dict[str, Asks] = {
     "studies_rest:versions": SEE,
     "studies_rest:links": EDIT,
     "studies_rest:progress": SEE,
+    "studies_rest:flow": SEE,
+    "studies_rest:estimates": RESULTS,
     "studies_rest:rows": RESULTS,
     "studies_rest:exports": RESULTS,
     "studies_rest:reports": RESULTS,

@@ -239,6 +239,34 @@ class ModeProgress(TypedDict):
     unassigned: dict[str, int]
 
 
+class Flow(TypedDict):
+    """The numbers of participants at each step, by mode and condition."""
+
+    modes: dict[str, dict[str, Any]]
+
+
+class EstimateRow(TypedDict):
+    """A measure in a condition so far, with its 95 % confidence interval."""
+
+    measure: str
+    unit: str
+    condition: str
+    value: float | None
+    low: float | None
+    high: float | None
+    participants: int
+    reason: str | None
+
+
+class EstimatesSoFar(TypedDict):
+    """Interim estimates of the newest version with responses."""
+
+    version: int | None
+    trials: int
+    excluded: int
+    results: list[EstimateRow]
+
+
 class Progress(TypedDict):
     """The progress of a study."""
 

@@ -15,6 +15,8 @@ from .jobs import Jobs
 from .rows import (
     BundleFormat,
     DraftProblem,
+    EstimatesSoFar,
+    Flow,
     JobRow,
     LinkRow,
     Mode,
@@ -145,6 +147,16 @@ class Studies:
     def progress(self, study: str) -> Progress:
         """Return the counts of participants."""
         row: Progress = self._connection.get(address("studies", study, "progress"))
+        return row
+
+    def flow(self, study: str) -> Flow:
+        """Return the numbers of participants at each step."""
+        row: Flow = self._connection.get(address("studies", study, "flow"))
+        return row
+
+    def estimates(self, study: str, *, mode: Mode = "live") -> EstimatesSoFar:
+        """Return interim estimates with their 95 % confidence intervals."""
+        row: EstimatesSoFar = self._connection.get(address("studies", study, "estimates"), mode=mode)
         return row
 
     def rows(self, study: str, table: TableName) -> Iterator[dict[str, Any]]:

@@ -120,6 +120,26 @@ def test_rows_of_participants_by_page_and_as_lines() -> None:
     assert AuditEntry.objects.filter(kind="personal_data_read", subject=study.slug).count() == 4
 
 
+def test_flow_and_interim_estimates() -> None:
+    study = factories.make_study(items=4)
+    viewer, analyst = client_of(Role.VIEWER), client_of(Role.ANALYST)
+    before = analyst.get(f"{ROOT}{study.slug}/estimates/").json()
+    assert before == {"version": None, "trials": 0, "excluded": 0, "results": []}
+    for _ in range(6):
+        factories.make_participant(study=study, completed=True)
+    flow = viewer.get(f"{ROOT}{study.slug}/flow/").json()["modes"]["live"]
+    assert flow["consented"] == 6
+    assert sum(row["completed"] for row in flow["conditions"].values()) == 6
+    assert viewer.get(f"{ROOT}{study.slug}/estimates/").status_code == 403
+    so_far = analyst.get(f"{ROOT}{study.slug}/estimates/").json()
+    assert (so_far["version"], so_far["trials"]) == (1, 24)
+    certainty = [row for row in so_far["results"] if row["measure"] == "certainty"]
+    assert [row["value"] for row in certainty] == [4, 4]
+    assert {row["condition"] for row in certainty} == {row["condition"] for row in so_far["results"]}
+    assert analyst.get(f"{ROOT}{study.slug}/estimates/?mode=pilot").json()["results"] == []
+    assert analyst.get(f"{ROOT}{study.slug}/estimates/?mode=all").status_code == 422
+
+
 def test_roles() -> None:
     study = factories.make_study()
     viewer, analyst = client_of(Role.VIEWER), client_of(Role.ANALYST)
