@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from django.apps import apps as global_apps
+from django.db.models.signals import post_migrate
 from django.utils import translation
 
 pytest_plugins = ["tests.services", "tests.site"]
@@ -16,6 +19,17 @@ LONG = ("functional", "fault", "load")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.nodeid.split("/")[1] not in LONG)
+
+
+def _make_workspace(*, using: str, apps: Any = global_apps, **_rest: Any) -> None:
+    workspace = apps.get_model("accounts", "Workspace")
+    workspace.objects.using(using).get_or_create(slug="main", defaults={"name": "Main"})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _workspace_after_each_flush() -> None:
+    """The migrations make one workspace; tests with transactions of their own empty the database."""
+    post_migrate.connect(_make_workspace, sender=global_apps.get_app_config("accounts"))
 
 
 @pytest.fixture(autouse=True)
