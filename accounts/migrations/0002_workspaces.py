@@ -1,6 +1,6 @@
 """Workspaces, roles, invitations, tokens and the audit log.
 
-What exists moves into one workspace, of which the staff are owners.
+Existing rows move into one workspace, of which the staff become owners.
 """
 
 import django.db.models.deletion

@@ -45,7 +45,7 @@ def read_records(request: Request, shape: type[Shape]) -> Iterator[Shape]:
         yield from _parsed(b"".join(read_blocks(request)), RootModel[list[shape]]).root  # type: ignore[valid-type]
     elif media == LINES:
         check_length(request, MOST_LINE_BYTES)
-        for number, line in enumerate(_lines(request), start=1):
+        for number, line in enumerate(read_lines(request), start=1):
             if line.strip():
                 yield _parsed(line, shape, f"line {number}.")
     else:
@@ -91,7 +91,7 @@ def read_blocks(request: Request) -> Iterator[bytes]:
         raise Refused(400, "The body ends early.")
 
 
-def _lines(request: Request) -> Iterator[bytes]:
+def read_lines(request: Request) -> Iterator[bytes]:
     """Yield the lines of the body.
 
     The web server's `readline` is not used, because granian's loses the rest.

@@ -12,25 +12,23 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from accounts.rest.bodies import (
+    JSON,
+    LINES,
+    MOST_BYTES,
+    MOST_LINE_BYTES,
+    check_length,
+    media_type,
+    read_blocks,
+    read_lines,
+)
 from annotation.api.errors import answer_error
 from annotation.schemas import Payload
 from foundation.import_fields import first_error
 
-MOST_BYTES = 8 << 20  # of a body that is read as a whole
-MOST_LINE_BYTES = 16 << 20  # of JSON lines, which are read one by one
-BLOCK = 1 << 18  # bytes of a body in memory at a time
-JSON, LINES = "application/json", "application/x-ndjson"
-
 Shape = TypeVar("Shape", bound=BaseModel)
 Row = TypeVar("Row")
 Out = TypeVar("Out", bound=BaseModel)
-
-
-class TooLarge(APIException):
-    """The body is longer than the endpoint accepts."""
-
-    status_code = 413
-    default_detail = "The body is too long."
 
 
 class Unprocessable(APIException):
@@ -74,24 +72,12 @@ class EditorView(APIView):
         return answer_error
 
 
-def check_length(request: Request, most: int) -> None:
-    """Raise TooLarge if the body is too long.
-
-    The server reads bodies without a length as empty.
-    """
-    length = request.META.get("CONTENT_LENGTH")
-    if length and length.isdecimal() and int(length) > most:
-        raise TooLarge(
-            f"The body has {int(length):,} bytes; at most {most:,} are accepted. Send it in parts."
-        )
-
-
 def read_body(request: Request, shape: type[Shape]) -> Shape:
     """Parse the body as the endpoint's type.
 
     Raises errors with status 400, 413, 415 or 422.
     """
-    if _media(request) != JSON:
+    if media_type(request) != JSON:
         raise UnsupportedMediaType(request.content_type or "none")
     check_length(request, MOST_BYTES)
     return _parsed(_whole(request), shape)
@@ -101,52 +87,22 @@ def _whole(request: Request) -> bytes:
     return b"".join(read_blocks(request))
 
 
-def read_blocks(request: Request) -> Iterator[bytes]:
-    """Yield the body block by block.
-
-    Raises:
-        ParseError: It ends before its declared length.
-    """
-    read = 0
-    while block := request._request.read(BLOCK):
-        read += len(block)
-        yield block
-    if read != int(request.META.get("CONTENT_LENGTH") or 0):
-        raise ParseError("The body ends early.")
-
-
-def _lines(request: Request) -> Iterator[bytes]:
-    """Yield the lines of the body.
-
-    The web server's `readline` is not used, because granian's loses the rest.
-    """
-    left = b""
-    for block in read_blocks(request):
-        *lines, left = (left + block).split(b"\n")
-        yield from lines
-    yield left
-
-
 def read_records(request: Request, shape: type[Shape]) -> Iterator[Shape]:
     """Yield the records of a JSON list or of JSON lines.
 
     Lines are never in memory together.
     """
-    media = _media(request)
+    media = media_type(request)
     if media == JSON:
         check_length(request, MOST_BYTES)
         yield from _parsed(_whole(request), RootModel[list[shape]]).root  # type: ignore[valid-type]
     elif media == LINES:
         check_length(request, MOST_LINE_BYTES)
-        for number, line in enumerate(_lines(request), start=1):
+        for number, line in enumerate(read_lines(request), start=1):
             if line.strip():
                 yield _parsed(line, shape, f"line {number}: ")
     else:
         raise UnsupportedMediaType(request.content_type or "none")
-
-
-def _media(request: Request) -> str:
-    return (request.content_type or "").partition(";")[0].strip().lower()
 
 
 def _parsed(body: bytes, shape: type[Shape], prefix: str = "") -> Shape:

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from pydantic import BaseModel
 
-from annotation.api.base import JSON, LINES
+from accounts.rest.bodies import JSON, LINES
+from accounts.rest.describe import parameters
 from annotation.api.shapes import Problem
 
 ERRORS = {
@@ -62,26 +63,6 @@ def described(
         )(method)
 
     return decorate
-
-
-def parameters(shape: type[BaseModel]) -> list[OpenApiParameter]:
-    """Return the fields of a type as query parameters."""
-    schema = shape.model_json_schema()
-    described_fields = []
-    for name, field in schema["properties"].items():
-        kinds = [kind for kind in field.pop("anyOf", [field]) if kind.get("type") != "null"]
-        schema_of = {key: value for key, value in kinds[0].items() if key not in ("title", "default")}
-        if "$ref" in schema_of:
-            schema_of = {
-                "type": "string",
-                "enum": schema["$defs"][schema_of["$ref"].rpartition("/")[2]]["enum"],
-            }
-        described_fields.append(
-            OpenApiParameter(
-                name, schema_of, OpenApiParameter.QUERY, description=field.get("description", "")
-            )
-        )
-    return described_fields
 
 
 def ids_are_natural(result: dict[str, Any], **_options: Any) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def met(response: HttpResponseBase) -> str:
 
 
 def says_why(response: HttpResponseBase, act: Act | None) -> bool:
-    """Whether a refusal names the act; a HEAD request has no body."""
+    """Return True if a refusal names the act, or has no body as for HEAD."""
     assert act is not None
     page = getattr(response, "content", b"").decode()
     return not page or str(act.label) in unescape(page)

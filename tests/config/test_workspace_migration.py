@@ -73,7 +73,7 @@ def test_rows_move_into_one_workspace_whose_owners_are_the_staff(empty_database:
 
 
 def moved(database: str, folder: Path) -> Any:
-    """What a database holds that had rows before it was brought up to date."""
+    """Return the rows of an older database after its migration."""
     environment = os.environ | {
         "DATABASE_URL": database, "VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "config.settings",
     }  # fmt: skip

@@ -8,10 +8,11 @@ import pytest
 from django.test import Client
 from rest_framework.exceptions import ParseError
 
+from accounts.rest.bodies import read_blocks
+from accounts.rest.problems import Refused
 from annotation.actions import assignments
 from annotation.actions.editing import save_operations
 from annotation.actions.projects import set_member
-from annotation.api.base import read_blocks
 from annotation.models import AuditEvent, Gold, Item, Membership, Role, SystemOutput
 from annotation.queries.annotations import outcome
 from tests.annotation.factories import (
@@ -151,12 +152,13 @@ def test_a_body_that_ends_early_is_told() -> None:
 
     found = read_blocks(Cut())
     assert next(found) == b"abc"
-    with pytest.raises(ParseError, match="ends early"):
+    with pytest.raises(Refused, match="ends early") as refused:
         next(found)
+    assert refused.value.status_code == ParseError.status_code
 
 
 def test_lines_are_found_wherever_blocks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.api.base.BLOCK", 7)
+    monkeypatch.setattr("accounts.rest.bodies.BLOCK", 7)
     script = Script(manager())
     body = lines(*(make_record(f"q{n}", text="Straße 🐕") for n in range(5))).rstrip("\n")
     assert script.post("items/", body, media="application/x-ndjson")["added"] == 5

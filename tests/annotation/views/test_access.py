@@ -1,4 +1,4 @@
-"""Who may do what in a project: roles in its workspace count as a share does, by the policy table."""
+"""Roles in a workspace count in its projects as a share does, by the policy table."""
 
 from typing import Any
 
