@@ -96,6 +96,8 @@ def make_world(slug: str) -> World:
         ("studyapp", "name"): "conditions",
         ("studyapp", "path"): "conditions",
         ("studyapp:staff_end_share", "pk"): 0,
+        ("studyapp:staff_webhook", "pk"): study_hook.pk,
+        ("studyapp:staff_end_webhook", "pk"): study_hook.pk,
         ("studies_rest", "slug"): study.slug,
         ("studies_rest", "table"): "trials",
         ("studies_rest", "pk"): study_hook.pk,
