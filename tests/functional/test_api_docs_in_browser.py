@@ -67,7 +67,7 @@ def send(page: Page, operation: str, body: object = None) -> tuple[int, Any, dic
         block.locator("textarea").first.fill(json.dumps(body))
     with page.expect_response(lambda response: "/api/v1/" in response.url) as answer:
         block.get_by_role("button", name="Execute").click()
-    shown = block.locator(".live-responses-table .response-col_status").first
+    shown = block.locator(".live-responses-table tbody .response-col_status").first
     expect(shown).to_contain_text(str(answer.value.status))
     return answer.value.status, answer.value.json(), answer.value.request.all_headers()
 
