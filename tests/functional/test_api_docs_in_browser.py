@@ -55,7 +55,9 @@ def page(site: Site, names: tuple[str, str], browser: Browser) -> Iterator[Page]
     assert [error for error in errors if "422" not in error] == []
 
 
-def send(page: Page, operation: str, body: object = None) -> tuple[int, Any, dict[str, str]]:
+def send(
+    page: Page, operation: str, body: object = None, parameters: dict[str, str] | None = None
+) -> tuple[int, Any, dict[str, str]]:
     """Send an operation from the page; return status, JSON and the headers that were sent."""
     block = page.locator(f"#operations-{operation}")
     if block.count() == 0:
@@ -63,6 +65,8 @@ def send(page: Page, operation: str, body: object = None) -> tuple[int, Any, dic
     if block.get_by_role("button", name="Execute").count() == 0:
         block.locator(".opblock-summary-control").click()
         block.get_by_role("button", name="Try it out").click()
+    for name, value in (parameters or {}).items():
+        block.get_by_placeholder(name).fill(value)
     if body is not None:
         block.locator("textarea").first.fill(json.dumps(body))
     with page.expect_response(lambda response: "/api/v1/" in response.url) as answer:
