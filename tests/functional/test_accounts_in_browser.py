@@ -139,7 +139,7 @@ def test_it_works(site: Site, browser: Browser, axe_script: str):
         follow(page.get_by_role("link", name=link))
         look(page, name)
 
-    page.get_by_text("Menu of ada").click()
+    page.locator(".menu-user summary").click()
     press(page, "Log out")
     log_in(page, site, "ada", OLD)
     expect(page.get_by_role("alert")).to_be_visible()

@@ -95,7 +95,7 @@ def set_up_second_factor(page: Page, site: Site) -> None:
     page.get_by_label("Code", exact=True).fill(code_for(secret))
     press(page, "Turn on second factor")
     expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
-    page.get_by_text("Menu of bea").click()
+    page.locator(".menu-user summary").click()
     press(page, "Log out")
     log_in(page, site, "bea", PASSWORD)
     page.get_by_label("Code").fill(code_for(secret))
