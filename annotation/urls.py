@@ -1,11 +1,9 @@
-"""URLs of the annotation app: pages, and the API of the editor."""
+"""URLs of the pages of annotation."""
 
 from urllib.parse import quote, unquote
 
 from django.urls import path, register_converter
 
-from annotation.api import editor as editor_api
-from annotation.api import urls as data_api
 from annotation.views import annotators, managers, outputs, reviewers
 
 app_name = "annotation"
@@ -33,7 +31,6 @@ urlpatterns = [
     path("annotate/new/", managers.new_project, name="new_project"),
     path("annotate/<slug:slug>/", annotators.project, name="project"),
     path("annotate/<slug:slug>/next/", annotators.next_item, name="next"),
-    path("annotate/<slug:slug>/images/<int:pk>/", annotators.image, name="image"),
     path("annotate/<slug:slug>/review/", reviewers.waiting, name="review"),
     path("annotate/<slug:slug>/outputs/", outputs.listed, name="outputs"),
     path("annotate/<slug:slug>/runs/", outputs.runs, name="output_runs"),
@@ -62,19 +59,4 @@ urlpatterns = [
     path("annotate/<slug:slug>/audit/", managers.audit, name="audit"),
     path("annotate/<slug:slug>/close/", managers.change_status, {"act": "close"}, name="close"),
     path("annotate/<slug:slug>/reopen/", managers.change_status, {"act": "reopen"}, name="reopen"),
-    path("api/annotation/keys/", editor_api.KeysView.as_view(), name="api_keys"),
-    path("api/annotation/work/<int:pk>/", editor_api.EditorStateView.as_view(), name="api_editor"),
-    path(
-        "api/annotation/work/<int:pk>/operations/", editor_api.OperationsView.as_view(), name="api_operations"
-    ),
-    path("api/annotation/work/<int:pk>/submit/", editor_api.SubmitView.as_view(), name="api_submit"),
-    path("api/annotation/work/<int:pk>/release/", editor_api.ReleaseView.as_view(), name="api_release"),
-    path("api/annotation/work/<int:pk>/take-back/", editor_api.TakeBackView.as_view(), name="api_take_back"),
-    path("api/annotation/work/<int:pk>/comments/", editor_api.CommentsView.as_view(), name="api_comments"),
-    path(
-        "api/annotation/work/<int:pk>/comments/<int:comment>/resolve/",
-        editor_api.ResolveView.as_view(),
-        name="api_resolve",
-    ),
-    *data_api.urlpatterns,
 ]

@@ -320,11 +320,11 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Touchstone",
-    "DESCRIPTION": "Annotation projects, and the progress of studies. See docs/reference/annotation-api.md.",
+    "DESCRIPTION": "Studies, annotation projects, data and runs. See docs/reference/rest-api.md.",
     "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
-    "POSTPROCESSING_HOOKS": ["annotation.api.describe.ids_are_natural"],
+    "POSTPROCESSING_HOOKS": ["accounts.rest.describe.ids_are_natural"],
 }
 
 REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{VAR_DIR / 'broker.sock'}")

@@ -1,7 +1,7 @@
 """The base of every endpoint: login or token, scope, rate, bodies."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -9,6 +9,7 @@ from django.http import Http404
 from redis.exceptions import RedisError
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -42,8 +43,25 @@ class PerUser(UserRateThrottle):
             return True
 
 
+class Unread(BaseParser):
+    """Leave the body to the endpoint.
+
+    Without it, the check of a session's CSRF token would look for a form in the body.
+    """
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return no fields."""
+        return {}
+
+
 class AnyType(BaseContentNegotiation):
-    """Leave the choice of the media type to the endpoint, instead of 406."""
+    """Leave media types to the endpoint, instead of 406."""
+
+    def select_parser(self, request: Request, parsers: Sequence[BaseParser]) -> BaseParser:
+        """Return the parser that reads nothing."""
+        return Unread()
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

@@ -284,36 +284,36 @@ class _Import:
         named: dict[str, Image] = {}
         for image in (image for record in records for image in record.images):
             first = named.setdefault(image.name, image)
-            _require_shape(image.name, _Kept(first.width, first.height, ""), image)
+            require_shape(image.name, Kept(first.width, first.height, ""), image)
             if not (first.width and first.height):
                 named[image.name] = image
         rows = self.project.image_files.filter(name__in=named).values_list("name", "width", "height", "path")
-        there = {name: _Kept(width, height, path) for name, width, height, path in rows} if named else {}
+        there = {name: Kept(width, height, path) for name, width, height, path in rows} if named else {}
         new = []
         for name, image in named.items():
             kept = there.get(name)
             if kept is not None:
-                _require_shape(name, kept, image)
+                require_shape(name, kept, image)
             if kept is None or (self.folder is not None and not kept.path):
                 file = self._file(image)
                 if kept is None:
                     new.append((self.project.pk, name, *file))
                 else:
-                    _require_shape(name, kept, Image(name=name, width=file.width, height=file.height))
+                    require_shape(name, kept, Image(name=name, width=file.width, height=file.height))
                     self.project.image_files.filter(name=name).update(**file._asdict())
         insert(ImageFile, IMAGE, new)
         return len(new)
 
-    def _file(self, image: Image) -> "_Kept":
+    def _file(self, image: Image) -> "Kept":
         """Return what is stored of an image, copying and measuring its file."""
         if self.folder is None:
-            return _Kept(image.width, image.height, "")
+            return Kept(image.width, image.height, "")
         try:
             source = self.folder.find(image.name)
         except ValueError as error:
             raise Conflict(str(error)) from error
-        kept = _Kept(source.width, source.height, "")
-        _require_shape(image.name, kept, image)
+        kept = Kept(source.width, source.height, "")
+        require_shape(image.name, kept, image)
         return (
             kept
             if self.dry_run
@@ -321,7 +321,7 @@ class _Import:
         )
 
 
-class _Kept(NamedTuple):
+class Kept(NamedTuple):
     """An image as the site stores it."""
 
     width: int | None
@@ -329,7 +329,7 @@ class _Kept(NamedTuple):
     path: str
 
 
-def _require_shape(name: str, kept: _Kept, image: Image) -> None:
+def require_shape(name: str, kept: Kept, image: Image) -> None:
     """Check that the aspect ratio matches.
 
     Boxes are fractions, so another size does no harm.

@@ -73,5 +73,8 @@ async def _send(bot: Bot, ask: Ask, client: httpx.AsyncClient, patience: float) 
                 raise
             await asyncio.sleep(RETRY_SECONDS)
             continue
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS:  # bots are quicker than people
+            await asyncio.sleep(float(response.headers["Retry-After"]))
+            continue
         bot.seconds.append((ask.act, time.perf_counter() - begun))
         return Answer(response.status_code, response.headers.get("location", ""), response.content)

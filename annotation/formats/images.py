@@ -42,6 +42,15 @@ def image_size(path: Path) -> tuple[int, int]:
     return (height, width) if orientation in _TURNED else (width, height)
 
 
+def image_type(path: Path) -> str:
+    """Return the media type of a stored image, by its content.
+
+    Its name could claim to be a page, which browsers would run.
+    """
+    with PIL.Image.open(path, formats=FORMATS) as image:
+        return PIL.Image.MIME[image.format or ""]
+
+
 def _orientation(image: PIL.Image.Image) -> int:
     """Read the EXIF orientation from the header.
 

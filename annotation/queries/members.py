@@ -14,24 +14,36 @@ from annotation.models import Annotation, Membership, Project
 from foundation.prepared_queries import Prepared, slot
 
 
+def visible_projects(user: User) -> QuerySet[Project]:
+    """Return the projects that a user sees."""
+    shares = Membership.objects.filter(user=user, active=True)
+    return Project.objects.filter(
+        Q(pk__in=shares.values("project")) | Q(workspace__in=workspaces_of(user, Act.PROJECT_SEE))
+    )
+
+
 def memberships(user: User) -> list[Membership]:
     """Return the person in each project that they see, the newest first.
 
     Three queries. The projects have counts of the person's submitted and returned annotations.
     """
-    shares = Membership.objects.filter(user=user, active=True)
-    visible = Q(pk__in=shares.values("project")) | Q(workspace__in=workspaces_of(user, Act.PROJECT_SEE))
     mine = Q(annotations__annotator=user, annotations__task=Annotation.Task.ANNOTATION)
     done = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
     projects = (
-        Project.objects.filter(visible)
+        visible_projects(user)
         .annotate(
             done=Count("annotations", filter=mine & Q(annotations__status__in=done)),
             returned=Count("annotations", filter=mine & Q(annotations__status=Annotation.Status.RETURNED)),
         )
         .order_by("-created_at")
     )
-    stored = {member.project_id: member for member in Membership.objects.filter(user=user)}
+    return as_members(user, list(projects))
+
+
+def as_members(user: User, projects: Sequence[Project]) -> list[Membership]:
+    """Return the person in each of these projects. Two queries."""
+    rows = Membership.objects.filter(user=user, project__in=projects)
+    stored = {member.project_id: member for member in rows}
     members = [stored.get(project.pk) or _unstored(project, user) for project in projects]
     for member, project in zip(members, projects, strict=True):
         member.project, member.user = project, user

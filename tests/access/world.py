@@ -112,12 +112,18 @@ def make_world(slug: str) -> World:
         ("workspaces_rest", "role"): Role.VIEWER.value,
         ("annotation", "slug"): project.slug,
         ("annotation", "pk"): made.pk,
-        ("annotation", "comment"): comment.pk,
-        ("annotation:image", "pk"): image.pk,
         ("annotation:stop_outputs", "pk"): output.pk,
         ("annotation", "system"): "net",
         ("annotation", "revision"): "r1",
-        ("annotation:api_webhook", "pk"): hook.pk,
+        ("projects_rest", "slug"): project.slug,
+        ("projects_rest", "pk"): made.pk,
+        ("projects_rest", "comment"): comment.pk,
+        ("projects_rest", "user"): member.user.username,
+        ("projects_rest:image", "pk"): image.pk,
+        ("projects_rest:webhook", "pk"): hook.pk,
+        ("projects_rest:deliveries", "pk"): hook.pk,
+        ("projects_rest:cancel_run", "pk"): output.pk,
+        **{(f"projects_rest:{name}", "pk"): item.pk for name in ("item", "item_gold", "adjudicate")},
         **{
             (f"annotation:{name}", "pk"): item.pk
             for name in (
@@ -126,14 +132,13 @@ def make_world(slug: str) -> World:
                 "adjudicate",
                 "accept",
                 "return",
-                "api_item",
-                "api_item_gold",
             )
         },
     }
     operation = {"id": str(uuid4()), "base": made.revision, "node": 2, "state": "nothing"}
     bodies = {
-        "annotation:api_operations": {"operations": [operation]},
+        "projects_rest:operations": {"operations": [operation]},
+        "projects_rest:projects": {"workspace": slug, "slug": f"new-{slug}", "title": "New", "kind": "boxes"},
         "predictions_rest:runs": {"dataset": str(run.dataset_id), "system": "net"},
         "studies_rest:studies": {"workspace": slug, "definition": {"study": f"new-{slug}"}},
     }

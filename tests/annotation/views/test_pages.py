@@ -6,7 +6,6 @@ from django.test import Client
 from accounts.models import Role as WorkspaceRole
 from annotation.actions import assignments
 from annotation.models import AuditEvent, Membership, Project, Role
-from tests.annotation.api.test_annotations import client_of
 from tests.annotation.factories import (
     finished,
     make_annotation,
@@ -15,6 +14,7 @@ from tests.annotation.factories import (
     make_project,
     make_user,
 )
+from tests.annotation.rest.test_annotations import client_of
 from tests.workspaces import give
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,8 @@ from typing import Any, get_args
 import pytest
 
 from accounts.rest import shapes as workspaces
-from annotation.api import shapes as annotation
+from annotation.rest import annotation_shapes
+from annotation.rest import shapes as annotation
 from jobs.rest.endpoints import JobRow
 from predictions.rest import shapes as predictions
 from studyapp.rest import shapes as studies
@@ -42,8 +43,8 @@ PAIRS: list[tuple[Any, Any]] = [
     (rows.ProjectRow, annotation.ProjectRow),
     (rows.ProjectDetail, annotation.ProjectDetail),
     (rows.ItemRow, annotation.ItemRow),
-    (rows.ItemImport, annotation.ImportRow),
-    (rows.AnnotationRow, annotation.AnnotationRow),
+    (rows.ItemImport, annotation.ImportCounts),
+    (rows.AnnotationRow, annotation_shapes.AnnotationRow),
     (rows.GoldRow, annotation.GoldRow),
 ]
 

@@ -1,25 +1,11 @@
-"""Turn database rows into rows of the data API."""
+"""Turn database rows into rows of the REST API."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from django.urls import reverse
-
 from accounts.policy import Act
-from annotation.api.shapes import (
-    AnnotationRow,
-    CommentRow,
-    DeliveryRow,
-    GoldRow,
-    GuidelineRow,
-    HistoryRow,
-    ImageRow,
-    ItemRow,
-    MemberRow,
-    PredictionRow,
-    ProjectRow,
-    WebhookRow,
-)
+from analysis.gold_agreement import Agreement
 from annotation.models import (
     Annotation,
     Comment,
@@ -30,13 +16,33 @@ from annotation.models import (
     Item,
     Membership,
     Operation,
+    OutputRun,
     Project,
     SystemOutput,
     Webhook,
 )
 from annotation.parsed_items import document_of
 from annotation.policies import may, roles_here
-from annotation.queries.records import image_files
+from annotation.queries.annotations import comment_row, image_address
+from annotation.queries.members import load_workspace_roles
+from annotation.queries.outputs import Faithfulness
+from annotation.queries.records import history, image_files
+from annotation.queries.runs import progress
+from annotation.rest.annotation_shapes import AnnotationDetail, AnnotationRow, CommentRow, HistoryRow
+from annotation.rest.shapes import (
+    AgreementRow,
+    FaithfulnessRow,
+    GoldRow,
+    GuidelineRow,
+    ImageRow,
+    ItemRow,
+    MemberRow,
+    OutputRow,
+    OutputRunRow,
+    ProjectDeliveryRow,
+    ProjectRow,
+    ProjectWebhookRow,
+)
 
 
 def project_row(member: Membership) -> ProjectRow:
@@ -48,12 +54,15 @@ def project_fields(member: Membership) -> dict[str, Any]:
     """Return the fields of a project that are shown everywhere."""
     project = member.project
     return {
+        "id": str(project.pk),
         "slug": project.slug,
+        "workspace": project.workspace.slug,
         "title": project.title,
         "kind": project.kind,
         "status": project.status,
         "roles": roles_here(member),
         "annotators_per_item": project.annotators_per_item,
+        "created_at": project.created_at,
     }
 
 
@@ -66,7 +75,7 @@ def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
 def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_of_it: bool) -> ItemRow:
     return ItemRow.model_validate(
         {
-            "id": item.pk,
+            "id": str(item.pk),
             "external_id": item.external_id,
             "position": item.position,
             "kind": project.kind,
@@ -78,8 +87,8 @@ def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_
             "answer": item.answer if all_of_it or project.show_answer else None,
             "purpose": item.purpose if all_of_it else None,
             "extra": item.extra if all_of_it else None,
-            "places": item.annotators_wanted if all_of_it else None,
-            "taken": item.assigned if all_of_it else None,
+            "annotators_wanted": item.annotators_wanted if all_of_it else None,
+            "assigned": item.assigned if all_of_it else None,
             "submitted": item.submitted if all_of_it else None,
             "has_gold": getattr(item, "has_gold", None) if all_of_it else None,
         }
@@ -88,10 +97,10 @@ def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_
 
 def image_row(project: Project, name: str, file: ImageFile | None) -> ImageRow:
     """Return an image as a row; the site may know only its name."""
-    if file is None:
-        return ImageRow(name=name, width=None, height=None, url="")
-    url = reverse("annotation:image", args=[project.slug, file.pk]) if file.path else ""
-    return ImageRow(name=name, width=file.width, height=file.height, url=url)
+    if file is None:  # the item names it, and no file of that name is known
+        return ImageRow(id="", name=name, width=None, height=None, url="")
+    url = image_address(project, file)
+    return ImageRow(id=str(file.pk), name=name, width=file.width, height=file.height, url=url)
 
 
 def annotation_row(annotation: Annotation) -> AnnotationRow:
@@ -102,8 +111,9 @@ def annotation_row(annotation: Annotation) -> AnnotationRow:
 def annotation_fields(annotation: Annotation) -> dict[str, Any]:
     """Return the fields of an annotation that are shown everywhere."""
     return {
-        "id": annotation.pk,
-        "item_id": annotation.item_id,
+        "id": str(annotation.pk),
+        "project": annotation.project.slug,
+        "item_id": str(annotation.item_id),
         "item": annotation.item.external_id,
         "annotator": annotation.annotator.get_username(),
         "task": annotation.task,
@@ -131,30 +141,32 @@ def history_row(operation: Operation) -> HistoryRow:
     )
 
 
-def comment_row(comment: Comment) -> CommentRow:
-    """Return a comment as a row."""
-    return CommentRow(
-        id=comment.pk,
-        node=comment.node,
-        object=comment.object_id,
-        text=comment.text,
-        by=comment.by.get_username(),
-        at=comment.at,
-        resolved=comment.resolved_at is not None,
+def annotation_detail(annotation: Annotation) -> AnnotationDetail:
+    """Return an annotation with its edits and comments."""
+    comments = annotation.comments.select_related("by")
+    return AnnotationDetail(
+        **annotation_fields(annotation),
+        history=[history_row(each) for each in history(annotation)],
+        comments=[comment_shape(each) for each in comments],
     )
+
+
+def comment_shape(comment: Comment) -> CommentRow:
+    """Return a comment as a row."""
+    return CommentRow(**comment_row(comment))
 
 
 def gold_row(gold: Gold) -> GoldRow:
     """Return a version of gold as a row."""
     return GoldRow.model_validate(
         {
-            "id": gold.pk,
-            "item_id": gold.item_id,
+            "id": str(gold.pk),
+            "item_id": str(gold.item_id),
             "item": gold.item.external_id,
             "version": gold.version,
             "current": gold.current,
             "method": gold.method,
-            "work": gold.annotation_id,
+            "annotation": None if gold.annotation_id is None else str(gold.annotation_id),
             "by": gold.by.get_username() if gold.by else None,
             "at": gold.at,
             "document": document_of(gold.document),
@@ -162,11 +174,11 @@ def gold_row(gold: Gold) -> GoldRow:
     )
 
 
-def prediction_row(output: SystemOutput) -> PredictionRow:
+def output_row(output: SystemOutput) -> OutputRow:
     """Return a model output as a row."""
-    return PredictionRow(
-        id=output.pk,
-        item_id=output.item_id,
+    return OutputRow(
+        id=str(output.pk),
+        item_id=str(output.item_id),
         item=output.item.external_id,
         system=output.system,
         revision=output.revision,
@@ -177,16 +189,20 @@ def prediction_row(output: SystemOutput) -> PredictionRow:
     )
 
 
-def member_row(member: Membership) -> MemberRow:
-    """Return a member as a row."""
+def member_rows(members: Sequence[Membership]) -> list[MemberRow]:
+    """Return members as rows, with their roles in the workspace."""
+    load_workspace_roles(members)
+    return [_member_row(member) for member in members]
+
+
+def _member_row(member: Membership) -> MemberRow:
+    names = ("role", "active", "qualified", "joined_at")
     return MemberRow.model_validate(
         {
-            "username": member.user.get_username(),
-            "role": member.role,
-            "active": member.active,
+            "id": str(member.pk),
+            "user": member.user.get_username(),
             "roles": roles_here(member),
-            "qualified": member.qualified,
-            "joined_at": member.joined_at,
+            **{name: getattr(member, name) for name in names},
         }
     )
 
@@ -194,6 +210,7 @@ def member_row(member: Membership) -> MemberRow:
 def guideline_row(guideline: Guideline) -> GuidelineRow:
     """Return a version of a guideline as a row."""
     return GuidelineRow(
+        id=str(guideline.pk),
         module=guideline.module,
         version=guideline.version,
         text=guideline.text,
@@ -202,15 +219,15 @@ def guideline_row(guideline: Guideline) -> GuidelineRow:
     )
 
 
-def webhook_row(webhook: Webhook) -> WebhookRow:
+def webhook_row(webhook: Webhook) -> ProjectWebhookRow:
     """Return a webhook as a row."""
-    return WebhookRow(**webhook_fields(webhook))
+    return ProjectWebhookRow(**webhook_fields(webhook))
 
 
 def webhook_fields(webhook: Webhook) -> dict[str, Any]:
     """Return the shown fields of a webhook, without its secret."""
     return {
-        "id": webhook.pk,
+        "id": str(webhook.pk),
         "url": webhook.url,
         "kinds": webhook.kinds,
         "active": webhook.active,
@@ -220,10 +237,10 @@ def webhook_fields(webhook: Webhook) -> dict[str, Any]:
     }
 
 
-def delivery_row(delivery: Delivery) -> DeliveryRow:
+def delivery_row(delivery: Delivery) -> ProjectDeliveryRow:
     """Return a delivery as a row."""
-    return DeliveryRow(
-        id=delivery.pk,
+    return ProjectDeliveryRow(
+        id=str(delivery.pk),
         kind=delivery.kind,
         created_at=delivery.created_at,
         attempts=delivery.attempts,
@@ -231,3 +248,43 @@ def delivery_row(delivery: Delivery) -> DeliveryRow:
         delivered_at=delivery.delivered_at,
         last_error=delivery.last_error,
     )
+
+
+def output_run_row(run: OutputRun) -> OutputRunRow:
+    """Return a run with its progress as a row."""
+    counts = progress(run)
+    names = ("system", "revision", "status", "error", "created_at", "finished_at")
+    return OutputRunRow.model_validate(
+        {
+            "id": str(run.pk),
+            "items": counts.items,
+            "outputs": counts.outputs,
+            "failures": counts.failures,
+            **{name: getattr(run, name) for name in names},
+        }
+    )
+
+
+def faithfulness_row(scores: Faithfulness) -> FaithfulnessRow:
+    """Return the scores of a system as a row."""
+    values = asdict(scores)
+    worst = [{**each, "item_id": str(each["item_id"])} for each in values["worst"]]
+    return FaithfulnessRow.model_validate({**values, "worst": worst})
+
+
+def agreement_rows(agreement: Agreement) -> list[AgreementRow]:
+    """Return the inter-annotator agreement, a row for each measure of a group."""
+    return [
+        AgreementRow(
+            by=group.by,
+            name=group.name,
+            measure=measure,
+            value=quantity.value,
+            low=quantity.interval.low if quantity.interval else None,
+            high=quantity.interval.high if quantity.interval else None,
+            n=quantity.n,
+            reason=quantity.reason,
+        )
+        for group, metrics in agreement.groups.items()
+        for measure, quantity in metrics.items()
+    ]

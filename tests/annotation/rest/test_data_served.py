@@ -63,7 +63,7 @@ def test_every_line_of_a_long_body_arrives_and_the_webhook_is_told(
     url, got = told
     token, secret = served.manage("shell", "-v", "0", "-c", MANAGER.format(url=url)).split()
     body = "".join(make_record(f"q{n}").model_dump_json(exclude_defaults=True) + "\n" for n in range(ITEMS))
-    address = f"{served.url}/api/annotation/projects/dogs/items/"
+    address = f"{served.url}/api/v1/projects/dogs/items/"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson"}
     response = httpx.post(address, content=body.encode(), headers=headers, timeout=60)
     assert response.status_code == 201

@@ -30,7 +30,7 @@ def client_of(user: Any) -> Client:
 
 
 def post(client: Client, annotation: Annotation, name: str, body: Any) -> Any:
-    return client.post(f"/api/annotation/work/{annotation.pk}/{name}/", body, content_type="application/json")
+    return client.post(f"/api/v1/annotations/{annotation.pk}/{name}/", body, content_type="application/json")
 
 
 def sent(*operations: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def sent(*operations: Any) -> dict[str, Any]:
 def test_it_works() -> None:
     annotation = make_annotation()
     client = client_of(annotation.annotator)
-    state = client.get(f"/api/annotation/work/{annotation.pk}/").json()
+    state = client.get(f"/api/v1/annotations/{annotation.pk}/editor/").json()
     assert state["program"]["walk"] == [3, 2, 1, 4, 0]
     assert [node["role"] for node in state["program"]["nodes"]] == [
         "compute", "compute", "choose", "draw", "compute",
@@ -54,7 +54,7 @@ def test_it_works() -> None:
     )
     assert answer.json()["mismatch"] is True  # one dog, and the label says there are two
     answer = post(client, annotation, "submit", {"revision": 2})
-    assert answer.json() == {"next": f"/annotate/{annotation.project.slug}/"}
+    assert answer.json() == {"next": f"/annotate/{annotation.project.slug}/", "annotation": None}
 
 
 def test_a_stale_edit_gets_everything_that_a_merge_needs() -> None:
@@ -85,7 +85,7 @@ def test_a_wrong_edit_is_told_its_field(body: Any, field: str) -> None:
     annotation = make_annotation()
     answer = post(client_of(annotation.annotator), annotation, "operations", body)
     assert answer.status_code == 422
-    assert answer.json()["field"] == field
+    assert answer.json()["errors"][0]["field"] == field
 
 
 def test_strangers_and_other_annotators_find_nothing() -> None:
@@ -93,15 +93,15 @@ def test_strangers_and_other_annotators_find_nothing() -> None:
     others = [make_user(), make_user(is_staff=True), make_member().user, make_member(annotation.project).user]
     for user in others:
         client = client_of(user)
-        assert client.get(f"/api/annotation/work/{annotation.pk}/").status_code == 404
+        assert client.get(f"/api/v1/annotations/{annotation.pk}/editor/").status_code == 404
         assert post(client, annotation, "submit", {"revision": 0}).status_code == 404
-    assert Client().get(f"/api/annotation/work/{annotation.pk}/").status_code in (401, 403)
+    assert Client().get(f"/api/v1/annotations/{annotation.pk}/editor/").status_code in (401, 403)
 
 
 def test_an_adjudicator_sees_a_work_but_does_not_change_it() -> None:
     annotation = make_annotation()
     client = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
-    assert client.get(f"/api/annotation/work/{annotation.pk}/").status_code == 200
+    assert client.get(f"/api/v1/annotations/{annotation.pk}/editor/").status_code == 200
     answer = post(client, annotation, "operations", sent(operation(0, 3, put=[box("a")])))
     assert answer.status_code == 403
 
@@ -148,16 +148,14 @@ def test_a_returned_work_is_changed_and_submitted_again() -> None:
 def test_keys_are_kept_per_person() -> None:
     annotation = make_annotation()
     client = client_of(annotation.annotator)
-    client.put("/api/annotation/keys/", {"draw": "b"}, content_type="application/json")
-    assert client.get(f"/api/annotation/work/{annotation.pk}/").json()["keys"] == {"draw": "b"}
-    assert (
-        client.put("/api/annotation/keys/", {"draw": ""}, content_type="application/json").status_code == 422
-    )
+    client.put("/api/v1/keys/", {"draw": "b"}, content_type="application/json")
+    assert client.get(f"/api/v1/annotations/{annotation.pk}/editor/").json()["keys"] == {"draw": "b"}
+    assert client.put("/api/v1/keys/", {"draw": ""}, content_type="application/json").status_code == 422
 
 
 def test_the_answer_and_the_mismatch_stay_hidden_where_the_project_says_so() -> None:
     annotation = make_annotation(show_answer=False)
-    state = client_of(annotation.annotator).get(f"/api/annotation/work/{annotation.pk}/").json()
+    state = client_of(annotation.annotator).get(f"/api/v1/annotations/{annotation.pk}/editor/").json()
     assert state["item"]["answer"] is None
     assert state["mismatch"] is None
 
@@ -185,7 +183,7 @@ def test_going_on_to_the_next_item_asks_the_database_a_fixed_number_of_times(
         ).annotation.revision
         with django_assert_max_num_queries(22):
             answer = post(client, annotation, "submit", {"revision": revision, "go_on": True}).json()
-        assert answer["work"]["item"]["external_id"] == f"i{_time + 2}"
+        assert answer["annotation"]["item"]["external_id"] == f"i{_time + 2}"
 
 
 def test_spans_go_the_same_way() -> None:
@@ -219,18 +217,24 @@ def test_a_step_that_is_not_there_cannot_be_what_is_wrong() -> None:
     annotation = make_annotation()
     edit = operation(0, 3, problem={"kind": "wrong module", "node": 999})
     answer = post(client_of(annotation.annotator), annotation, "operations", sent(edit))
-    assert (answer.status_code, answer.json()["field"]) == (422, "problem.node")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "problem.node")
 
 
-def test_outputs_that_are_seen_again_after_taking_back_are_noted() -> None:
-    annotation = finished(make_annotation(show_predictions=True))
+def test_outputs_on_the_screen_are_noted() -> None:
+    annotation = make_annotation(show_predictions=True)
     SystemOutput.objects.create(item=annotation.item, system="nmn", revision="1", modules=[])
-    assert post(client_of(annotation.annotator), annotation, "take-back", {}).json()["predictions"]
-    assert Annotation.objects.get(pk=annotation.pk).predictions_shown == ["nmn@1"]
+    client = client_of(annotation.annotator)
+    assert client.get(f"/api/v1/annotations/{annotation.pk}/editor/").json()["predictions"]
+    assert Annotation.objects.get(pk=annotation.pk).predictions_shown == []
+    for _time in range(2):
+        assert post(client, annotation, "shown", {"outputs": ["nmn@1"]}).status_code == 204
+        assert Annotation.objects.get(pk=annotation.pk).predictions_shown == ["nmn@1"]
+    answer = post(client, annotation, "shown", {"outputs": ["nmn@2"]})
+    assert (answer.status_code, "nmn@2" in answer.json()["detail"]) == (409, True)
 
 
 @pytest.mark.parametrize("number", [2**63, 10**30])
 def test_numbers_beyond_every_id_are_not_there(number: int) -> None:
     client = client_of(make_member().user)
-    assert client.get(f"/api/annotation/work/{number}/").status_code == 404
+    assert client.get(f"/api/v1/annotations/{number}/editor/").status_code == 404
     assert client.get(f"/annotate/work/{number}/").status_code == 404

@@ -38,7 +38,7 @@ class Script:
 
     def __init__(self, member: Membership) -> None:
         self.client = Client(headers=bearer(member.user))
-        self.base = f"/api/annotation/projects/{member.project.slug}/"
+        self.base = f"/api/v1/projects/{member.project.slug}/"
 
     def get(self, path: str = "", code: int = 200, /, **query: Any) -> Any:
         response = self.client.get(self.base + path, query)
@@ -75,7 +75,13 @@ def test_it_works() -> None:
     one = script.get(f"items/{page['results'][0]['id']}/")
     assert one == page["results"][0]
     assert one["answer"] is True
-    assert one["images"][0] == {"name": "left.png", "width": None, "height": None, "url": ""}
+    assert one["images"][0] == {
+        "id": one["images"][0]["id"],
+        "name": "left.png",
+        "width": None,
+        "height": None,
+        "url": "",
+    }
     assert script.get()["items"] == 5
     event = AuditEvent.objects.get(project=member.project, kind="items_imported")
     assert event.actor == member.user
@@ -83,7 +89,7 @@ def test_it_works() -> None:
 
 def test_my_projects_are_listed() -> None:
     member, _other = manager(), manager()
-    found = Script(member).client.get("/api/annotation/projects/").json()["results"]
+    found = Script(member).client.get("/api/v1/projects/").json()["results"]
     assert [(one["slug"], one["roles"]) for one in found] == [(member.project.slug, ["manager"])]
 
 
@@ -108,9 +114,9 @@ def test_a_dry_run_stores_nothing() -> None:
     [
         ("[", "application/json", 400, "JSON"),
         ("{}", "application/json", 422, "array"),
-        ('[{"external_id": "a"}]', "application/json", 422, "[0].kind: is missing"),
+        ('[{"external_id": "a"}]', "application/json", 422, "0.kind: is missing"),
         ("x=1", "application/x-www-form-urlencoded", 415, "x-www-form"),
-        ('{"external_id": "a"}\n', "application/x-ndjson", 422, "line 1: "),
+        ('{"external_id": "a"}\n', "application/x-ndjson", 422, "line 1."),
         ("[" * 100_000, "application/json", 400, "recursion"),
     ],
 )
@@ -125,7 +131,9 @@ def test_a_line_that_is_wrong_stores_nothing_of_the_others() -> None:
     record = make_record("q2").model_dump(mode="json") | {"colour": "red"}
     body = lines(make_record("q1")) + json.dumps(record) + "\n"
     answer = script.post("items/", body, 422, "application/x-ndjson")
-    assert answer == {"detail": "line 2: colour: Extra inputs are not permitted", "field": "colour"}
+    problem = {"field": "line 2.colour", "detail": "Extra inputs are not permitted"}
+    assert answer["errors"] == [problem]
+    assert answer["detail"] == "line 2.colour: Extra inputs are not permitted"
     assert not Item.objects.exists()
 
 
@@ -133,12 +141,12 @@ def test_a_program_that_does_not_fit_is_told() -> None:
     script = Script(manager())
     record = make_record("q1").model_dump(mode="json") | {"program": "count(dogs)"}
     answer = script.post("items/", [record], 422)
-    assert answer["field"] == "program"
+    assert answer["errors"][0]["field"] == "item 1.program"
     assert "q1" in answer["detail"]
 
 
 def test_long_bodies_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.api.base.MOST_BYTES", 100)
+    monkeypatch.setattr("accounts.rest.bodies.MOST_BYTES", 100)
     answer = Script(manager()).post("items/", [make_record().model_dump(mode="json")], 413)
     assert "at most 100" in answer["detail"]
 
@@ -166,9 +174,8 @@ def test_lines_are_found_wherever_blocks_are_cut(monkeypatch: pytest.MonkeyPatch
 
 def test_unknown_parameters_are_errors() -> None:
     script = Script(manager())
-    assert script.get("items/", 422, stauts="open")["field"] == "stauts"
-    assert script.get("items/", 422, limit=0)["field"] == "limit"
-    assert script.get("items/", 422, status="half")["field"] == "status"
+    for name, value in {"stauts": "open", "limit": 0, "status": "half", "after": 3}.items():
+        assert script.get("items/", 422, **{name: value})["errors"][0]["field"] == name
 
 
 def test_items_by_status() -> None:
@@ -195,7 +202,7 @@ def test_annotations_with_history() -> None:
     assert row["annotator"] == annotation.annotator.username
     assert row["revision"] == 2
     assert row["document"]["layers"]["3"]["state"] == "done"
-    detail = script.get(f"annotations/{annotation.pk}/")
+    detail = script.client.get(f"/api/v1/annotations/{annotation.pk}/").json()
     assert [one["revision"] for one in detail["history"]] == [1, 2]
     assert detail["history"][0]["by"] == annotation.annotator.username
     assert detail["history"][0]["inverse"]["remove"] == ["a", "b"]
@@ -207,12 +214,12 @@ def test_annotators_work_blind() -> None:
     mine, theirs = make_annotation(make_member(project)), make_annotation(make_member(project))
     save_operations(annotation=theirs.pk, operations=[operation(0, 3, put=[box("x")])], by=theirs.annotator)
     script = Script(Membership.objects.get(user=mine.annotator))
-    assert [one["id"] for one in script.get("annotations/")["results"]] == [mine.pk]
-    script.get(f"annotations/{theirs.pk}/", 404)
+    assert [one["id"] for one in script.get("annotations/")["results"]] == [str(mine.pk)]
+    assert script.client.get(f"/api/v1/annotations/{theirs.pk}/").status_code == 404
     (item,) = script.get("items/")["results"]  # and only the items that they were handed
     assert item["external_id"] == mine.item.external_id
-    assert [item[name] for name in ("answer", "purpose", "extra", "taken", "has_gold")] == [None] * 5
-    for path in ("gold/", "predictions/", "members/", "webhooks/"):
+    assert [item[name] for name in ("answer", "purpose", "extra", "assigned", "has_gold")] == [None] * 5
+    for path in ("gold/", "outputs/", "members/", "webhooks/"):
         script.get(path, 403)
     script.post("items/", [], 403)
 
@@ -220,7 +227,7 @@ def test_annotators_work_blind() -> None:
 def test_strangers_are_told_nothing() -> None:
     member, stranger = manager(), Script(manager())
     (item,) = make_items(member.project)
-    foreign = f"/api/annotation/projects/{member.project.slug}/"
+    foreign = f"/api/v1/projects/{member.project.slug}/"
     own = stranger.base
     for path in ("", "items/", f"items/{item.pk}/", "annotations/", "gold/", "members/", "webhooks/"):
         assert stranger.client.get(foreign + path).status_code == 404
@@ -251,7 +258,7 @@ def test_gold_follows_the_rules_of_editing() -> None:
     (item,) = make_items(member.project)
     wrong = {"layers": {"2": {"state": "done", "objects": [{"id": "c", "ref": "nothing"}]}}}
     answer = Script(member).post(f"items/{item.pk}/gold/", {"document": wrong}, 422)
-    assert answer["field"].startswith("layers.2")
+    assert answer["errors"][0]["field"].startswith("layers.2")
     assert not Gold.objects.exists()
 
 
@@ -268,13 +275,13 @@ def test_predictions_are_kept_apart() -> None:
     member = manager()
     (item,) = make_items(member.project)
     script = Script(member)
-    path = "predictions/?system=nmn&revision=1"
+    path = "outputs/?system=nmn&revision=1"
     assert script.post(path, [output(item.external_id, 0.9, 0.1)]) == {"added": 1}
     assert script.post(path, [output(item.external_id, 0.9, 0.1)]) == {"added": 0}
     answer = script.post(path, [output(item.external_id, 0.8, 0.1)], 409)
     assert "use another revision" in answer["detail"]
-    script.post("predictions/", [], 422)
-    (row,) = script.get("predictions/", system="nmn")["results"]
+    script.post("outputs/", [], 422)
+    (row,) = script.get("outputs/", system="nmn")["results"]
     assert row["modules"][0]["probabilities"] == [0.9, 0.1]
     assert SystemOutput.objects.count() == 1
 
@@ -295,7 +302,7 @@ def test_predictions_that_do_not_fit_are_refused(change: dict[str, Any], told: s
     member = manager()
     (item,) = make_items(member.project)
     body = [output(item.external_id, 0.9, 0.1), output(item.external_id, 0.9, 0.1) | change]
-    answer = Script(member).post("predictions/?system=nmn&revision=1", body, 409)
+    answer = Script(member).post("outputs/?system=nmn&revision=1", body, 409)
     assert told in answer["detail"]
     assert not SystemOutput.objects.exists()
 
@@ -304,18 +311,18 @@ def test_members_and_guidelines() -> None:
     member = manager()
     user = make_user()
     script = Script(member)
-    made = script.post("members/", {"username": user.username, "role": "adjudicator"}, 200)
+    made = script.post("members/", {"user": user.username, "role": "adjudicator"}, 200)
     assert made["role"] == "adjudicator"
     assert len(script.get("members/")["results"]) == 2
-    script.post("members/", {"username": "nobody"}, 422)
-    answer = script.post("members/", {"username": member.user.username, "role": "annotator"}, 403)
+    script.post("members/", {"user": "nobody"}, 422)
+    answer = script.post("members/", {"user": member.user.username, "role": "annotator"}, 403)
     assert "your own" in answer["detail"]
     script.post("guidelines/", {"module": "find", "text": "Every dog."})
     script.post("guidelines/", {"module": "find", "text": "Every dog, also partly seen."})
     assert [one["version"] for one in script.get("guidelines/")["results"]] == [1, 2]
 
 
-@pytest.mark.parametrize("path", ["items/", "annotations/", "gold/", "predictions/"])
+@pytest.mark.parametrize("path", ["items/", "annotations/", "gold/", "outputs/"])
 def test_lists_cost_the_same_number_of_queries_however_long(
     path: str, django_assert_max_num_queries: Any
 ) -> None:
@@ -326,7 +333,7 @@ def test_lists_cost_the_same_number_of_queries_however_long(
     for item in items:
         finished(assignments.next_annotation(member=annotator))
         script.post(f"items/{item.pk}/gold/", {"document": GOLD})
-    script.post("predictions/?system=nmn&revision=1", [output(item.external_id, 0.9, 0.1) for item in items])
+    script.post("outputs/?system=nmn&revision=1", [output(item.external_id, 0.9, 0.1) for item in items])
     with django_assert_max_num_queries(4):  # the token, the membership, the rows and what they name
         assert len(script.get(path)["results"]) == 12
 
@@ -362,9 +369,9 @@ OLD = '{"annotator":"a","document":{},"started":"0001-01-01T00:00:00+10:00"}'
         ("items/", ITEM.replace('"x"', '"x\\u0000"')),
         ("items/", ITEM.replace('"left.png"', '"le\\u0000ft.png"')),
         ("items/", f'{ITEM[:-1]},"annotations":[{OLD}]}}'),
-        ("predictions/?system=s&revision=r", '[{"id":"i1","modules":[],"answer":NaN}]'),
-        ("predictions/?system=s&revision=r", '[{"id":"i1","modules":[],"answer":"a\\u0000"}]'),
-        ("predictions/?system=s&revision=r", '[{"id":"i1\\u0000","modules":[]}]'),
+        ("outputs/?system=s&revision=r", '[{"id":"i1","modules":[],"answer":NaN}]'),
+        ("outputs/?system=s&revision=r", '[{"id":"i1","modules":[],"answer":"a\\u0000"}]'),
+        ("outputs/?system=s&revision=r", '[{"id":"i1\\u0000","modules":[]}]'),
     ],
 )  # fmt: skip
 def test_what_no_database_stores_is_refused(where: str, body: str) -> None:

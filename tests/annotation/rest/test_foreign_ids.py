@@ -13,61 +13,49 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, reverse
 
+from annotation import urls as pages
 from annotation.actions import assignments, review
 from annotation.actions.projects import add_webhook
 from annotation.actions.runs import start_run
 from annotation.models import Annotation, Gold, ImageFile, Project, Role, SystemOutput
+from annotation.rest import urls as api
 from annotation.schemas import Document
-from annotation.urls import urlpatterns
 from tests.annotation.factories import finished, make_items, make_member, make_project
 
 pytestmark = pytest.mark.django_db
 
 # Addresses without an id: they show a person what is their own, or nothing of anybody.
-UNSCOPED = {
-    "home",
-    "new_project",
-    "api_keys",
-    "make_token",
-    "end_token",
-    "api_projects",
-    "token",
-}
+UNSCOPED = {"annotation:home", "annotation:new_project", "projects_rest:keys", "projects_rest:projects"}
 # What the ids of an address are; `slug` is always a project.
+_ANNOTATION = ("annotation", "editor", "operations", "submit", "release", "take_back", "shown", "accept",
+               "return", "comments", "resolve_comment")  # fmt: skip
 IDS: dict[str, dict[str, str]] = {
-    "editor": {"pk": "annotation"},
-    "image": {"pk": "image"},
-    "item": {"pk": "item"},
-    "reclaim": {"pk": "annotation"},
-    "faithfulness": {"system": "system", "revision": "revision"},
-    "node_outputs": {"system": "system", "revision": "revision", "pk": "item"},
-    "stop_outputs": {"pk": "run"},
-    "adjudicate": {"pk": "item"},
-    "accept": {"pk": "item"},
-    "return": {"pk": "item"},
-    "api_editor": {"pk": "annotation"},
-    "api_operations": {"pk": "annotation"},
-    "api_submit": {"pk": "annotation"},
-    "api_release": {"pk": "annotation"},
-    "api_take_back": {"pk": "annotation"},
-    "api_comments": {"pk": "annotation"},
-    "api_resolve": {"pk": "annotation", "comment": "comment"},
-    "api_webhook": {"pk": "webhook"},
-    "api_item": {"pk": "item"},
-    "api_item_gold": {"pk": "item"},
-    "api_annotation": {"pk": "annotation"},
+    "annotation:editor": {"pk": "annotation"},
+    "annotation:reclaim": {"pk": "annotation"},
+    "annotation:faithfulness": {"system": "system", "revision": "revision"},
+    "annotation:node_outputs": {"system": "system", "revision": "revision", "pk": "item"},
+    "annotation:stop_outputs": {"pk": "run"},
+    **{f"annotation:{name}": {"pk": "item"} for name in ("item", "adjudicate", "accept", "return")},
+    **{f"projects_rest:{name}": {"pk": "annotation"} for name in _ANNOTATION},
+    "projects_rest:resolve_comment": {"pk": "annotation", "comment": "comment"},
+    **{f"projects_rest:{name}": {"pk": "item"} for name in ("item", "item_gold", "adjudicate")},
+    "projects_rest:image": {"pk": "image"},
+    "projects_rest:webhook": {"pk": "webhook"},
+    "projects_rest:deliveries": {"pk": "webhook"},
+    "projects_rest:cancel_run": {"pk": "run"},
+    "projects_rest:member": {"user": "user"},
 }
 # What another annotator of the same project may not see either: annotation is blind.
-BLIND = ("editor", "api_editor", "api_operations", "api_submit", "api_release", "api_take_back",
-         "api_comments", "api_resolve", "api_item", "api_annotation")  # fmt: skip
+BLIND = ("annotation:editor", "projects_rest:item", *(f"projects_rest:{name}" for name in _ANNOTATION))
 # Where the body is read first, one that is well formed.
 BODIES: dict[str, Any] = {
-    "api_operations": {"operations": [{"id": str(uuid4()), "base": 0, "node": 3}]},
-    "api_submit": {"revision": 2},
+    "projects_rest:operations": {"operations": [{"id": str(uuid4()), "base": 0, "node": 3}]},
 }
 METHODS = ("get", "post", "put", "patch", "delete")
 
-PATTERNS: dict[str, URLPattern] = {pattern.name: pattern for pattern in urlpatterns}
+PATTERNS: dict[str, URLPattern] = {
+    f"{space.app_name}:{pattern.name}": pattern for space in (pages, api) for pattern in space.urlpatterns
+}
 SCOPED = sorted(set(PATTERNS) - UNSCOPED)
 
 
@@ -85,7 +73,7 @@ class Theirs:
     ids: dict[str, int | str]
 
     def address(self, name: str, *, slug: str | None = None) -> str:
-        return reverse(f"annotation:{name}", kwargs=self.arguments(name, slug or self.project.slug))
+        return reverse(name, kwargs=self.arguments(name, slug or self.project.slug))
 
     def arguments(self, name: str, slug: str) -> dict[str, Any]:
         pattern = PATTERNS[name]
@@ -108,6 +96,7 @@ def theirs() -> Theirs:
         "run": start_run(project=project, system="s", revision="2").pk,
         "annotation": annotation.pk,
         "item": item.pk,
+        "user": annotation.annotator.username,
         "comment": review.comment(annotation=annotation, text="Is this one?", by=manager.user).pk,
         "image": ImageFile.objects.filter(project=project).first().pk,
         "webhook": add_webhook(project=project, url="https://example.org/", kinds=[], by=manager.user).pk,
@@ -130,9 +119,9 @@ def statuses(client: Client, name: str, address: str) -> dict[str, int]:
 
 def send(client: Client, method: str, name: str, address: str) -> Any:
     """Send a request with a body that the address reads, where it needs one to find something."""
-    if method != "get" and name.startswith("api_"):
+    if method != "get" and name.startswith("projects_rest:"):
         sent: dict[str, Any] = {"data": BODIES.get(name, {}), "content_type": "application/json"}
-    elif method == "post" and name in ("accept", "return"):
+    elif method == "post" and name in ("annotation:accept", "annotation:return"):
         annotation = Annotation.objects.earliest("pk")
         sent = {"data": {"annotation": annotation.pk, "revision": annotation.revision, "letter": "A"}}
     else:
@@ -199,5 +188,5 @@ def test_who_may_see_it_finds_everything(theirs: Theirs) -> None:
     manager = as_user(make_member(theirs.project, Role.MANAGER).user)
     for name in SCOPED:
         found = statuses(manager, name, theirs.address(name))
-        if name != "image":  # its bytes are not there
+        if name != "projects_rest:image":  # its bytes are not there
             assert set(found.values()) - {404, 405}, (name, found)
