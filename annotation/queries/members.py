@@ -22,21 +22,21 @@ def visible_projects(user: User) -> QuerySet[Project]:
     )
 
 
-def memberships(user: User) -> list[Membership]:
+def memberships(user: User, workspace: Workspace | None = None) -> list[Membership]:
     """Return the person in each project that they see, the newest first.
 
-    Three queries. The projects have counts of the person's submitted and returned annotations.
+    With a workspace only in its own. Three queries. The projects have counts of the person's submitted and
+    returned annotations.
     """
+    visible = visible_projects(user)
+    if workspace is not None:
+        visible = visible.filter(workspace=workspace)
     mine = Q(annotations__annotator=user, annotations__task=Annotation.Task.ANNOTATION)
     done = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
-    projects = (
-        visible_projects(user)
-        .annotate(
-            done=Count("annotations", filter=mine & Q(annotations__status__in=done)),
-            returned=Count("annotations", filter=mine & Q(annotations__status=Annotation.Status.RETURNED)),
-        )
-        .order_by("-created_at")
-    )
+    projects = visible.annotate(
+        done=Count("annotations", filter=mine & Q(annotations__status__in=done)),
+        returned=Count("annotations", filter=mine & Q(annotations__status=Annotation.Status.RETURNED)),
+    ).order_by("-created_at")
     return as_members(user, list(projects))
 
 

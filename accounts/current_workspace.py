@@ -1,0 +1,28 @@
+"""The workspaces of a person, and the one whose objects lists show."""
+
+from django.http import HttpRequest
+
+from accounts.models import User, Workspace
+from accounts.queries.workspaces import workspaces_of
+
+_KEY = "workspace"  # in the session
+
+
+def own_workspaces(request: HttpRequest) -> list[Workspace]:
+    """Return the workspaces of the person; read once per request."""
+    if not hasattr(request, "own_workspaces"):
+        user = request.user
+        request.own_workspaces = list(workspaces_of(user)) if isinstance(user, User) else []  # type: ignore[attr-defined]
+    workspaces: list[Workspace] = request.own_workspaces  # type: ignore[attr-defined]
+    return workspaces
+
+
+def chosen_workspace(request: HttpRequest) -> Workspace | None:
+    """Return the workspace that the person chose to see; None means all."""
+    slug = request.session.get(_KEY)
+    return next((each for each in own_workspaces(request) if each.slug == slug), None)
+
+
+def choose_workspace(request: HttpRequest, slug: str) -> None:
+    """Remember a workspace for the next pages; an empty name means all."""
+    request.session[_KEY] = slug
