@@ -389,7 +389,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "deliver-webhooks": {
-        "task": "annotation.tasks.deliver_webhooks",
+        "task": "jobs.tasks.deliver_webhooks",
         "schedule": WEBHOOK_SECONDS,
         "options": {"expires": WEBHOOK_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },

@@ -124,7 +124,8 @@ class Invitations(WorkspaceView):
         rows = pending_invitations(self.workspace(slug, Act.WORKSPACE_MANAGE))
         return page_of(request, read_query(request, Page), rows, _invitations)
 
-    @described(answers=shapes.MadeInvitation, status=201, takes=shapes.NewInvitation)
+    @described(answers=shapes.MadeInvitation, status=201, takes=shapes.NewInvitation, creates=True)
+    @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create an invitation."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)

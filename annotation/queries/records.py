@@ -5,7 +5,7 @@ Pages begin after a row, not at an offset, so that the last page costs as much a
 
 from collections.abc import Iterable
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from accounts.policy import Act
@@ -25,6 +25,7 @@ from annotation.models import (
 )
 from annotation.policies import may
 from annotation.queries.members import load_workspace_roles
+from jobs.webhooks.queries import last_deliveries, with_counts
 
 
 def items_for(member: Membership) -> QuerySet[Item]:
@@ -121,16 +122,12 @@ def guideline_versions(project: Project) -> QuerySet[Guideline]:
 
 def webhooks(project: Project) -> QuerySet[Webhook]:
     """Return the project's webhooks with waiting and failed deliveries."""
-    over = Q(deliveries__next_at__isnull=True, deliveries__delivered_at__isnull=True)
-    return project.webhooks.annotate(
-        waiting=Count("deliveries", filter=Q(deliveries__next_at__isnull=False)),
-        failed=Count("deliveries", filter=over & Q(deliveries__attempts__gt=0)),
-    ).order_by("pk")
+    return with_counts(project.webhooks.all())
 
 
 def deliveries(webhook: Webhook) -> QuerySet[Delivery]:
-    """Return the deliveries of a webhook."""
-    return webhook.deliveries.all()
+    """Return the last deliveries of a webhook, newest first."""
+    return last_deliveries(webhook.deliveries.all())
 
 
 def user_called(username: str) -> User | None:

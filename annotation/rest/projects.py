@@ -179,7 +179,8 @@ class Webhooks(ProjectView):
         hooks = records.webhooks(self.member(slug, Act.ANNOTATION_MANAGE).project)
         return page_of(request, read_query(request, Page), hooks, lambda part: map(rows.webhook_row, part))
 
-    @described(answers=shapes.MadeProjectWebhook, status=201, takes=shapes.NewProjectWebhook)
+    @described(answers=shapes.MadeProjectWebhook, status=201, takes=shapes.NewProjectWebhook, creates=True)
+    @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Add a webhook to a project; its secret is shown only once."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
@@ -214,7 +215,7 @@ class Deliveries(ProjectView):
         return page_of(
             request,
             read_query(request, Page),
-            records.deliveries(webhook),
+            webhook.deliveries.all(),
             lambda part: map(rows.delivery_row, part),
         )
 

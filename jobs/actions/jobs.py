@@ -2,7 +2,8 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib import import_module
@@ -59,7 +60,7 @@ def create_job(
     by: User,
     subject: str = "",
     options: Mapping[str, Any] | None = None,
-    upload: Iterable[bytes] | None = None,
+    upload: Iterable[bytes] | Path | None = None,
     upload_name: str = "upload",
 ) -> Job:
     """Store a job with its uploaded file; the caller enqueues it.
@@ -70,15 +71,19 @@ def create_job(
         by: The person who asked for it.
         subject: The object, as the list of jobs names it.
         options: The wishes, in the form that the kind declares.
-        upload: The uploaded file, block by block.
-        upload_name: Its name, which messages about it show.
+        upload: The uploaded file, block by block, or the upload of another job, which has it, too.
+        upload_name: The name of a new file, which messages about it show.
 
     Raises:
         KeyError: There is no such kind.
     """
     work_of(kind)
     stored = ""
-    if upload is not None:
+    if isinstance(upload, Path):
+        path = new_file(upload.name)
+        path.hardlink_to(upload)  # so that each job deletes its own, and nothing is copied
+        stored = str(path.relative_to(folder()))
+    elif upload is not None:
         path = new_file(get_valid_filename(upload_name) or "upload")
         with path.open("wb") as file:
             file.writelines(upload)
@@ -151,6 +156,22 @@ def purge_files() -> int:
 def folder() -> Path:
     """Return the folder of the files of all jobs."""
     return Path(settings.JOB_FOLDER)
+
+
+@contextmanager
+def stored_upload(blocks: Iterable[bytes], name: str) -> Iterator[Path]:
+    """Store an uploaded file block by block, and yield its path for a while.
+
+    `create_job` keeps it. It is stored outside a transaction, which could hold up everybody else for as long
+    as the upload takes.
+    """
+    path = new_file(get_valid_filename(name) or "upload")
+    try:
+        with path.open("wb") as file:
+            file.writelines(blocks)
+        yield path
+    finally:
+        shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def upload_of(job: Job) -> Path:

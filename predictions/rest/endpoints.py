@@ -11,10 +11,10 @@ from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import check_length, read_blocks, read_body, read_query
 from accounts.rest.describe import described
-from accounts.rest.idempotency import once
+from accounts.rest.idempotency import answer_once, digest_of, hashed, key_of, once
 from accounts.rest.pages import answer, page_of
 from accounts.rest.views import RestView
-from jobs.actions.jobs import create_job
+from jobs.actions.jobs import create_job, stored_upload
 from jobs.model_gateway import served_system
 from jobs.rest.endpoints import JobRow, job_row
 from jobs.tasks import enqueue_job
@@ -77,23 +77,29 @@ class Questions(DatasetView):
 class Imports(RestView):
     """Imports of files of questions or predictions."""
 
-    @described(answers=JobRow, status=202, takes=bytes, query=shapes.ImportQuery)
+    @described(answers=JobRow, status=202, takes=bytes, query=shapes.ImportQuery, creates=True)
     def post(self, request: Request) -> HttpResponse:
         """Import a file of questions or predictions."""
         query = read_query(request, shapes.ImportQuery)
         check_length(request, MOST_FILE_BYTES)
         workspace, options = self._wishes(query)
-        job = create_job(
-            kind=f"import_{query.kind}",
-            workspace=workspace,
-            by=self.user,
-            subject=query.name or query.system or "",
-            options=options.model_dump(),
-            upload=read_blocks(request),
-            upload_name=query.file_name,
-        )
-        enqueue_job(job)
-        return answer(job_row(request, job), status=202)
+        key_of(request)  # a wrong one is refused before the upload
+        digest = digest_of(request)
+        with stored_upload(hashed(read_blocks(request), digest), query.file_name) as upload:
+
+            def create() -> HttpResponse:
+                job = create_job(
+                    kind=f"import_{query.kind}",
+                    workspace=workspace,
+                    by=self.user,
+                    subject=query.name or query.system or "",
+                    options=options.model_dump(),
+                    upload=upload,
+                )
+                transaction.on_commit(partial(enqueue_job, job))
+                return answer(job_row(request, job), status=202)
+
+            return answer_once(self, request, digest.hexdigest(), create)
 
     def _wishes(self, query: shapes.ImportQuery) -> tuple[Workspace, DatasetOptions | PredictionsOptions]:
         """Return the workspace and the options of the job."""

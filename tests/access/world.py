@@ -15,6 +15,7 @@ from jobs.actions.jobs import create_job
 from predictions.models import PredictionRun
 from studyapp.actions.correctness import queue_answers
 from studyapp.actions.sizes import create_plan
+from studyapp.actions.webhooks import add_webhook as add_study_webhook
 from studyapp.models import JudgedAnswer, Study, StudyShare
 from studyapp.queries.correctness import missed_answers
 from studyapp.rules.sample_sizes import SizeSettings
@@ -59,6 +60,9 @@ def make_world(slug: str) -> World:
         study = studies.make_study()
         participant = studies.make_participant(study=study, items=1)
         run = PredictionRun.objects.filter(dataset__workspace=workspace).earliest("pk")
+        study_hook = add_study_webhook(
+            study=study, url="https://example.org/hook", kinds=[], by=studies.make_user()
+        )
         queue_answers(answers=missed_answers(run), by=studies.make_user())
         judged = JudgedAnswer.objects.filter(question__dataset=run.dataset).earliest("pk")
         plan = create_plan(
@@ -93,6 +97,7 @@ def make_world(slug: str) -> World:
         ("studyapp:staff_end_share", "pk"): 0,
         ("studies_rest", "slug"): study.slug,
         ("studies_rest", "table"): "trials",
+        ("studies_rest", "pk"): study_hook.pk,
         ("predictions_rest", "pk"): run.pk,
         ("predictions_rest:dataset", "pk"): run.dataset_id,
         ("predictions_rest:questions", "pk"): run.dataset_id,

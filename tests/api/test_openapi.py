@@ -30,6 +30,7 @@ from modelserver.serving.fake_server import FakeModelServer
 from predictions.models import PredictionFailure, PredictionRun, Score
 from studyapp.actions.running import pause_study
 from studyapp.actions.studies import close_study
+from studyapp.actions.webhooks import add_webhook
 from studyapp.models import Study
 from tests import workspaces
 from tests.paths import ROOT
@@ -124,6 +125,7 @@ class World:
     run: PredictionRun
     jobs: dict[str, Job]
     invitation: int
+    webhook: int
 
     def parameters(self, operation: str, path: str) -> dict[str, Any]:
         """The path parameters that reach something."""
@@ -132,6 +134,7 @@ class World:
             "datasets": self.run.dataset_id,
             "jobs": self.jobs["pending" if "cancel" in path else "done"].pk,
             "workspaces": self.invitation,
+            "studies": self.webhook,
         }
         kind = path.removeprefix(PREFIX).partition("/")[0]
         study = self.draft if path.endswith(("/draft/", "/launch/")) else self.study
@@ -153,6 +156,7 @@ class World:
             f"POST {PREFIX}studies/": {"workspace": "main", "definition": {**definition, "study": "next"}},
             f"PUT {STUDY}draft/": {"definition": definition},
             f"POST {STUDY}links/": {"label": "class"},
+            f"POST {STUDY}webhooks/": {"url": "https://example.org/hook", "kinds": ["quota_reached"]},
             f"POST {STUDY}exports/": {"format": "jsonl"},
             f"POST {STUDY}reports/": {"resamples": 10},
         }
@@ -197,7 +201,16 @@ def world(settings: Any, tmp_path: Path) -> World:
         run=run,
         jobs={"pending": _job(owner), "done": _finished(_job(owner))},
         invitation=invitation.invitation.pk,
+        webhook=_webhook(study, owner),
     )
+
+
+def _webhook(study: Study, owner: User) -> int:
+    """A webhook with one delivery."""
+    hook = add_webhook(study=study, url="https://example.org/hook", kinds=[], by=owner)
+    factories.make_participant(study=study, completed=True)
+    assert hook.deliveries.exists()
+    return hook.pk
 
 
 def _job(owner: User) -> Job:

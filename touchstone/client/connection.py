@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from io import IOBase
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -77,13 +78,23 @@ class Connection:
             once: Send an ``Idempotency-Key``, so that trying again creates nothing twice.
             etag: The state that the request changes, for ``If-Match``.
         """
-        headers = {"Idempotency-Key": uuid4().hex} if once else {}
-        headers |= {"If-Match": etag} if etag is not None else {}
+        headers = _key(once) | ({"If-Match": etag} if etag is not None else {})
         return self._send(method, path, json=body, headers=headers)
 
-    def upload(self, path: str, content: bytes | BinaryIO, media_type: str, query: Query) -> Any:
-        """Send a file or lines, and return the JSON of the response."""
-        headers = {"Content-Type": media_type}
+    def upload(
+        self,
+        path: str,
+        content: bytes | BinaryIO,
+        media_type: str,
+        query: Query,
+        *,
+        once: bool = False,
+    ) -> Any:
+        """Send a file or lines, and return the JSON of the response.
+
+        ``once`` is that of `send`.
+        """
+        headers = {"Content-Type": media_type, **_key(once)}
         return self._send("POST", path, content=content, headers=headers, params=_present(query)).json()
 
     def pages(self, path: str, query: Query) -> Iterator[Any]:
@@ -147,8 +158,10 @@ class Connection:
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         with _ours():
-            request = self._http.build_request(method, path, **options)
             for left in reversed(range(TRIES)):
+                if isinstance(options.get("content"), IOBase):
+                    options["content"].seek(0)  # the last try read it to the end
+                request = self._http.build_request(method, path, **options)
                 response = self._http.send(request)
                 if response.is_success:
                     _check_api(response)
@@ -166,6 +179,10 @@ class Connection:
                 response.read()
                 raise _error(response)
             yield response
+
+
+def _key(once: bool) -> dict[str, str]:
+    return {"Idempotency-Key": uuid4().hex} if once else {}
 
 
 def _check_api(response: httpx.Response) -> None:

@@ -72,7 +72,7 @@ class Imports:
     def _upload(self, path: str | Path, query: Query) -> JobRow:
         named = {**query, "file_name": Path(path).name[-100:]}
         with Path(path).open("rb") as file:
-            row: JobRow = self._connection.upload(address("imports"), file, FILE, named)
+            row: JobRow = self._connection.upload(address("imports"), file, FILE, named, once=True)
         return row
 
 

@@ -13,6 +13,7 @@ JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 StudyStatus = Literal["draft", "open", "paused", "closed"]
 Mode = Literal["live", "pilot", "bot"]
+WebhookKind = Literal["participant_completed", "participant_flagged", "quota_reached"]
 DatasetFormat = Literal["hotpot", "squad", "quoref"]
 BundleFormat = Literal["csv", "parquet", "jsonl"]
 ItemStatus = Literal["open", "complete", "gold", "no gold"]
@@ -211,6 +212,36 @@ class NewLinkRow(LinkRow):
     """A new entry link with its address, which is shown once."""
 
     address: str
+
+
+class WebhookRow(TypedDict):
+    """A webhook of a study; ``waiting`` and ``failed`` count its deliveries."""
+
+    id: str
+    url: str
+    kinds: list[WebhookKind]
+    active: bool
+    created_at: str
+    waiting: int
+    failed: int
+
+
+class NewWebhookRow(WebhookRow):
+    """A new webhook with its signing secret, which is shown once."""
+
+    secret: str
+
+
+class DeliveryRow(TypedDict):
+    """One event for one webhook. ``next_at`` is None if delivered or failed."""
+
+    id: str
+    kind: WebhookKind
+    created_at: str
+    attempts: int
+    next_at: str | None
+    delivered_at: str | None
+    last_error: str
 
 
 class ConditionProgress(TypedDict):

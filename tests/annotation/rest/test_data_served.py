@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from annotation.actions.webhooks import signature
+from jobs.webhooks.signatures import signature
 from tests.annotation.factories import make_record
 from tests.site import Site, running_site
 

@@ -167,6 +167,15 @@ def test_a_post_that_creates_is_tried_again_with_its_key() -> None:
     assert first.content == second.content == b'{"dataset":"1"}'
 
 
+def test_an_upload_is_sent_again_from_its_beginning(tmp_path: Path) -> None:
+    site = Answers(problem(503, {"Retry-After": "0"}), row(id="1"))
+    (tmp_path / "questions.json").write_bytes(b"[1, 2]")
+    site.client.imports.dataset(tmp_path / "questions.json", workspace="main", name="a", format="hotpot")
+    first, second = site.requests
+    assert first.headers["Idempotency-Key"] == second.headers["Idempotency-Key"]
+    assert first.content == second.content == b"[1, 2]"
+
+
 def test_a_post_without_a_key_is_not_tried_again() -> None:
     site = Answers(problem(429, {"Retry-After": "1"}))
     with pytest.raises(api.RateLimited):

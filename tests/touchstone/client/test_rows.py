@@ -9,6 +9,7 @@ from annotation.rest import annotation_shapes
 from annotation.rest import shapes as annotation
 from jobs.rest.endpoints import JobRow
 from predictions.rest import shapes as predictions
+from studyapp.models import WebhookEvent
 from studyapp.rest import shapes as studies
 from studyapp.rest.urls import Table
 from touchstone.client import rows
@@ -34,6 +35,9 @@ PAIRS: list[tuple[Any, Any]] = [
     (rows.VersionRow, studies.VersionRow),
     (rows.LinkRow, studies.LinkRow),
     (rows.NewLinkRow, studies.MadeLink),
+    (rows.WebhookRow, studies.StudyWebhookRow),
+    (rows.NewWebhookRow, studies.MadeStudyWebhook),
+    (rows.DeliveryRow, studies.StudyDeliveryRow),
     (rows.ConditionProgress, studies.ConditionProgress),
     (rows.ModeProgress, studies.ModeProgress),
     (rows.Progress, studies.Progress),
@@ -66,6 +70,7 @@ def test_every_type_of_the_client_is_compared() -> None:
         (rows.RunStatus, predictions.RunStatus),
         (rows.StudyStatus, studies.StudyStatus),
         (rows.Mode, studies.ModeName),
+        (rows.WebhookKind, studies.WebhookKind),
         (rows.Purpose, annotation.Purpose),
     ],
 )
@@ -75,6 +80,10 @@ def test_choices(ours: Any, theirs: Any) -> None:
 
 def test_tables() -> None:
     assert set(get_args(rows.TableName)) == set(Table.regex.split("|"))
+
+
+def test_kinds_of_webhooks() -> None:
+    assert set(get_args(rows.WebhookKind)) == set(WebhookEvent.values)
 
 
 def test_a_draft_has_the_fields_of_its_state_and_its_etag() -> None:

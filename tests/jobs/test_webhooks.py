@@ -12,13 +12,18 @@ from typing import Any
 
 import httpx
 import pytest
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from annotation import tasks, webhook_addresses
-from annotation.actions import audit, webhooks
+from annotation.actions import audit
 from annotation.actions.projects import add_webhook, end_webhook
 from annotation.models import Delivery, Webhook
-from annotation.webhook_addresses import Refused, checked_address, is_public
+from jobs import tasks
+from jobs.actions import webhooks
+from jobs.webhooks import addresses
+from jobs.webhooks.addresses import NotFound, Refused, checked_address, is_public
+from jobs.webhooks.queries import delivery_tables
+from studyapp.models import StudyDelivery
 from tests.annotation.factories import make_project, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -71,7 +76,7 @@ def happen(webhook: Webhook, kind: str = "gold_set") -> None:
 def run() -> None:
     """Let the worker do what is due: the sweep, and the tasks that it enqueues."""
     for pk in list(Webhook.objects.values_list("pk", flat=True)):
-        tasks.deliver_to(pk)
+        tasks.deliver_to("annotation.Delivery", pk)
 
 
 def wait(seconds: float) -> None:
@@ -101,15 +106,20 @@ def test_it_works(receiver: Receiver) -> None:
 
 
 def test_the_sweep_enqueues_a_task_for_each_webhook_with_something_due(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
+    settings.WEBHOOK_ALLOW_PRIVATE = True
     first, _idle = hook("http://127.0.0.1/a"), hook("http://127.0.0.1/b", "never")
     happen(first)
     happen(first)
     sent: list[Any] = []
     monkeypatch.setattr(tasks.deliver_to, "apply_async", lambda arguments, **_options: sent.append(arguments))
     tasks.deliver_webhooks()
-    assert sent == [(first.pk,)]
+    assert sent == [("annotation.Delivery", first.pk)]
+
+
+def test_the_sweep_looks_at_the_tables_of_all_apps() -> None:
+    assert set(delivery_tables()) == {Delivery, StudyDelivery}
 
 
 def test_what_fails_is_tried_again_later_and_at_last_given_up(receiver: Receiver) -> None:
@@ -169,7 +179,7 @@ def test_a_claimed_delivery_is_left_alone(receiver: Receiver) -> None:
     happen(webhook)
     Delivery.objects.update(next_at=timezone.now() + webhooks.CLAIM)  # another worker is at it
     with httpx.Client() as client:
-        assert webhooks.deliver(delivery=webhook.deliveries.get().pk, client=client)
+        assert webhooks.deliver(Delivery, delivery=webhook.deliveries.get().pk, client=client)
     assert not receiver.got
 
 
@@ -196,9 +206,29 @@ def test_private_addresses_are_refused(url: str) -> None:
         checked_address(url, allow_private=False)
 
 
+def test_a_private_address_is_refused_when_it_is_saved() -> None:
+    with pytest.raises(ValidationError, match="not a public address") as refused:
+        hook("http://169.254.169.254/latest/")
+    assert list(refused.value.message_dict) == ["url"]
+    assert not Webhook.objects.exists()
+
+
+def test_a_name_that_nobody_knows_yet_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolve(*_args: Any, **_options: Any) -> list[Any]:
+        raise socket.gaierror("Name or service not known")
+
+    monkeypatch.setattr(addresses.socket, "getaddrinfo", resolve)
+    webhook = hook("https://hooks.example/a", "gold_set")
+    happen(webhook)
+    run()
+    assert "cannot be found" in webhook.deliveries.get().last_error
+    with pytest.raises(NotFound):
+        checked_address("https://hooks.example/a", allow_private=True)
+
+
 def test_the_refusal_is_stored_and_nothing_is_sent(receiver: Receiver, settings: Any) -> None:
-    settings.WEBHOOK_ALLOW_PRIVATE = False
     webhook = hook(receiver.url, "gold_set")
+    settings.WEBHOOK_ALLOW_PRIVATE = False
     happen(webhook)
     run()
     assert not receiver.got
@@ -209,7 +239,7 @@ def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPa
     def resolve(host: str, port: int, **_options: Any) -> list[Any]:
         return [(2, 1, 6, "", ("93.184.215.14", port)), (2, 1, 6, "", ("127.0.0.1", port))]
 
-    monkeypatch.setattr(webhook_addresses.socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(addresses.socket, "getaddrinfo", resolve)
     with pytest.raises(Refused, match="127"):
         checked_address("https://two-faced.example/", allow_private=False)
 
@@ -219,7 +249,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
 ) -> None:
     port = receiver.server.server_port
     monkeypatch.setattr(
-        webhook_addresses.socket,
+        addresses.socket,
         "getaddrinfo",
         lambda *_args, **_options: [(2, 1, 6, "", ("127.0.0.1", port))],
     )

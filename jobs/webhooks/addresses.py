@@ -1,25 +1,31 @@
 """Restrict webhooks to addresses of the public internet.
 
-The name is resolved once, all its addresses are checked, and the connection goes to a checked one. A name
-that resolves differently later (DNS rebinding) therefore leads nowhere.
+A name is resolved once, all its addresses are checked, and the connection goes to a checked one. A name that
+resolves differently later (DNS rebinding) therefore leads nowhere.
 """
 
 import ipaddress
 import socket
 from urllib.parse import urlsplit
 
-from annotation.errors import AnnotationError
+from foundation.errors import TouchstoneError
 
 
-class Refused(AnnotationError):
+class Refused(TouchstoneError):
     """A webhook's address is not deliverable; the message says why."""
+
+    status = 422
+
+
+class NotFound(Refused):
+    """A webhook's name has no address now."""
 
 
 def checked_address(url: str, *, allow_private: bool) -> str:
     """Resolve a URL to the address to connect to.
 
     Raises:
-        Refused: The URL has no address, or one that is not public.
+        Refused: The URL has no address (NotFound), or one that is not public.
     """
     parts = urlsplit(url)
     host = parts.hostname
@@ -29,7 +35,7 @@ def checked_address(url: str, *, allow_private: bool) -> str:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, ValueError) as error:
-        raise Refused(f"the address of {host} cannot be found: {error}") from error
+        raise NotFound(f"the address of {host} cannot be found: {error}") from error
     addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
     if not allow_private:
         for address in addresses:
