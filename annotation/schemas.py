@@ -18,6 +18,7 @@ Kind = Literal["boxes", "spans"]
 State = Literal["open", "done", "nothing", "unsure"]
 Plain = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # PostgreSQL stores no NUL
 Value = bool | int | Annotated[float, Field(allow_inf_nan=False)] | Plain
+MOST_NAME = 500  # characters of the name of an image
 ObjectId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Position = Annotated[int, Field(ge=0, lt=2**31)]  # what both databases can store
@@ -114,7 +115,7 @@ class Image(FrozenModel):
     The size is None until the file has been opened.
     """
 
-    name: Plain
+    name: Annotated[Plain, Field(max_length=MOST_NAME)]
     width: Annotated[int, Field(gt=0)] | None = None
     height: Annotated[int, Field(gt=0)] | None = None
 

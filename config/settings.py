@@ -407,6 +407,8 @@ CELERY_BEAT_SCHEDULE = {
 # The work of each kind of job (`jobs.models.Job`), and the folder of uploaded and made files.
 JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
+    "import_items": "annotation.imports.import_items_file",
+    "export_annotations": "annotation.downloads.export_annotations",
     "import_predictions": "predictions.imports.import_predictions_file",
     "export_bundle": "studyapp.downloads.export_bundle",
     "report": "studyapp.downloads.report",

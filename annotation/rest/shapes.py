@@ -9,7 +9,8 @@ from pydantic import Field, RootModel
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page, PageOf
 from accounts.rest.shapes import RoleName
-from annotation.formats.registry import READERS, WRITERS
+from annotation.downloads import ExportFormat
+from annotation.imports import ImportFormat
 from annotation.queries import outputs
 from annotation.schemas import (
     Document,
@@ -255,17 +256,20 @@ class ImportCounts(Payload):
     images: int
 
 
-class FileQuery(NewItemsQuery):
-    """The format of an uploaded file of items; its name is for messages."""
+class ImportFileQuery(NewItemsQuery):
+    """The format of an uploaded file of items, or of images in a zip file.
 
-    format: Annotated[Text, Field(json_schema_extra={"enum": list(READERS)})]
+    Its name is for messages.
+    """
+
+    format: ImportFormat
     file_name: FileName = "upload"
 
 
 class NewItemExport(Payload):
     """The format of an exported file; ``gold_only`` leaves out other items."""
 
-    format: Annotated[Text, Field(json_schema_extra={"enum": list(WRITERS)})]
+    format: ExportFormat
     gold_only: bool = False
 
 

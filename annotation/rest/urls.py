@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.rest import annotations, items, outputs, projects
+from annotation.rest import annotations, files, items, outputs, projects
 
 app_name = "projects_rest"
 
@@ -26,6 +26,8 @@ urlpatterns = [
     path(f"{_PROJECT}items/<int:pk>/adjudicate/", annotations.Adjudicate.as_view(), name="adjudicate"),
     path(f"{_PROJECT}images/", items.Images.as_view(), name="images"),
     path(f"{_PROJECT}images/<int:pk>/", items.OneImage.as_view(), name="image"),
+    path(f"{_PROJECT}imports/", files.Imports.as_view(), name="imports"),
+    path(f"{_PROJECT}exports/", files.Exports.as_view(), name="exports"),
     path(f"{_PROJECT}gold/", items.AllGold.as_view(), name="gold"),
     path(f"{_PROJECT}agreement/", items.Agreement.as_view(), name="agreement"),
     path(f"{_PROJECT}next/", annotations.Next.as_view(), name="next"),

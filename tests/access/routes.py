@@ -223,6 +223,8 @@ ROUTES: dict[str, Asks] = {
     "projects_rest:adjudicate": SETTLE,
     "projects_rest:images": Asks(Act.ANNOTATION_SETTLE, unsafe=Act.ANNOTATION_MANAGE),
     "projects_rest:image": Asks(Act.PROJECT_SEE, lacks=True),
+    "projects_rest:imports": MANAGE,
+    "projects_rest:exports": MANAGE,
     "projects_rest:gold": SETTLE,
     "projects_rest:agreement": SETTLE,
     "projects_rest:next": ANNOTATE,
