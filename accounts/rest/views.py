@@ -1,7 +1,7 @@
 """The base of every endpoint: login or token, scope, rate, bodies."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -59,7 +59,7 @@ class Unread(BaseParser):
 class AnyType(BaseContentNegotiation):
     """Leave media types to the endpoint, instead of 406."""
 
-    def select_parser(self, request: Request, parsers: Sequence[BaseParser]) -> BaseParser:
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
         """Return the parser that reads nothing."""
         return Unread()
 
