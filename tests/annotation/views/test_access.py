@@ -99,7 +99,10 @@ def test_an_adjudicator_of_the_workspace_settles_without_a_share() -> None:
     answer = post(client, adjudication, "submit", {"revision": 1})
     assert answer.status_code == 422  # the step is open: it is theirs to finish
     post(client, adjudication, "operations", sent(operation(1, 3, state="done")))
-    assert post(client, adjudication, "submit", {"revision": 2}).json() == {"next": f"{base}/review/"}
+    assert post(client, adjudication, "submit", {"revision": 2}).json() == {
+        "next": f"{base}/review/",
+        "annotation": None,
+    }
     assert Gold.objects.get().by == user
     assert not Membership.objects.filter(user=user).exists()
 
