@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import drf_spectacular_sidecar
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
@@ -270,6 +271,11 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [
     BASE_DIR / "static",
     ("annotorious", BASE_DIR / "node_modules/@annotorious/annotorious/dist"),
+    # Not its Django app, which would serve a second library that we do not use.
+    (
+        "swagger-ui",
+        Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist",
+    ),
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

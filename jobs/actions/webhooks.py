@@ -19,6 +19,7 @@ from django.utils import timezone
 from accounts.models import User
 from jobs.webhooks.addresses import NotFound, Refused, checked_address
 from jobs.webhooks.models import DeliveryBase, WebhookBase
+from jobs.webhooks.queries import rows_of
 from jobs.webhooks.signatures import signature
 
 Hook = TypeVar("Hook", bound=WebhookBase)
@@ -67,7 +68,7 @@ def deactivate(hook: WebhookBase, deliveries: type[DeliveryBase]) -> bool:
     """
     ended = type(hook)._default_manager.filter(pk=hook.pk, active=True).update(active=False)
     hook.active = False
-    deliveries._default_manager.filter(webhook=hook.pk, next_at__isnull=False).update(next_at=None)
+    rows_of(deliveries).filter(webhook=hook.pk, next_at__isnull=False).update(next_at=None)
     return bool(ended)
 
 
@@ -85,7 +86,7 @@ def queue_event(
     """
     now = timezone.now()
     rows = [
-        deliveries(webhook_id=hook.pk, kind=kind, next_at=now, body=dict(body), **columns)
+        deliveries(kind=kind, next_at=now, body=dict(body), **{"webhook_id": hook.pk, **columns})
         for hook in listening
         if not hook.kinds or kind in hook.kinds
     ]
@@ -99,14 +100,14 @@ def deliver(table: type[DeliveryBase], *, delivery: int, client: httpx.Client) -
     Errors are stored with the delivery.
     """
     now = timezone.now()
-    due = table._default_manager.filter(pk=delivery, next_at__lte=now)
+    due = rows_of(table).filter(pk=delivery, next_at__lte=now)
     if not due.update(next_at=now + CLAIM, attempts=F("attempts") + 1):
         return True
-    held: Any = table._default_manager.select_related("webhook").filter(pk=delivery).first()
+    held = rows_of(table).select_related("webhook").filter(pk=delivery).first()
     if held is None:  # deleted since, with its participant
         return True
     if not held.webhook.active:
-        table._default_manager.filter(pk=delivery).update(next_at=None, last_error="the webhook was ended")
+        rows_of(table).filter(pk=delivery).update(next_at=None, last_error="the webhook was ended")
         return True
     error = _send(held, client)
     _record(held, error)

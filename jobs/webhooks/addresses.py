@@ -8,6 +8,8 @@ import ipaddress
 import socket
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
+
 from foundation.errors import TouchstoneError
 
 
@@ -30,17 +32,19 @@ def checked_address(url: str, *, allow_private: bool) -> str:
     parts = urlsplit(url)
     host = parts.hostname
     if parts.scheme not in ("http", "https") or not host:
-        raise Refused(f"{url!r} is not an http or https address")
+        raise Refused(_("%(url)s is not an http or https address.") % {"url": url})
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, ValueError) as error:
-        raise NotFound(f"the address of {host} cannot be found: {error}") from error
+        sentence = _("The address of %(host)s cannot be found: %(error)s")
+        raise NotFound(sentence % {"host": host, "error": error}) from error
     addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
     if not allow_private:
         for address in addresses:
             if not is_public(address):
-                raise Refused(f"{host} is {address}, which is not a public address")
+                sentence = _("%(host)s is %(address)s, which is not a public address.")
+                raise Refused(sentence % {"host": host, "address": address})
     return addresses[0]
 
 

@@ -75,8 +75,8 @@ def announce_flag(participant: Participant, flag: Flag) -> None:
 
 def _announce_flags(hooks: Sequence[StudyWebhook], participant: Participant, flags: Iterable[Flag]) -> None:
     earlier = StudyDelivery.objects.filter(participant=participant, kind=WebhookEvent.FLAGGED)
-    known = {flag for body in earlier.values_list("body", flat=True) for flag in body["data"]["flags"]}
-    if new := [flag for flag in flags if flag not in known]:
+    announced = {flag for body in earlier.values_list("body", flat=True) for flag in body["data"]["flags"]}
+    if new := [flag for flag in flags if flag not in announced]:
         data = {**_person(participant), "flags": new}
         _announce(hooks, participant.version.study, WebhookEvent.FLAGGED, data, participant)
 

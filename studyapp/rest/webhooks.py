@@ -12,9 +12,9 @@ from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.pages import Page, answer, page_of
-from jobs.webhooks.queries import with_counts
 from studyapp.actions.webhooks import add_webhook, end_webhook
 from studyapp.models import StudyDelivery, StudyWebhook
+from studyapp.queries.webhooks import webhooks_of
 from studyapp.rest import shapes
 from studyapp.rest.endpoints import StudyView
 
@@ -25,7 +25,7 @@ class Webhooks(StudyView):
     @described(answers=shapes.WebhookPage, query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the webhooks of a study."""
-        rows = with_counts(self.study(slug, Act.STUDY_EDIT).webhooks.all())
+        rows = webhooks_of(self.study(slug, Act.STUDY_EDIT))
         return page_of(request, read_query(request, Page), rows, _webhooks)
 
     @described(answers=shapes.MadeStudyWebhook, status=201, takes=shapes.NewStudyWebhook, creates=True)
@@ -43,8 +43,7 @@ class WebhookView(StudyView):
 
     def webhook(self, slug: str, pk: int) -> StudyWebhook:
         """Return a webhook of a study that the user may change."""
-        webhooks = with_counts(self.study(slug, Act.STUDY_EDIT).webhooks.select_related("study"))
-        hook = webhooks.filter(pk=pk).first()
+        hook = webhooks_of(self.study(slug, Act.STUDY_EDIT)).filter(pk=pk).first()
         if hook is None:
             raise Http404(NOT_THERE)
         return hook

@@ -80,7 +80,8 @@ def make_world(slug: str) -> World:
         hook = add_webhook(project=project, url="https://example.org/hook", kinds=[], by=boss)
         output = OutputRun.objects.create(project=project, system="net", revision="r1", created_by=boss)
         item = Item.objects.get(pk=made.item_id)
-        invitation = create_invitation(workspace=workspace, role=Role.VIEWER, days=7, by=boss).invitation
+        created = create_invitation(workspace=workspace, role=Role.VIEWER, days=7, by=boss)
+        invitation = created.invitation
         token = create_token(by=boss, name="script", scope=Scope.READ, days=30).token
         job = create_job(kind="report", workspace=workspace, by=boss)
     values: dict[tuple[str, str], Any] = {
@@ -95,6 +96,8 @@ def make_world(slug: str) -> World:
         ("studyapp", "name"): "conditions",
         ("studyapp", "path"): "conditions",
         ("studyapp:staff_end_share", "pk"): 0,
+        ("studyapp:staff_webhook", "pk"): study_hook.pk,
+        ("studyapp:staff_end_webhook", "pk"): study_hook.pk,
         ("studies_rest", "slug"): study.slug,
         ("studies_rest", "table"): "trials",
         ("studies_rest", "pk"): study_hook.pk,
@@ -105,6 +108,7 @@ def make_world(slug: str) -> World:
         ("jobs_rest", "pk"): job.pk,
         ("people", "slug"): slug,
         ("people", "pk"): boss.pk,
+        ("people", "token"): created.token,
         ("people", "role"): Role.VIEWER.value,
         ("people:end_share", "kind"): "project",
         ("people:end_share", "shared"): project.pk,
