@@ -119,6 +119,9 @@ def make_world(slug: str) -> World:
         ("annotation", "system"): "net",
         ("annotation", "revision"): "r1",
         ("annotation:api_webhook", "pk"): hook.pk,
+        ("annotation:webhook", "pk"): hook.pk,
+        ("annotation:end_webhook", "pk"): hook.pk,
+        ("annotation:undo_import", "pk"): project.imports.first().pk,  # type: ignore[union-attr]
         **{
             (f"annotation:{name}", "pk"): item.pk
             for name in (
@@ -127,6 +130,8 @@ def make_world(slug: str) -> World:
                 "adjudicate",
                 "accept",
                 "return",
+                "edit_item",
+                "delete_item",
                 "api_item",
                 "api_item_gold",
             )
