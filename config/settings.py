@@ -415,6 +415,7 @@ JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
     "import_items": "annotation.imports.import_items_file",
     "export_annotations": "annotation.downloads.export_annotations",
+    "simulate_annotators": "annotation.simulation.simulate_annotators",
     "import_predictions": "predictions.imports.import_predictions_file",
     "export_bundle": "studyapp.downloads.export_bundle",
     "report": "studyapp.downloads.report",

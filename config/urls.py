@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.i18n import set_language
 
 from accounts.rest.views import Unknown
-from config.views import Schema, api_docs, ScriptTexts, choose_theme, search, start
+from config.views import Schema, ScriptTexts, api_docs, choose_theme, search, start
 
 urlpatterns: list[URLPattern | URLResolver] = [
     # The first two hold the same login and logout: ours under the names that our pages use, and before those

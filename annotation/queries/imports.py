@@ -60,3 +60,8 @@ def images_in_use(project: Project, names: Collection[str]) -> set[str]:
     for images in project.items.order_by().values_list("images", flat=True).iterator():
         used.update(name for name in images if name in names)
     return used
+
+
+def is_waiting(project: Project) -> bool:
+    """Return True if the site has no file of an image of the project."""
+    return project.image_files.filter(path="").exists()

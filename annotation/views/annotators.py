@@ -1,10 +1,13 @@
 """Pages of an annotator: projects, one project, the editor."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
@@ -12,13 +15,15 @@ from accounts.access import user_of
 from accounts.current_workspace import chosen_workspace
 from accounts.policy import Act
 from accounts.queries.workspaces import workspaces_of
+from annotation import states
 from annotation.actions import assignments
 from annotation.errors import NothingLeft
 from annotation.models import Annotation, Membership
-from annotation.policies import NotAllowed, roles_here
+from annotation.policies import NotAllowed, may, roles_here
+from annotation.queries import charts
 from annotation.queries.annotations import editor_state, guidelines
 from annotation.queries.members import memberships
-from annotation.queries.progress import own_annotations, totals
+from annotation.queries.progress import own_annotations, people, totals
 from annotation.views.access import annotation_or_404, members_only
 
 
@@ -39,14 +44,48 @@ def home(request: HttpRequest) -> HttpResponse:
 @members_only()
 def project(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show one project: progress, own annotations, and the next item."""
-    context = {
+    project = member.project
+    context: dict[str, Any] = {
         "member": member,
-        "project": member.project,
-        "totals": totals(member.project),
+        "project": project,
+        "totals": totals(project),
         "annotations": own_annotations(member),
-        "guidelines": guidelines(member.project),
+        "guidelines": guidelines(project),
+        "states": charts.items_by_state(project),
     }
+    if may(member, Act.ANNOTATION_SETTLE):
+        context["days"] = charts.submissions_by_day(project)
+    if may(member, Act.ANNOTATION_MANAGE):
+        context["persons"] = charts.finished_by_person(people(project))
+        context["acts"] = [move.act for move in states.PROJECT if project.status in move.sources]
+    context["to_do"] = _next_act(member, context)
     return render(request, "annotation/project.html", context)
+
+
+def _next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Return the next act of a manager or reviewer: sentence, link, label."""
+    slug, counts = member.project.slug, context["totals"]
+    if not counts.items:
+        return None  # the page says so itself
+    if may(member, Act.ANNOTATION_SETTLE) and counts.complete > counts.gold:
+        waiting = counts.complete - counts.gold
+        sentence = ngettext(
+            "%(number)d item is complete and has no gold.",
+            "%(number)d items are complete and have no gold.",
+            waiting,
+        )
+        return sentence % {"number": waiting}, reverse("annotation:review", args=[slug]), _("Review")
+    if not may(member, Act.ANNOTATION_MANAGE):
+        return None
+    if not context["guidelines"]:
+        link = reverse("annotation:guideline", args=[slug])
+        return _("Annotators have no guidelines yet."), link, _("Write guidelines")
+    if counts.gold == counts.items:
+        return _("Every item has gold."), reverse("annotation:export", args=[slug]), _("Export")
+    if not counts.submitted and len(context["persons"]) == 0:
+        link = reverse("annotation:members", args=[slug])
+        return _("Nobody has annotated yet."), link, _("Invite annotators")
+    return None
 
 
 @require_POST

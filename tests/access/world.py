@@ -134,6 +134,9 @@ def make_world(slug: str) -> World:
         ("projects_rest:deliveries", "pk"): hook.pk,
         ("projects_rest:cancel_run", "pk"): output.pk,
         **{(f"projects_rest:{name}", "pk"): item.pk for name in ("item", "item_gold", "adjudicate")},
+        ("annotation:webhook", "pk"): hook.pk,
+        ("annotation:end_webhook", "pk"): hook.pk,
+        ("annotation:undo_import", "pk"): project.imports.first().pk,  # type: ignore[union-attr]
         **{
             (f"annotation:{name}", "pk"): item.pk
             for name in (
@@ -142,6 +145,8 @@ def make_world(slug: str) -> World:
                 "adjudicate",
                 "accept",
                 "return",
+                "edit_item",
+                "delete_item",
             )
         },
     }

@@ -92,7 +92,7 @@ def test_an_adjudicator_of_the_workspace_settles_without_a_share() -> None:
     base, user = f"/annotate/{annotation.project.slug}", give(make_user(), Role.ADJUDICATOR)
     client = client_of(user)
     page = client.get(f"{base}/").content.decode()
-    assert ("Review" in page, "Dashboard" in page, "Next item" in page) == (True, False, True)
+    assert ("Review" in page, "Members" in page, "Next item" in page) == (True, False, True)
     client.post(f"{base}/items/{annotation.item_id}/adjudicate/")
     adjudication = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
     assert post(client, adjudication, "operations", sent(operation(0, 3, state="open"))).status_code == 200
@@ -112,7 +112,7 @@ def test_an_owner_manages_and_settles_and_takes_no_items() -> None:
     make_items(annotation.project)
     base, client = f"/annotate/{annotation.project.slug}", client_of(give(make_user(), Role.OWNER))
     page = client.get(f"{base}/").content.decode()
-    assert (f"{base}/review/" in page, f"{base}/dashboard/" in page, "Next item" in page) == (
+    assert (f"{base}/review/" in page, f"{base}/members/" in page, "Next item" in page) == (
         True,
         True,
         False,
@@ -153,7 +153,7 @@ def test_a_researcher_manages_by_share_alone() -> None:
     assert refused.status_code == 403
     assert "With the role Researcher you may not see this project." in refused.content.decode()
     set_member(project=project, user=user, role=ProjectRole.MANAGER, by=None)
-    assert client.get(f"/annotate/{project.slug}/dashboard/").status_code == 200
+    assert client.get(f"/annotate/{project.slug}/members/").status_code == 200
 
 
 def test_a_share_that_ends_keeps_the_work_and_one_given_again_goes_on() -> None:
@@ -189,7 +189,7 @@ def test_a_manager_assigns_items_to_those_who_may_annotate() -> None:
     assert not Membership.objects.get(user=annotator).active
 
 
-def test_the_dashboard_names_the_role_by_which_people_work() -> None:
+def test_the_members_page_names_the_role_by_which_people_work() -> None:
     project, user = make_project(), give(make_user(), Role.ADJUDICATOR)
     make_items(project)
     manager = client_of(make_member(project, ProjectRole.MANAGER).user)
@@ -305,7 +305,7 @@ def test_a_new_project_goes_into_a_workspace_where_its_maker_manages() -> None:
 
 def test_nobody_changes_their_own_role() -> None:
     manager = make_member(role=ProjectRole.MANAGER)
-    client, base = client_of(manager.user), f"/annotate/{manager.project.slug}/members/"
+    client, base = client_of(manager.user), f"/annotate/{manager.project.slug}/members/set/"
     for change in ({"role": "annotator", "active": "on"}, {"role": "manager"}):
         told = client.post(base, {"username": manager.user.username, **change}, follow=True)
         assert "You cannot change your own role" in told.content.decode()
