@@ -1,4 +1,4 @@
-"""Types of the rows of annotation projects that a site returns; see `rows`."""
+"""Types of the rows of annotation projects; see `rows`."""
 
 from __future__ import annotations
 
