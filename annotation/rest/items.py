@@ -125,6 +125,8 @@ class Images(ProjectView):
 class OneImage(ProjectView):
     """One image, as it was uploaded."""
 
+    throttle_classes = []  # a page shows dozens at once, and browsers keep them
+
     @described(answers=bytes, media="image/*")
     def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
         """One image."""

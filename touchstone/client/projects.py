@@ -49,7 +49,7 @@ Rows: TypeAlias = Iterable[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProjectSettings:
     """The settings of a project.
 
     Attributes:
@@ -92,11 +92,11 @@ class Projects:
         """Return a project with its settings and progress."""
         return self.settings(project).project
 
-    def settings(self, project: str) -> Settings:
+    def settings(self, project: str) -> ProjectSettings:
         """Return a project with the state of its settings."""
         return _settings(self._connection.send("GET", _address(project)))
 
-    def change_settings(self, project: str, settings: Mapping[str, Any], *, etag: str) -> Settings:
+    def change_settings(self, project: str, settings: Mapping[str, Any], *, etag: str) -> ProjectSettings:
         """Change settings of a project.
 
         Args:
@@ -407,5 +407,5 @@ def _lines(rows: Rows) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
-def _settings(response: httpx.Response) -> Settings:
-    return Settings(response.json(), response.headers["ETag"])
+def _settings(response: httpx.Response) -> ProjectSettings:
+    return ProjectSettings(response.json(), response.headers["ETag"])
