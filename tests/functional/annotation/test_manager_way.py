@@ -87,7 +87,7 @@ def test_pairs_in_a_zip_file_become_exported_gold(page: Page, editor: Editor, ma
     page.get_by_label("Bots").fill("1")
     press(page, "Start bots")
     work(page)
-    expect(page.get_by_text(f"1 bots submitted {PAIRS} items")).to_be_visible()
+    expect(page.get_by_text(f"1 bot submitted {PAIRS} items")).to_be_visible()
 
     for _item in range(PAIRS):
         page.goto(f"{base}review/")
