@@ -6,12 +6,15 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
+from accounts.models import Invitation, Role, User, Workspace
 from accounts.models import Membership as WorkspaceMembership
-from accounts.models import Role, User, Workspace
 from accounts.policy import Act
+from accounts.queries.people import pending_invitations
 from accounts.queries.workspaces import workspaces_of
 from annotation.models import Annotation, Membership, Project
 from foundation.prepared_queries import Prepared, slot
+
+SHARED = "project"  # the key of `settings.SHAREABLE`
 
 
 def visible_projects(user: User) -> QuerySet[Project]:
@@ -59,6 +62,11 @@ def active_members(*, workspace: Workspace | None, users: Collection[User] | Non
     if users is not None:
         rows = rows.filter(user__in=users)
     return rows.order_by("project__slug", "user__username")
+
+
+def invitations_to(project: Project) -> QuerySet[Invitation]:
+    """Return the invitations to a project that can still be accepted."""
+    return pending_invitations(project.workspace).filter(kind=SHARED, object_id=project.pk)
 
 
 def load_workspace_roles(members: Sequence[Membership]) -> None:

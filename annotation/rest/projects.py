@@ -8,20 +8,24 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
 from accounts.access import NOT_THERE, require
+from accounts.actions.invitations import create_invitation, revoke_invitation
+from accounts.models import Role as WorkspaceRole
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
+from accounts.rest.invitations import answer_invitation, invitation_rows
 from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.shapes import InvitationPage, MadeInvitation
 from accounts.rest.views import RestView
 from annotation.actions import projects
 from annotation.actions.review import change_project
 from annotation.models import Membership, Project, Role
 from annotation.policies import check_own_role
 from annotation.queries import records
-from annotation.queries.members import as_members, load_workspace_roles, visible_projects
+from annotation.queries.members import SHARED, as_members, invitations_to, visible_projects
 from annotation.queries.progress import totals
 from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, wrong
@@ -146,6 +150,47 @@ class OneMember(ProjectView):
         return _member(ended)
 
 
+class Invitations(ProjectView):
+    """The invitations to a project that can still be accepted."""
+
+    @described(answers=InvitationPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the invitations to a project."""
+        pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        return page_of(request, read_query(request, Page), pending, invitation_rows)
+
+    @described(answers=MadeInvitation, status=201, takes=shapes.NewProjectInvitation, creates=True)
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Invite to a project."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        new = read_body(request, shapes.NewProjectInvitation)
+        created = create_invitation(
+            workspace=project.workspace,
+            role=WorkspaceRole(new.role),
+            days=new.days,
+            by=self.user,
+            email=new.email,
+            kind=SHARED,
+            shared=project,
+        )
+        return answer_invitation(created)
+
+
+class OneInvitation(ProjectView):
+    """One invitation to a project."""
+
+    @described(status=204)
+    def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Revoke an invitation to a project."""
+        pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        invitation = pending.filter(pk=pk).first()
+        if invitation is None:
+            raise Http404(NOT_THERE)
+        revoke_invitation(invitation=invitation, by=self.user)
+        return HttpResponse(status=204)
+
+
 class Guidelines(ProjectView):
     """Instructions to annotators, in versions."""
 
@@ -236,5 +281,4 @@ def _tag(project: Project) -> str:
 
 
 def _member(member: Membership) -> HttpResponse:
-    load_workspace_roles([member])
     return answer(rows.member_rows([member])[0])

@@ -124,6 +124,14 @@ class NewMember(Payload):
     role: ProjectRoleName = "annotator"
 
 
+class NewProjectInvitation(Payload):
+    """The role that a link gives in the project."""
+
+    role: ProjectRoleName
+    days: Annotated[int, Field(ge=1, le=90)] = 7
+    email: Annotated[Text, Field(max_length=254)] = ""
+
+
 class GuidelineRow(Payload):
     """A version of the instructions for a module ("" for the project)."""
 

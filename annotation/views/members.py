@@ -18,20 +18,18 @@ from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
 from accounts.policy import Act
-from accounts.queries.people import pending_invitations
 from annotation.actions import assignments, projects
 from annotation.errors import AssignmentLost
 from annotation.forms import AssignForm, BotsForm, MemberForm, ProjectInvitationForm
 from annotation.models import Membership, Role
 from annotation.policies import NotAllowed, check_own_role
+from annotation.queries.members import SHARED, invitations_to
 from annotation.queries.progress import Person, people, unfinished_annotations
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from jobs.actions.jobs import create_job
 from jobs.queries import jobs_of
 from jobs.tasks import enqueue_job
-
-PROJECT = "project"  # the key of `settings.SHAREABLE`
 
 
 @require_safe
@@ -99,7 +97,7 @@ def invite(request: HttpRequest, member: Membership) -> HttpResponse:
         days=data["days"],
         by=user_of(request),
         email=data["email"],
-        kind=PROJECT,
+        kind=SHARED,
         shared=member.project,
     )
     link = settings.SITE_URL + reverse("people:invitation", args=[created.token])
@@ -116,8 +114,7 @@ def invite(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def revoke(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Revoke an open invitation to the project."""
-    rows = pending_invitations(member.project.workspace).filter(kind=PROJECT, object_id=member.project_id)
-    invitation = rows.filter(pk=pk).first()
+    invitation = invitations_to(member.project).filter(pk=pk).first()
     if invitation is None:
         raise Http404(NOT_THERE)
     revoke_invitation(invitation=invitation, by=user_of(request))
@@ -196,7 +193,7 @@ def _annotations_page(
 
 def _page(request: HttpRequest, member: Membership, *, status: int = 200, **forms: object) -> HttpResponse:
     project = member.project
-    invitations = pending_invitations(project.workspace).filter(kind=PROJECT, object_id=project.pk)
+    invitations = invitations_to(project)
     simulations = jobs_of(user_of(request)).filter(kind="simulate_annotators", options__project=project.pk)
     context = {
         "project": project,

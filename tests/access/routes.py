@@ -233,6 +233,8 @@ ROUTES: dict[str, Asks] = {
     "projects_rest:reopen": MANAGE,
     "projects_rest:members": Asks(Act.ANNOTATION_SETTLE, unsafe=Act.ANNOTATION_MANAGE),
     "projects_rest:member": MANAGE,
+    "projects_rest:invitations": MANAGE,
+    "projects_rest:invitation": MANAGE,
     "projects_rest:guidelines": Asks(Act.PROJECT_SEE, unsafe=Act.ANNOTATION_MANAGE),
     "projects_rest:webhooks": MANAGE,
     "projects_rest:webhook": MANAGE,

@@ -82,6 +82,9 @@ def make_world(slug: str) -> World:
         item = Item.objects.get(pk=made.item_id)
         created = create_invitation(workspace=workspace, role=Role.VIEWER, days=7, by=boss)
         invitation = created.invitation
+        to_project = create_invitation(
+            workspace=workspace, role=Role.ANNOTATOR, days=7, by=boss, kind="project", shared=project
+        ).invitation
         token = create_token(by=boss, name="script", scope=Scope.READ, days=30).token
         job = create_job(kind="report", workspace=workspace, by=boss)
     values: dict[tuple[str, str], Any] = {
@@ -130,6 +133,7 @@ def make_world(slug: str) -> World:
         ("projects_rest", "comment"): comment.pk,
         ("projects_rest", "user"): member.user.username,
         ("projects_rest:image", "pk"): image.pk,
+        ("projects_rest:invitation", "pk"): to_project.pk,
         ("projects_rest:webhook", "pk"): hook.pk,
         ("projects_rest:deliveries", "pk"): hook.pk,
         ("projects_rest:cancel_run", "pk"): output.pk,

@@ -10,6 +10,8 @@ from uuid import uuid4
 
 import PIL.Image
 
+from accounts.actions.invitations import create_invitation
+from accounts.models import Role as WorkspaceRole
 from accounts.models import User
 from annotation.actions.data import bring_gold
 from annotation.actions.editing import save_operations
@@ -66,11 +68,13 @@ class ProjectWorld:
     image: int
     webhook: int
     run: int
+    invitation: int
 
     def parameters(self, operation: str, path: str) -> dict[str, Any]:
         """The path parameters that reach something."""
         decided = path.endswith(("/take-back/", "/accept/", "/return/"))
-        ids = {"items": self.item.pk, "images": self.image, "webhooks": self.webhook, "runs": self.run}
+        ids = {"items": self.item.pk, "images": self.image, "webhooks": self.webhook, "runs": self.run,
+               "invitations": self.invitation}  # fmt: skip
         if path.startswith(ANNOTATION):
             number = (self.submitted if decided else self.begun).pk
         else:
@@ -86,6 +90,7 @@ class ProjectWorld:
             "POST /api/v1/projects/": {"workspace": "main", "slug": "p", "title": "P", "kind": "spans"},
             f"PATCH {PROJECT}": {"title": "Black dogs", "annotators_per_item": 2},
             f"POST {PROJECT}members/": {"user": "second", "role": "adjudicator"},
+            f"POST {PROJECT}invitations/": {"role": "annotator"},
             f"POST {PROJECT}guidelines/": {"module": "find", "text": "Every dog."},
             f"POST {PROJECT}webhooks/": {"url": "https://example.org/hook", "kinds": ["gold_set"]},
             f"POST {PROJECT}items/": [item],
@@ -139,6 +144,10 @@ def make_project_world(owner: User, second: User, folder: Any) -> ProjectWorld:
     for each in (item, begun.item):
         record = SystemRecord.model_validate(output(each.external_id))
         import_outputs(records=[record], project=project, **SYSTEM)
+    invitation = create_invitation(
+        workspace=project.workspace, role=WorkspaceRole.ANNOTATOR, days=7, by=owner, kind="project",
+        shared=project,
+    ).invitation  # fmt: skip
     file = folder / "picture"
     file.write_bytes(picture())
     assert Delivery.objects.filter(webhook=hook).exists()
@@ -152,6 +161,7 @@ def make_project_world(owner: User, second: User, folder: Any) -> ProjectWorld:
         image=add_image(project=project, name="left.png", source=file, by=owner).pk,
         webhook=hook.pk,
         run=start_run(project=project, system="net", revision="2", by=owner).pk,
+        invitation=invitation.pk,
     )
 
 

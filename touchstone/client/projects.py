@@ -43,7 +43,7 @@ from .project_rows import (
     ProjectWebhookRow,
     Purpose,
 )
-from .rows import JobRow
+from .rows import InvitationRow, JobRow, NewInvitationRow
 
 Rows: TypeAlias = Iterable[Mapping[str, Any]]
 
@@ -133,6 +133,22 @@ class Projects:
         """End the share of a person; their annotations stay."""
         row: ProjectMemberRow = self._connection.send("DELETE", _address(project, "members", user)).json()
         return row
+
+    def invitations(self, project: str) -> Iterator[InvitationRow]:
+        """Yield the invitations to a project that can still be accepted."""
+        return self._connection.pages(_address(project, "invitations"), {})
+
+    def invite(
+        self, project: str, *, role: ProjectRole = "annotator", days: int = 7, email: str = ""
+    ) -> NewInvitationRow:
+        """Create an invitation. Its address is in this row alone."""
+        path, body = _address(project, "invitations"), {"role": role, "days": days, "email": email}
+        row: NewInvitationRow = self._connection.send("POST", path, body, once=True).json()
+        return row
+
+    def revoke(self, project: str, invitation: str) -> None:
+        """Revoke an invitation."""
+        self._connection.send("DELETE", _address(project, "invitations", invitation))
 
     def guidelines(self, project: str, *, module: str | None = None) -> Iterator[GuidelineRow]:
         """Yield every version of the instructions to annotators."""

@@ -13,6 +13,8 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, reverse
 
+from accounts.actions.invitations import create_invitation
+from accounts.models import Role as WorkspaceRole
 from annotation import urls as pages
 from annotation.actions import assignments, review
 from annotation.actions.projects import add_webhook
@@ -44,6 +46,7 @@ IDS: dict[str, dict[str, str]] = {
     "projects_rest:deliveries": {"pk": "webhook"},
     "projects_rest:cancel_run": {"pk": "run"},
     "projects_rest:member": {"user": "user"},
+    "projects_rest:invitation": {"pk": "invitation"},
 }
 # What another annotator of the same project may not see either: annotation is blind.
 BLIND = ("annotation:editor", "projects_rest:item", *(f"projects_rest:{name}" for name in _ANNOTATION))
@@ -97,6 +100,14 @@ def theirs() -> Theirs:
         "annotation": annotation.pk,
         "item": item.pk,
         "user": annotation.annotator.username,
+        "invitation": create_invitation(
+            workspace=project.workspace,
+            role=WorkspaceRole.ANNOTATOR,
+            days=7,
+            by=manager.user,
+            kind="project",
+            shared=project,
+        ).invitation.pk,
         "comment": review.comment(annotation=annotation, text="Is this one?", by=manager.user).pk,
         "image": ImageFile.objects.filter(project=project).first().pk,
         "webhook": add_webhook(project=project, url="https://example.org/", kinds=[], by=manager.user).pk,

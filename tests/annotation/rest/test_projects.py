@@ -327,12 +327,19 @@ def test_webhooks_and_their_deliveries(settings: Any) -> None:
     assert script.get(path)["results"][0]["active"] is False
 
 
-def test_invitations_to_a_project_are_those_of_its_workspace() -> None:
+def test_managers_invite_to_their_project() -> None:
     project = make_project()
+    script, path = script_of(project), f"projects/{project.slug}/invitations/"
+    made = script.post(path, {"role": "annotator", "days": 3}, 201)
+    assert (made["kind"], made["object"], "/invitation" in made["address"]) == ("project", project.slug, True)
+    [row] = script.get(path)["results"]
+    assert row == {name: value for name, value in made.items() if name != "address"}
     owner = Script(give(make_user(), Role.OWNER))
-    body = {"role": "annotator", "kind": "project", "object": project.slug}
-    made = owner.post(f"workspaces/{main().slug}/invitations/", body, 201)
-    assert (made["object"], "/invitation" in made["address"]) == (project.slug, True)
+    assert owner.get(f"workspaces/{main().slug}/invitations/")["results"] == [row]
+    assert script_of(make_project()).client.delete(f"/api/v1/{path}{made['id']}/").status_code == 404
+    script.send("DELETE", f"{path}{made['id']}/", 204)
+    script.send("DELETE", f"{path}{made['id']}/", 404)
+    assert script.get(path)["results"] == []
 
 
 def test_nothing_is_stored_by_reads() -> None:

@@ -8,7 +8,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from accounts.actions.invitations import create_invitation
 from accounts.models import Invitation
+from accounts.models import Role as WorkspaceRole
+from annotation.actions.projects import set_member
 from annotation.models import Guideline, Item, OutputFailure, OutputRun, Project, Role, Webhook
 from foundation import image_files
 from jobs.actions.jobs import run_job
@@ -149,6 +152,18 @@ def test_members_are_invited_to_the_project_alone(client: Client, project: Proje
     client.post(f"/annotate/{project.slug}/members/invitations/{invitation.pk}/revoke/")
     invitation.refresh_from_db()
     assert invitation.revoked_at is not None
+
+
+def test_an_invitation_of_a_former_manager_ends(project: Project) -> None:
+    manager = make_member(project, Role.MANAGER)
+    created = create_invitation(
+        workspace=project.workspace, role=WorkspaceRole.ANNOTATOR, days=7, by=manager.user, kind="project",
+        shared=project,
+    )  # fmt: skip
+    set_member(project=project, user=manager.user, role=Role.ANNOTATOR, by=None)
+    invited = make_user()
+    assert client_of(invited).post(f"/invitations/{created.token}/").status_code == 410
+    assert not project.memberships.filter(user=invited).exists()
 
 
 def test_a_webhook_shows_its_secret_once_and_ends(client: Client, project: Project) -> None:
