@@ -1,4 +1,4 @@
-"""Invitations, as endpoints of workspaces and of their objects answer them."""
+"""Invitations as endpoints answer them, of workspaces or of objects."""
 
 from collections.abc import Iterable, Sequence
 
