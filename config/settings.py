@@ -326,10 +326,11 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Touchstone",
-    "DESCRIPTION": "Studies, annotation projects, data and runs. See docs/reference/rest-api.md.",
+    "DESCRIPTION": "Workspaces, data, studies, annotation projects and jobs. See docs/reference/rest-api.md.",
     "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",  # operations are grouped by the word behind it
     "POSTPROCESSING_HOOKS": ["accounts.rest.describe.ids_are_natural"],
 }
 

@@ -63,7 +63,9 @@ def described(
         responses[200] = OpenApiResponse(answers, "The report of a dry run.")
     success = {(status, media): OpenApiTypes.BINARY} if answers is bytes else {status: answers}
     headers = [HEADER] * creates + ["If-Match"] * edits
-    request = {JSON: takes, LINES: lines} if lines else {FILE: takes} if takes is bytes else takes
+    # The media types are named, because the views have no parsers from which they could be found.
+    bodies = {FILE: takes} if takes is bytes else {JSON: takes} if takes else {}
+    request = {**bodies, LINES: lines} if lines else bodies or None
 
     def decorate(method: Any) -> Any:
         summary = method.__doc__.partition("\n")[0].removesuffix(".")

@@ -31,11 +31,11 @@ def add(request: HttpRequest, study: Study) -> HttpResponse:
     form = WebhookForm(request.POST)
     if form.is_valid():
         try:
-            made = actions.add_webhook(study=study, by=user_of(request), **form.cleaned_data)
+            hook = actions.add_webhook(study=study, by=user_of(request), **form.cleaned_data)
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            return _page(request, study, WebhookForm(), made=made)
+            return _page(request, study, WebhookForm(), created=hook)
     return _page(request, study, form, status=422)
 
 
@@ -74,9 +74,9 @@ def _page(
     study: Study,
     form: WebhookForm,
     *,
-    made: StudyWebhook | None = None,
+    created: StudyWebhook | None = None,
     status: int = 200,
 ) -> HttpResponse:
     hooks = [(hook, kind_labels(hook)) for hook in webhooks_of(study)]
-    context = {"study": study, "hooks": hooks, "form": form, "made": made}
+    context = {"study": study, "hooks": hooks, "form": form, "created": created}
     return render(request, "studyapp/staff/webhooks.html", context, status=status)

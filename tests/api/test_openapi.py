@@ -86,6 +86,13 @@ def _piece(piece: str) -> list[str]:
     return [f"<{name}>", rest] if end else [piece]
 
 
+def test_bodies_are_described(document: dict[str, Any]) -> None:
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if path.startswith(PREFIX) and "415" in operation["responses"]:
+                assert operation["requestBody"]["content"], (method, path)
+
+
 def test_no_two_types_share_a_name(document: dict[str, Any]) -> None:
     # The document would have one of them alone, for both.
     named: dict[str, set[type]] = {}
