@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field, RootModel
+from pydantic import Field
 
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page, PageOf
@@ -183,8 +183,10 @@ class NewComment(Payload):
     object: ObjectId | None = None
 
 
-class Keys(RootModel[dict[KeyName, Annotated[KeyName, Field(min_length=1)]]]):
+class Keys(Payload):
     """Keyboard shortcuts by act of the editor."""
+
+    keys: dict[KeyName, Annotated[KeyName, Field(min_length=1)]]
 
 
 AnnotationPage = PageOf[AnnotationRow]

@@ -290,8 +290,8 @@ class Keys(RestView):
     @described(answers=shapes.Keys, takes=shapes.Keys)
     def put(self, request: Request) -> HttpResponse:
         """Set my keyboard shortcuts."""
-        bindings = projects.bind_keys(user=self.user, keys=read_body(request, shapes.Keys).root)
-        return answer(shapes.Keys(bindings.keys))
+        bindings = projects.bind_keys(user=self.user, keys=read_body(request, shapes.Keys).keys)
+        return answer(shapes.Keys(keys=bindings.keys))
 
 
 def _whole(request: Request, annotation: Annotation) -> Annotation:

@@ -170,7 +170,7 @@ def test_the_scope_is_held_against_the_method_and_the_view(scope):
 def test_no_csrf_token_is_needed_with_a_token(user):
     strict = Client(enforce_csrf_checks=True)
     keys = "/api/v1/keys/"
-    body = {"data": "{}", "content_type": "application/json"}
+    body = {"data": '{"keys": {}}', "content_type": "application/json"}
     assert strict.put(keys, **body, headers=bearer(user)).status_code == 200
     strict.force_login(user)
     assert strict.put(keys, **body).status_code == 403

@@ -107,7 +107,7 @@ class ProjectWorld:
             f"POST {ANNOTATION}accept/": {"revision": self.submitted.revision},
             f"POST {ANNOTATION}return/": {"revision": self.submitted.revision, "text": "Look again."},
             f"POST {ANNOTATION}comments/": {"text": "Is this a dog?", "node": 3},
-            "PUT /api/v1/keys/": {"draw": "b"},
+            "PUT /api/v1/keys/": {"keys": {"draw": "b"}},
         }
         return bodies.get(operation)
 

@@ -65,7 +65,7 @@ export function createSite(url, token) {
     /** @param {string | number} id */
     resolve: (id) => request("POST", `comments/${id}/resolve/`, {}),
     /** @param {Record<string, string>} keys */
-    bindKeys: (keys) => request("PUT", "../../keys/", keys),
+    bindKeys: (keys) => request("PUT", "../../keys/", { keys }),
 
     /**
      * Send while the page goes away. What does not fit stays kept in the browser.

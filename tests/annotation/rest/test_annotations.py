@@ -148,9 +148,11 @@ def test_a_returned_work_is_changed_and_submitted_again() -> None:
 def test_keys_are_kept_per_person() -> None:
     annotation = make_annotation()
     client = client_of(annotation.annotator)
-    client.put("/api/v1/keys/", {"draw": "b"}, content_type="application/json")
+    address = "/api/v1/keys/"
+    client.put(address, {"keys": {"draw": "b"}}, content_type="application/json")
     assert client.get(f"/api/v1/annotations/{annotation.pk}/editor/").json()["keys"] == {"draw": "b"}
-    assert client.put("/api/v1/keys/", {"draw": ""}, content_type="application/json").status_code == 422
+    wrong = client.put(address, {"keys": {"draw": ""}}, content_type="application/json")
+    assert wrong.status_code == 422
 
 
 def test_the_answer_and_the_mismatch_stay_hidden_where_the_project_says_so() -> None:
