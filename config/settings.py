@@ -331,7 +331,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",  # operations are grouped by the word behind it
-    "POSTPROCESSING_HOOKS": ["annotation.api.describe.ids_are_natural"],
+    "POSTPROCESSING_HOOKS": ["accounts.rest.describe.ids_are_natural"],
 }
 
 REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{VAR_DIR / 'broker.sock'}")
@@ -414,6 +414,9 @@ CELERY_BEAT_SCHEDULE = {
 # The work of each kind of job (`jobs.models.Job`), and the folder of uploaded and made files.
 JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
+    "import_items": "annotation.imports.import_items_file",
+    "export_annotations": "annotation.downloads.export_annotations",
+    "simulate_annotators": "annotation.simulation.simulate_annotators",
     "import_predictions": "predictions.imports.import_predictions_file",
     "export_bundle": "studyapp.downloads.export_bundle",
     "report": "studyapp.downloads.report",

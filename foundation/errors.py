@@ -11,6 +11,7 @@ TouchstoneError
 """
 
 from pathlib import Path
+from typing import Any
 
 
 class TouchstoneError(Exception):
@@ -20,6 +21,11 @@ class TouchstoneError(Exception):
     """
 
     status = 400
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Further members of the problem details: data for a program."""
+        return {}
 
 
 class BadFile(TouchstoneError):

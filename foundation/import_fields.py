@@ -20,6 +20,11 @@ Label = Annotated[str, Field(strict=True, max_length=40), AfterValidator(_storab
 Index = Annotated[NonNegativeInt, Field(strict=True)]
 
 
+def message_of(error: ValueError) -> str:
+    """Return the message of an error in a value, also of pydantic's."""
+    return first_error(error) if isinstance(error, ValidationError) else str(error)
+
+
 def first_error(error: ValidationError) -> str:
     """Return the first error as ``context[3][1]: message``."""
     first = error.errors(include_url=False, include_input=False)[0]

@@ -39,7 +39,7 @@ class Source:
 
 
 def _jsonl(source: Source) -> Iterator[ItemRecord]:
-    return read_jsonl(source.path, on_progress=source.on_progress)
+    return read_jsonl(source.path, report=source.report, on_progress=source.on_progress)
 
 
 def _nlvr(source: Source) -> Iterator[ItemRecord]:
@@ -48,7 +48,13 @@ def _nlvr(source: Source) -> Iterator[ItemRecord]:
 
 def _nlvr2(source: Source) -> Iterator[ItemRecord]:
     programs = source.known_programs("boxes")
-    return read_nlvr2(source.path, images=source.images, programs=programs, on_progress=source.on_progress)
+    return read_nlvr2(
+        source.path,
+        images=source.images,
+        programs=programs,
+        report=source.report,
+        on_progress=source.on_progress,
+    )
 
 
 def _drop(source: Source) -> Iterator[ItemRecord]:
@@ -75,7 +81,7 @@ def _coco(source: Source) -> Iterator[ItemRecord]:
 
 
 def _reasons(source: Source) -> Iterator[ItemRecord]:
-    return read_reasons(source.path)
+    return read_reasons(source.path, report=source.report)
 
 
 READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {

@@ -16,6 +16,7 @@ KINDS = {
     "import_items": _("Import of items"),
     "export_bundle": _("Export of a study"),
     "export_annotations": _("Export of annotations"),
+    "simulate_annotators": _("Simulated annotators"),
     "report": _("Report of a study"),
 }
 

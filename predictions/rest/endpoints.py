@@ -9,23 +9,20 @@ from rest_framework.request import Request
 
 from accounts.models import Workspace
 from accounts.policy import Act
-from accounts.rest.bodies import check_length, read_blocks, read_body, read_query
+from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
-from accounts.rest.idempotency import answer_once, digest_of, hashed, key_of, once
+from accounts.rest.idempotency import once
 from accounts.rest.pages import answer, page_of
 from accounts.rest.views import RestView
-from jobs.actions.jobs import create_job, stored_upload
 from jobs.model_gateway import served_system
-from jobs.rest.endpoints import JobRow, job_row
-from jobs.tasks import enqueue_job
+from jobs.rest.endpoints import JobRow
+from jobs.rest.uploads import answer_upload
 from predictions.actions.predictions import cancel_run, start_run
 from predictions.imports import DatasetOptions, PredictionsOptions
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries import rest
 from predictions.rest import shapes
 from predictions.tasks import enqueue_missing
-
-MOST_FILE_BYTES = 2 << 30
 
 
 class Datasets(RestView):
@@ -81,25 +78,16 @@ class Imports(RestView):
     def post(self, request: Request) -> HttpResponse:
         """Import a file of questions or predictions."""
         query = read_query(request, shapes.ImportQuery)
-        check_length(request, MOST_FILE_BYTES)
         workspace, options = self._wishes(query)
-        key_of(request)  # a wrong one is refused before the upload
-        digest = digest_of(request)
-        with stored_upload(hashed(read_blocks(request), digest), query.file_name) as upload:
-
-            def create() -> HttpResponse:
-                job = create_job(
-                    kind=f"import_{query.kind}",
-                    workspace=workspace,
-                    by=self.user,
-                    subject=query.name or query.system or "",
-                    options=options.model_dump(),
-                    upload=upload,
-                )
-                transaction.on_commit(partial(enqueue_job, job))
-                return answer(job_row(request, job), status=202)
-
-            return answer_once(self, request, digest.hexdigest(), create)
+        return answer_upload(
+            self,
+            request,
+            kind=f"import_{query.kind}",
+            workspace=workspace,
+            subject=query.name or query.system or "",
+            options=options.model_dump(),
+            file_name=query.file_name,
+        )
 
     def _wishes(self, query: shapes.ImportQuery) -> tuple[Workspace, DatasetOptions | PredictionsOptions]:
         """Return the workspace and the options of the job."""

@@ -105,6 +105,7 @@ class Command(JobCommand):
                 purpose=options["purpose"] or Item.Purpose.ORDINARY,
                 image_folder=options["images"],
                 dry_run=options["dry_run"],
+                source=options["path"].name,
             )
         would = "would be added" if options["dry_run"] else "added"
         name = options["name"]

@@ -266,7 +266,7 @@ function start() {
     acts.byNumber,
   );
   const finishing = createFinishing(store, part("finishing"), acts, site, queue, announce, keys.keyOf);
-  const toolbar = createToolbar(store, part("toolbar"), acts, view, keys);
+  const toolbar = createToolbar(store, part("toolbar"), acts, view, keys, site, announce);
   createStatus(store, queue, site, part("save-status"), part("notice"), announce);
   createVerdict(store, part("verdict"));
   createProblemNote(store, part("problem"));

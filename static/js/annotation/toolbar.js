@@ -12,8 +12,10 @@ import { systems } from "./predictions.js";
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
  * @param {any} view of boxes or spans @param {{help: () => void, keyOf: (name: string) => string}} keys
+ * @param {ReturnType<typeof import("./site.js").createSite>} site @param {(text: string) => void} announce
  */
-export function createToolbar(store, root, acts, view, keys) {
+export function createToolbar(store, root, acts, view, keys, site, announce) {
+  let noted = false;
   const boxes = store.item.kind === "boxes";
   const tool = (
     /** @type {string} */ mark,
@@ -53,8 +55,18 @@ export function createToolbar(store, root, acts, view, keys) {
   );
   root.after(legend);
 
-  function togglePredictions() {
-    if (!store.annotation.predictions?.length) return;
+  /** Outputs appear once the site has noted them: the record says what each annotator saw. */
+  async function togglePredictions() {
+    const outputs = store.annotation.predictions;
+    if (!outputs?.length) return;
+    if (!noted) {
+      try {
+        await site.noteShown(outputs.map(({ system, revision }) => `${system}@${revision}`));
+      } catch (error) {
+        return announce(/** @type {Error} */ (error).message);
+      }
+      noted = true;
+    }
     store.predictionsShown = !store.predictionsShown;
     store.tell("view");
     render();

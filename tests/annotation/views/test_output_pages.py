@@ -10,8 +10,8 @@ from annotation.models import OutputRun, Project, Role, SystemOutput
 from annotation.queries.node_outputs import steps, strength_of
 from annotation.schemas import Document, SystemRecord
 from tests.annotation.actions.test_output_runs import begun, server
-from tests.annotation.api.test_annotations import client_of
 from tests.annotation.factories import box, make_items, make_member, make_project, make_user, span
+from tests.annotation.rest.test_annotations import client_of
 from tests.studyapp.serving import eager, no_model_server
 
 __all__ = ["eager", "no_model_server", "server"]

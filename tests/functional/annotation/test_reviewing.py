@@ -91,8 +91,12 @@ def test_the_pages_around_the_editor_have_no_accessibility_problems(
         "review/",
         f"items/{item.pk}/",
         "agreement/",
-        "dashboard/",
+        "items/",
+        "items/upload/",
+        "members/",
         "settings/",
+        "webhooks/",
+        "export/",
         "guidelines/",
         "audit/",
     ]
