@@ -137,6 +137,9 @@ AUTH_USER_MODEL = "accounts.User"
 # The kinds of objects that can be shared on their own, each with the module that shares them
 # (accounts.shareable).
 SHAREABLE = {"study": "studyapp.sharing", "project": "annotation.sharing"}
+# The modules of apps that refer to datasets and runs, so that nothing in use is deleted
+# (predictions.queries.uses).
+DATA_USERS = ["studyapp.data_uses"]
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "accounts.sessions.Backend",
@@ -408,6 +411,8 @@ CELERY_BEAT_SCHEDULE = {
 JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
     "import_predictions": "predictions.imports.import_predictions_file",
+    "saliency": "predictions.run_jobs.compute_saliency",
+    "score": "predictions.run_jobs.compute_scores",
     "export_bundle": "studyapp.downloads.export_bundle",
     "report": "studyapp.downloads.report",
 }
