@@ -13,7 +13,7 @@ from accounts.models import User
 from foundation.errors import BadFile, Conflict
 from jobs.model_gateway import predict_items
 from jobs.sliced_runs import RunKind
-from modelserver.wire.schema import SCHEMA_VERSION, ItemError, QAPrediction
+from modelserver.wire.schema import SCHEMA_VERSION, ItemError, QAPrediction, SystemKind
 from predictions.actions import events
 from predictions.actions.executions import Outcome, execute_questions
 from predictions.formats.findings import Findings
@@ -22,6 +22,11 @@ from predictions.formats.records import stray_facts
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
 from predictions.queries.predictions import missing
 
+# The kind of system that does each kind of run.
+SYSTEM_KINDS: dict[str, SystemKind] = {
+    PredictionRun.Kind.PREDICT: "reader",
+    PredictionRun.Kind.EXECUTE: "modular",
+}
 BATCH = 500
 FIRST_ROWS = 10  # of a preview
 
