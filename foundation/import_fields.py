@@ -30,7 +30,9 @@ def all_errors(error: ValidationError) -> list[tuple[str, str]]:
     """Return every error as a field, such as ``context[3][1]``, and a message."""
     return [
         (
-            "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"]).removeprefix("."),
+            "".join(
+                f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"]
+            ).removeprefix("."),
             "is missing" if each["type"] == "missing" else each["msg"],
         )
         for each in error.errors(include_url=False, include_input=False)

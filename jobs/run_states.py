@@ -1,4 +1,4 @@
-"""States of runs in words, alike on all pages: a run with failures is not done."""
+"""Labels of the states of runs: a run with failures is not done."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ TONES = {
 
 
 class RunState(NamedTuple):
-    """The words of a state, and its tone: good, wait, bad, info or quiet."""
+    """The label of a state, and its tone: good, wait, bad, info or quiet."""
 
     label: str
     tone: str

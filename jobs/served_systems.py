@@ -1,4 +1,4 @@
-"""The model servers and what they serve now, for pages: with a bound in time.
+"""The model servers and their systems, for pages: with a time limit.
 
 A page never waits for a server that hangs, and asks each one at most once in `KEPT_SECONDS`.
 """

@@ -95,8 +95,13 @@ def steps_of(execution: Execution, item: ModuleItem) -> list[Step] | None:
 
 def _by_node(program: Program, given: Mapping[int, NodeOutput]) -> dict[int, NodeOutput]:
     """Return outputs by node; one of equal subtrees has the output of all."""
-    shared = {program.representative[index]: one for index, one in given.items() if index < len(program.nodes)}
-    every = {node.index: given.get(node.index, shared.get(program.representative[node.index])) for node in program.nodes}
+    shared = {
+        program.representative[index]: one for index, one in given.items() if index < len(program.nodes)
+    }
+    every = {
+        node.index: given.get(node.index, shared.get(program.representative[node.index]))
+        for node in program.nodes
+    }
     return {index: output for index, output in every.items() if output is not None}
 
 
@@ -117,4 +122,3 @@ def _places(
         if most > 0 and (level := level_of(weight / most))
     ]
     return boxes if output.probabilities else None, tokens if output.attention else None
-

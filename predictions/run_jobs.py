@@ -1,6 +1,6 @@
 """Jobs that compute scores and saliency, in turns of a few minutes.
 
-What a turn computed is stored, so a killed worker loses one slice, and the next turn continues.
+Each slice is stored at once, so a killed worker loses one slice, and the next turn continues.
 """
 
 import time

@@ -33,7 +33,7 @@ class JobCancelled(TouchstoneError):
 
 
 class JobContinues(TouchstoneError):
-    """A turn of a long job is over; what it made is stored, and the next turn goes on."""
+    """A turn of a long job is over; its results are stored for the next."""
 
 
 @dataclass(frozen=True)

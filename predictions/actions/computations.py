@@ -1,4 +1,4 @@
-"""Start what workers compute from the predictions of a run: scores, saliency."""
+"""Start the jobs that compute scores and saliency of a run."""
 
 from typing import Any
 

@@ -50,7 +50,9 @@ def delete_run(*, run: PredictionRun, by: User | None = None) -> None:
 
 def _refuse_used(uses: Sequence[str]) -> None:
     if uses:
-        raise Conflict(_("It cannot be deleted, because it is used by: %(uses)s.") % {"uses": ", ".join(uses)})
+        raise Conflict(
+            _("It cannot be deleted, because it is used by: %(uses)s.") % {"uses": ", ".join(uses)}
+        )
 
 
 def _just_used() -> Conflict:

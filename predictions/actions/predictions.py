@@ -266,9 +266,7 @@ def _note(findings: Findings, file: PredictionsFile, batch: Sequence[Question], 
             findings.mend("stray_predicted_facts", f"{question.external_id}: {stray[0]}", len(stray))
 
 
-def _complete(
-    report: FileReport, file: PredictionsFile, dataset: Dataset, findings: Findings
-) -> FileReport:
+def _complete(report: FileReport, file: PredictionsFile, dataset: Dataset, findings: Findings) -> FileReport:
     """Count ids of the file that are no questions; refuse if all are.
 
     Raises:
@@ -276,9 +274,7 @@ def _complete(
     """
     matched = report.added + report.unchanged + findings.refused_count
     if not matched:
-        findings.refuse(
-            "", f"none of its {len(file.ids)} ids is a question of the dataset {dataset.name!r}"
-        )
+        findings.refuse("", f"none of its {len(file.ids)} ids is a question of the dataset {dataset.name!r}")
     unknown = max(0, len(file.ids) - matched)
     if unknown and matched:
         findings.mend("unknown_ids", _first_unknown(file, dataset), unknown)
@@ -286,8 +282,7 @@ def _complete(
 
 
 def _first_unknown(file: PredictionsFile, dataset: Dataset) -> str:
-    known = set(dataset.questions.values_list("external_id", flat=True))
-    return min(file.ids - known, default="")
+    return min(file.ids - set(dataset.questions.values_list("external_id", flat=True)), default="")
 
 
 def _named(run: PredictionRun) -> dict[str, str | int]:

@@ -1,4 +1,4 @@
-"""Apply the preview of an import: a job from the same upload, exactly once."""
+"""Apply the preview of an import: from the same upload, exactly once."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -31,7 +31,9 @@ def apply_preview(*, preview: Job, by: User) -> tuple[Job, bool]:
     if preview.status != Job.Status.DONE or preview.result is None:
         raise Conflict(_("The preview is not finished. Wait for it, or upload the file again."))
     if preview.result["refused_count"]:
-        raise Conflict(_("The file has mistakes, so nothing of it is stored. Correct it and upload it again."))
+        raise Conflict(
+            _("The file has mistakes, so nothing of it is stored. Correct it and upload it again.")
+        )
     if not preview.upload or not upload_of(preview).is_file():
         raise Conflict(_("The uploaded file was deleted after a week. Upload it again."))
     job = create_job(

@@ -95,8 +95,8 @@ class Findings:
         if not self.collect:
             raise error
         field, separator, reason = error.message.partition("]: ")
-        one = (f"{field}]", reason, error.line) if separator else ("", error.message, error.line)
-        for name, why, line in error.problems if isinstance(error, BadFields) else [one]:
+        first = (f"{field}]", reason, error.line) if separator else ("", error.message, error.line)
+        for name, why, line in error.problems if isinstance(error, BadFields) else [first]:
             self.refuse(name, why, line=line)
 
     def as_json(self) -> dict[str, Any]:

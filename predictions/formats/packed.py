@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, cast
 
 from foundation.errors import BadFile
 
@@ -19,7 +19,7 @@ BLOCK = 1 << 20
 def unpacked(path: Path) -> Iterator[Path]:
     """Yield the one file in a zip or gzip file, or the file itself.
 
-    The content decides, not the name. What is unpacked lies beside the file until the block ends.
+    The content decides, not the name. The unpacked file lies beside it until the block ends.
 
     Raises:
         BadFile: The archive is broken, too large, or holds more than one file.
@@ -37,7 +37,7 @@ def _unpack(path: Path, folder: Path, *, is_zip: bool) -> Path:
     try:
         if not is_zip:
             with gzip.open(path) as packed:
-                return _copied(packed, folder / path.name.removesuffix(".gz"), path)
+                return _copied(cast("IO[bytes]", packed), folder / path.name.removesuffix(".gz"), path)
         with zipfile.ZipFile(path) as archive:
             member = _only_member(archive, path)
             with archive.open(member) as packed:

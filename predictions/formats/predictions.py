@@ -167,10 +167,10 @@ def _line_of(data: bytes, place: Sequence[int | str]) -> int | None:
     """
     at = 0
     for name in place[:2]:
-        found = data.find(json.dumps(name, ensure_ascii=False).encode(), at)
-        if found < 0:
+        place_of = data.find(json.dumps(name, ensure_ascii=False).encode(), at)
+        if place_of < 0:
             return None
-        at = found
+        at = place_of
     return data.count(b"\n", 0, at) + 1
 
 

@@ -30,7 +30,7 @@ def predicting_seconds(dataset: Dataset, system: str, revision: str = "") -> flo
 
 
 def job_seconds(kind: str, run: PredictionRun, items: int) -> float | None:
-    """Estimate the time of a job about a run, from earlier ones; None if unknown."""
+    """Estimate the time of a job about a run; None if unknown."""
     jobs = Job.objects.filter(kind=kind, workspace=run.workspace, status=Job.Status.DONE).order_by("-pk")
     recent = list(jobs[: 10 * EARLIER])
     same = set(

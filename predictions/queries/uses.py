@@ -28,7 +28,9 @@ def uses_of_dataset(dataset: Dataset) -> list[str]:
     ]
     probes = ReadingProbe.objects.filter(dataset=dataset).count()
     if probes:
-        own.append(ngettext("%(number)d reading probe", "%(number)d reading probes", probes) % {"number": probes})
+        own.append(
+            ngettext("%(number)d reading probe", "%(number)d reading probes", probes) % {"number": probes}
+        )
     return own + [name for user in _users() for name in user.uses_of_dataset(dataset)]
 
 

@@ -88,8 +88,8 @@ class Served(Payload):
 class RunRow(Payload):
     """A run of a revision of a system over a dataset, with its progress.
 
-    ``source`` is ``server`` for predictions of the model server, ``file`` for imported ones. ``state`` says
-    the status in words, and also if questions failed: ``Done with 3 failures``. ``saliency`` is the method of
+    ``source`` is ``server`` for predictions of the model server, ``file`` for imported ones. ``state`` is
+    the label of the status, which also counts failures: ``Done with 3 failures``. ``saliency`` is the method of
     its weights, null for none.
     """
 

@@ -85,9 +85,7 @@ class Imports:
         query = {"kind": "dataset", "workspace": workspace, "name": name, "format": format}
         return self._upload(path, {**query, "licence": licence or None, "dry_run": dry_run})
 
-    def predictions(
-        self, path: str | Path, *, dataset: str, system: str, dry_run: bool = False
-    ) -> JobRow:
+    def predictions(self, path: str | Path, *, dataset: str, system: str, dry_run: bool = False) -> JobRow:
         """Upload a file of a system's predictions for a dataset."""
         query = {"kind": "predictions", "dataset": dataset, "system": system}
         return self._upload(path, {**query, "dry_run": dry_run})
@@ -187,7 +185,9 @@ class Runs:
 
     def weigh(self, run: str, *, method: SaliencyMethod = "integrated-gradients") -> JobRow:
         """Compute the saliency of words for a run's predictions, in a job."""
-        row: JobRow = self._connection.send("POST", address("runs", run, "saliency"), {"method": method}).json()
+        row: JobRow = self._connection.send(
+            "POST", address("runs", run, "saliency"), {"method": method}
+        ).json()
         return row
 
     def delete(self, run: str) -> None:

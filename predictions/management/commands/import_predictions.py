@@ -22,9 +22,7 @@ class Command(JobCommand):
         dataset, by = dataset_of(options)
         file = read_predictions(options["path"])
         run, report = import_predictions(file=file, dataset=dataset, system=options["system"], by=by)
-        self.stdout.write(
-            f"{run}: {report.added} predictions added, {report.unchanged} were there already"
-        )
+        self.stdout.write(f"{run}: {report.added} predictions added, {report.unchanged} were there already")
         for number, what in _remarks(report):
             if number:
                 self.stderr.write(f"warning: {number} {what}")
