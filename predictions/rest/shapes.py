@@ -89,8 +89,8 @@ class RunRow(Payload):
     """A run of a revision of a system over a dataset, with its progress.
 
     ``source`` is ``server`` for predictions of the model server, ``file`` for imported ones. ``state`` is
-    the label of the status, which also counts failures: ``Done with 3 failures``. ``saliency`` is the method of
-    its weights, null for none.
+    the label of the status, which also counts failures: ``Done with 3 failures``. ``saliency`` is the method
+    of its weights, null for none.
     """
 
     id: Id
