@@ -237,18 +237,6 @@ def test_a_run_with_failures_is_not_done(researcher: Client, model_server: FakeM
     assert b"will take about" in estimated
 
 
-def test_saliency_of_a_run(researcher: Client, model_server: FakeModelServer) -> None:
-    dataset = made_dataset("films", [entry(0), entry(1)])
-    researcher.post("/systems/predict/", {"dataset": dataset.pk, "system": "fake"})
-    run = PredictionRun.objects.get()
-    researcher.post(f"/systems/runs/{run.pk}/saliency/", {"method": "occlusion"})
-    job = Job.objects.get(kind="saliency")
-    assert job.status == Job.Status.DONE, job.error
-    question = dataset.questions.first()
-    assert question is not None
-    assert b"Words that counted for" in researcher.get(f"/data/questions/{question.pk}/").content
-
-
 @pytest.mark.parametrize("address", ["/data/", "/systems/"])
 def test_empty_states(researcher: Client, address: str) -> None:
     assert b'class="empty"' in researcher.get(address).content
