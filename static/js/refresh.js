@@ -13,6 +13,7 @@
           const response = await fetch(element.dataset.refresh, { credentials: "same-origin" });
           if (!response.ok || response.redirected) return;
           element.innerHTML = await response.text();
+          element.dispatchEvent(new Event("refreshed", { bubbles: true }));
         } catch {
           return; // The site cannot be reached now; the next turn tries again.
         }
