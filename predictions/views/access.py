@@ -76,8 +76,8 @@ def workspaces_page(act: Act) -> Callable[[Page], Page]:
         def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             user = user_of(request)
             allowed = require_somewhere(user, act)
-            chosen = chosen_workspace(request, allowed)
-            shown: list[Workspace] = [chosen] if chosen else allowed
+            chosen = chosen_workspace(request)
+            shown: list[Workspace] = [each for each in allowed if each == chosen] or allowed
             cast(DataRequest, request).manages = any(can(user, Act.DATA_MANAGE, each) for each in shown)
             return view(request, shown, *args, **kwargs)
 
