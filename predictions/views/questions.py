@@ -41,6 +41,11 @@ class ShownArticle(NamedTuple):
     title: str
     sentences: list[ShownSentence]
 
+    @property
+    def is_named(self) -> bool:
+        """True if the gold or a system names a sentence of it."""
+        return any(sentence.is_gold or sentence.by for sentence in self.sentences)
+
 
 class ShownAnswer(NamedTuple):
     """The answer of a system, its facts, and its highlighted articles."""
@@ -75,13 +80,15 @@ def questions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
 def question(request: HttpRequest, question: Question) -> HttpResponse:
     """Show a question: its gold, its articles, and each system's answer."""
     answers = answers_to(question)
+    shown = _articles(question, answers)
     return render(
         request,
         "data/question.html",
         {
             "dataset": question.dataset,
             "question": question,
-            "articles": _articles(question, answers),
+            "named": [article for article in shown if article.is_named],
+            "others": [article for article in shown if not article.is_named],
             "answers": [_shown(question, answer) for answer in answers],
             "following": page_of_questions(question.dataset, "", after=question.pk).questions[:1],
         },

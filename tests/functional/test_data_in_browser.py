@@ -28,9 +28,7 @@ SYSTEMS = {"hp": "hp_model_9", "srlgrn": "srlgrn"}
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     with running_site(modular=("fake-modular",)) as running:
-        running.manage(
-            "shell", "--no-imports", "--command", ADD_OWNER.format(name="ada", password=PASSWORD)
-        )
+        running.manage("shell", "--no-imports", "--command", ADD_OWNER.format(name="ada", password=PASSWORD))
         yield running
 
 
@@ -56,9 +54,7 @@ def apply(page: Page) -> None:
     expect(page.get_by_text("The import is done.")).to_be_visible(timeout=SECONDS)
 
 
-def test_real_questions_and_predictions_without_a_shell(
-    site: Site, page: Page, axe_script: str
-) -> None:
+def test_real_questions_and_predictions_without_a_shell(site: Site, page: Page, axe_script: str) -> None:
     sample = real_data("hotpot/hotpot_sample.json")
     files = {name: real_data(f"hotpot/predictions/{file}.json") for name, file in SYSTEMS.items()}
     look = Looked(axe_script)
@@ -77,7 +73,7 @@ def test_real_questions_and_predictions_without_a_shell(
     for name, path in files.items():
         follow(page.get_by_role("link", name="Upload predictions"))
         page.get_by_label("File", exact=True).set_input_files(path)
-        page.get_by_label("System").fill(name)
+        page.get_by_label("System", exact=True).fill(name)
         press(page, "Preview import")
         apply(page)
         follow(page.get_by_role("link", name="Open run"))
@@ -138,7 +134,9 @@ def test_predictions_of_a_served_system(site: Site, page: Page, axe_script: str,
     follow(page.get_by_role("link", name="Open dataset"))
     follow(page.get_by_role("link", name="Predict").first)
     look = Looked(axe_script)
-    expect(page.get_by_label("System").get_by_role("option", name="fake-modular")).to_have_count(0)
+    expect(page.get_by_label("System", exact=True).get_by_role("option", name="fake-modular")).to_have_count(
+        0
+    )
     press(page, "Estimate time")
     expect(page.get_by_text("is unknown")).to_be_visible()
     look(page, "systems-predict")

@@ -114,7 +114,9 @@ def test_a_run_that_is_not_finished_is_refused(user: User, status: Any) -> None:
             start()
 
 
-def test_a_model_server_that_is_away_fails_the_saliency(user: User, settings: Settings, monkeypatch: Any) -> None:
+def test_a_model_server_that_is_away_fails_the_saliency(
+    user: User, settings: Settings, monkeypatch: Any
+) -> None:
     settings.MODEL_SERVER_URL = "http://127.0.0.1:9"
     monkeypatch.setattr("jobs.model_gateway.PATIENCE_SECONDS", 0.0)
     run = make_run(dataset=make_dataset())
@@ -138,7 +140,9 @@ def test_estimates_come_from_earlier_runs(user: User) -> None:
     dataset, larger = make_dataset(questions=6), make_dataset(questions=60)
     assert predicting_seconds(larger, "net") is None
     run = make_run(dataset=dataset, system="net")
-    PredictionRun.objects.filter(pk=run.pk).update(finished_at=run.created_at.replace(year=run.created_at.year + 1))
+    PredictionRun.objects.filter(pk=run.pk).update(
+        finished_at=run.created_at.replace(year=run.created_at.year + 1)
+    )
     seconds = predicting_seconds(larger, "net")
     assert seconds == pytest.approx(10 * 365 * 86_400, rel=0.01)
     assert predicting_seconds(dataset, "net", "r1") == 0

@@ -46,9 +46,7 @@ def made_games(*texts: str, steps: list[Step] | None = STEPS) -> Dataset:
         )
         for number, text in enumerate(texts)
     ]  # fmt: skip
-    import_questions(
-        records=records, name="games", workspace=workspaces.main(), source_format="programs"
-    )
+    import_questions(records=records, name="games", workspace=workspaces.main(), source_format="programs")
     return Dataset.objects.get(name="games")
 
 
@@ -108,9 +106,7 @@ def test_places_of_words() -> None:
 
 def test_a_question_needs_one_article() -> None:
     with pytest.raises(ValueError, match="2 articles"):
-        module_item(
-            external_id="q", text="?", context=[("A", ["a"]), ("B", ["b"])], steps=None, images=[]
-        )
+        module_item(external_id="q", text="?", context=[("A", ["a"]), ("B", ["b"])], steps=None, images=[])
 
 
 @pytest.mark.parametrize(("value", "text"), [(True, "true"), (3.0, "3"), (2.5, "2.5"), ("x", "x")])
