@@ -115,7 +115,7 @@ def answers_to(question: Question) -> list[SystemAnswer]:
                 exact=bool(scores["em"]),
                 answer_f1=scores["f1"],
                 facts=frozenset((title, index) for title, index in each.facts),
-                pieces=highlights(map(tuple, each.explanation_weights or [])),  # type: ignore[arg-type]
+                pieces=highlights(map(tuple, each.explanation_weights or [])),
             )
         )
     return answers

@@ -1,5 +1,6 @@
 """Pages of questions: the list, and one with all answers to it."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -35,7 +36,8 @@ class ShownSentence(NamedTuple):
     by: list[SystemAnswer]
 
 
-class ShownArticle(NamedTuple):
+@dataclass(frozen=True)
+class ShownArticle:
     """An article with its title and sentences."""
 
     title: str

@@ -15,6 +15,7 @@ from accounts.models import Role
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
 from predictions.models import Dataset, PredictionRun, Question
+from tests import workspaces
 from tests.studyapp.factories import make_dataset, make_run, make_study, make_user
 from tests.studyapp.questions import entry
 from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server
@@ -44,7 +45,7 @@ def upload(client: Client, content: bytes, name: str = "films.json", **fields: s
     """Upload questions on the page, and return the page that follows."""
     posted = {
         "file": SimpleUploadedFile(name, content), "format": "hotpot", "name": "films",
-        "workspace": str(Job._meta.get_field("workspace").related_model.objects.get().pk), **fields,
+        "workspace": str(workspaces.main().pk), **fields,
     }  # fmt: skip
     return client.post("/data/new/", posted, follow=True)
 
