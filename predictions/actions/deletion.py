@@ -1,15 +1,24 @@
 """Delete datasets and runs that nothing refers to."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from foundation.errors import Conflict
 from predictions.actions import events
-from predictions.models import Dataset, PredictionRun, Question, QuestionScore
+from predictions.models import (
+    Dataset,
+    Prediction,
+    PredictionFailure,
+    PredictionRun,
+    Question,
+    QuestionScore,
+    ReducedAnswer,
+)
 from predictions.queries.uses import uses_of_dataset, uses_of_run
 
 
@@ -22,7 +31,7 @@ def delete_dataset(*, dataset: Dataset, by: User | None = None) -> None:
     _refuse_used(uses_of_dataset(dataset))
     try:
         with transaction.atomic():
-            Question.objects.filter(dataset=dataset).delete()
+            _delete_rows(Question.objects.filter(dataset=dataset))
             dataset.delete()
             events.record(kind="dataset_deleted", by=by, data={"dataset": dataset.name})
     except (ProtectedError, IntegrityError) as error:
@@ -41,11 +50,22 @@ def delete_run(*, run: PredictionRun, by: User | None = None) -> None:
     data = {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}
     try:
         with transaction.atomic():
-            QuestionScore.objects.filter(score__run=run).delete()
+            _delete_rows(QuestionScore.objects.filter(score__run=run))
+            _delete_rows(ReducedAnswer.objects.filter(prediction__run=run))
+            _delete_rows(Prediction.objects.filter(run=run))
+            _delete_rows(PredictionFailure.objects.filter(run=run))
             run.delete()
             events.record(kind="run_deleted", by=by, data=data)
     except (ProtectedError, IntegrityError) as error:
         raise _just_used() from error
+
+
+def _delete_rows(rows: QuerySet[Any]) -> None:
+    """Delete rows in one statement; the database refuses those in use.
+
+    Django would load 100,000 rows, and ask each table that can refer to them.
+    """
+    rows._raw_delete(rows.db)
 
 
 def _refuse_used(uses: Sequence[str]) -> None:
