@@ -200,9 +200,10 @@ def test_a_killed_import_stores_nothing_and_begins_anew(user: User, monkeypatch:
     def kill(*_args: Any, **_kwargs: Any) -> None:
         raise Killed
 
-    with monkeypatch.context() as dying, pytest.raises(Killed):
+    with monkeypatch.context() as dying:
         dying.setattr("predictions.actions.data.events.record", kill)  # the last write of the import
-        run_job(job_id=job.pk)
+        with pytest.raises(Killed):
+            run_job(job_id=job.pk)
     assert not Dataset.objects.exists()
     run_job(job_id=job.pk)
     job.refresh_from_db()
