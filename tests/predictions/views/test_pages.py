@@ -251,3 +251,11 @@ def test_analysts_see_and_change_nothing() -> None:
     assert b"Upload" not in page
     assert analyst.get("/data/new/").status_code == 403
     assert analyst.post(f"/systems/runs/{run.pk}/score/").status_code == 403
+
+
+def test_the_search_finds_datasets_and_systems_of_the_person(researcher: Client) -> None:
+    make_run(dataset=make_dataset(name="films"), system="film-reader")
+    titles = {str(group.title) for group in researcher.get("/search/?q=film").context["groups"]}
+    assert titles >= {"Datasets", "Systems"}
+    stranger = client_of(Role.ANNOTATOR)
+    assert b"film-reader" not in stranger.get("/search/?q=film").content
