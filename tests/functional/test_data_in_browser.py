@@ -134,12 +134,13 @@ def test_predictions_of_a_served_system(site: Site, page: Page, axe_script: str,
     follow(page.get_by_role("link", name="Open dataset"))
     follow(page.get_by_role("link", name="Predict").first)
     look = Looked(axe_script)
+    look(page, "systems-predict")
     expect(page.get_by_label("System", exact=True).get_by_role("option", name="fake-modular")).to_have_count(
         0
     )
-    press(page, "Estimate time")
+    press(page, "Continue")
     expect(page.get_by_text("is unknown")).to_be_visible()
-    look(page, "systems-predict")
+    look(page, "systems-estimate")
     press(page, "Start run")
     expect(page.get_by_text("3 of 3 questions have a prediction.")).to_be_visible(timeout=SECONDS)
     look(page, "systems-run")
