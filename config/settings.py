@@ -138,6 +138,9 @@ AUTH_USER_MODEL = "accounts.User"
 # The kinds of objects that can be shared on their own, each with the module that shares them
 # (accounts.shareable).
 SHAREABLE = {"study": "studyapp.sharing", "project": "annotation.sharing"}
+# The modules of apps that refer to datasets and runs, so that nothing in use is deleted
+# (predictions.queries.uses).
+DATA_USERS = ["studyapp.data_uses"]
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "accounts.sessions.Backend",
@@ -418,6 +421,8 @@ JOBS = {
     "export_annotations": "annotation.downloads.export_annotations",
     "simulate_annotators": "annotation.simulation.simulate_annotators",
     "import_predictions": "predictions.imports.import_predictions_file",
+    "saliency": "predictions.run_jobs.compute_saliency",
+    "score": "predictions.run_jobs.compute_scores",
     "export_bundle": "studyapp.downloads.export_bundle",
     "report": "studyapp.downloads.report",
 }

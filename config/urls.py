@@ -29,6 +29,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # The texts that scripts show, in the language of the page; its address names the language for caches.
     path("words/<slug:language>/", ScriptTexts.as_view(), name="words"),
     path("", include("jobs.urls")),
+    path("", include("predictions.urls")),
     path("", include("annotation.urls")),
     path("", include("studyapp.urls")),
 ]

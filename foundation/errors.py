@@ -34,6 +34,7 @@ class BadFile(TouchstoneError):
     status = 422
 
     def __init__(self, path: Path, message: str, *, line: int | None = None) -> None:
+        self.path, self.message, self.line = path, message, line
         position = f"{path}" if line is None else f"{path}:{line}"
         super().__init__(f"{position}: {message}")
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.job_progress import read_progress
 from jobs.models import Job
+from jobs.run_states import RunState, job_state
 
 register = template.Library()
 
@@ -18,6 +19,8 @@ KINDS = {
     "export_annotations": _("Export of annotations"),
     "simulate_annotators": _("Simulated annotators"),
     "report": _("Report of a study"),
+    "saliency": _("Saliency of words"),
+    "score": _("Scores"),
 }
 
 
@@ -37,6 +40,12 @@ class Progress(NamedTuple):
 def kind_of(job: Job) -> str:
     """Return the name of a job's kind."""
     return str(KINDS.get(job.kind, job.kind))
+
+
+@register.simple_tag
+def state_of(job: Job) -> RunState:
+    """Return the state of a job; a job with failures is not done."""
+    return job_state(job)
 
 
 @register.simple_tag

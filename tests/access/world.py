@@ -108,6 +108,15 @@ def make_world(slug: str) -> World:
         ("predictions_rest:dataset", "pk"): run.dataset_id,
         ("predictions_rest:questions", "pk"): run.dataset_id,
         ("jobs", "pk"): job.pk,
+        ("predictions_rest:apply_import", "pk"): job.pk,
+        ("data", "pk"): run.pk,
+        ("data", "number"): 1,
+        **{
+            (f"data:{name}", "pk"): run.dataset_id
+            for name in ("dataset", "delete", "questions", "predictions")
+        },
+        **{(f"data:{name}", "pk"): judged.question_id for name in ("question", "image")},
+        **{(f"data:{name}", "pk"): job.pk for name in ("import", "apply")},
         ("jobs_rest", "pk"): job.pk,
         ("people", "slug"): slug,
         ("people", "pk"): boss.pk,

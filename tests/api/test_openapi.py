@@ -27,7 +27,7 @@ from accounts.rest.views import PerUser
 from jobs.actions.jobs import create_job, new_file
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
-from predictions.models import PredictionFailure, PredictionRun, Score
+from predictions.models import Dataset, PredictionFailure, PredictionRun, Score
 from studyapp.actions.running import pause_study
 from studyapp.actions.studies import close_study
 from studyapp.actions.webhooks import add_webhook
@@ -131,6 +131,7 @@ class World:
     study: Study
     draft: Study
     run: PredictionRun
+    unused: Dataset
     jobs: dict[str, Job]
     invitation: int
     webhook: int
@@ -142,7 +143,8 @@ class World:
             return self.project.parameters(operation, path)
         ids = {
             "runs": self.run.pk,
-            "datasets": self.run.dataset_id,
+            "datasets": self.unused.pk if operation.startswith("DELETE ") else self.run.dataset_id,
+            "imports": self.jobs["preview"].pk,
             "jobs": self.jobs["pending" if "cancel" in path else "done"].pk,
             "workspaces": self.invitation,
             "studies": self.webhook,
@@ -168,6 +170,7 @@ class World:
             f"PUT {STUDY}draft/": {"definition": definition},
             f"POST {STUDY}links/": {"label": "class"},
             f"POST {STUDY}webhooks/": {"url": "https://example.org/hook", "kinds": ["quota_reached"]},
+            f"POST {PREFIX}runs/{{id}}/saliency/": {"method": "occlusion"},
             f"POST {STUDY}exports/": {"format": "jsonl"},
             f"POST {STUDY}reports/": {"resamples": 10},
         }
@@ -212,7 +215,8 @@ def world(settings: Any, tmp_path: Path) -> World:
         study=study,
         draft=factories.make_study(launched=False),
         run=run,
-        jobs={"pending": _job(owner), "done": _finished(_job(owner))},
+        unused=factories.make_dataset(),
+        jobs={"pending": _job(owner), "done": _finished(_job(owner)), "preview": _preview(owner)},
         invitation=invitation.invitation.pk,
         webhook=_webhook(study, owner),
         project=make_project_world(owner, second, tmp_path),
@@ -229,6 +233,19 @@ def _webhook(study: Study, owner: User) -> int:
 
 def _job(owner: User) -> Job:
     return create_job(kind="report", workspace=workspaces.main(), by=owner, subject="a-study")
+
+
+def _preview(owner: User) -> Job:
+    job = create_job(
+        kind="import_dataset",
+        workspace=workspaces.main(),
+        by=owner,
+        options={"name": "new", "format": "hotpot", "dry_run": True},
+        upload=[b"[]"],
+    )
+    job.status, job.result, job.finished_at = Job.Status.DONE, {"refused_count": 0}, job.created_at
+    job.save()
+    return job
 
 
 def _finished(job: Job) -> Job:

@@ -151,7 +151,13 @@ def test_a_study_from_its_data_to_its_report(
 def test_a_file_that_cannot_be_imported(client: Client, tmp_path: Path) -> None:
     path = tmp_path / "wrong.json"
     path.write_text("[{}]", encoding="utf-8")
-    job = client.imports.dataset(path, workspace="main", name="wrong", format="hotpot", dry_run=True)
+    preview = client.imports.dataset(path, workspace="main", name="wrong", format="hotpot", dry_run=True)
+    result = client.jobs.wait(preview["id"], timeout=60, every=0.1)["result"]
+    assert result is not None
+    assert {each["field"] for each in result["refused"]} >= {"entry 1: question", "entry 1: answer"}
+    with pytest.raises(api.Conflict):
+        client.imports.apply(preview["id"])
+    job = client.imports.dataset(path, workspace="main", name="wrong", format="hotpot")
     with pytest.raises(api.JobFailed, match=r"wrong\.json") as failed:
         client.jobs.wait(job["id"], timeout=60, every=0.1)
     assert failed.value.job["status"] == "failed"

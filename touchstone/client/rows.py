@@ -14,6 +14,9 @@ RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 StudyStatus = Literal["draft", "open", "paused", "closed"]
 Mode = Literal["live", "pilot", "bot"]
 WebhookKind = Literal["participant_completed", "participant_flagged", "quota_reached"]
+RunKind = Literal["predict", "execute"]
+SystemKind = Literal["reader", "modular"]
+SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"]
 DatasetFormat = Literal["hotpot", "squad", "quoref"]
 BundleFormat = Literal["csv", "parquet", "jsonl"]
 TableName = Literal["participants", "trials", "checks", "stages", "pre-survey", "post-survey", "events"]
@@ -88,6 +91,7 @@ class DatasetRow(TypedDict):
     workspace: str
     name: str
     format: str
+    licence: str
     questions: int
     created_at: str
 
@@ -106,10 +110,39 @@ class QuestionRow(TypedDict):
 
 
 class SystemRow(TypedDict):
-    """A system that has run on a dataset that you see."""
+    """A system that has run on a dataset that you see.
+
+    ``kind`` and ``revision`` are None if no model server serves it now.
+    """
 
     id: str
     name: str
+    kind: SystemKind | None
+    revision: str | None
+
+
+class ServedSystemRow(TypedDict):
+    """A system that the model servers serve now."""
+
+    name: str
+    kind: SystemKind
+    revision: str
+    description: str
+    loaded: bool
+
+
+class ServerRow(TypedDict):
+    """A model server: its host and port, and if it answers."""
+
+    address: str
+    answers: bool
+
+
+class ServedRows(TypedDict):
+    """The model servers, and the systems that all that answer have."""
+
+    servers: list[ServerRow]
+    systems: list[ServedSystemRow]
 
 
 class RunRow(TypedDict):
@@ -120,7 +153,10 @@ class RunRow(TypedDict):
     system: str
     revision: str
     source: Literal["server", "file"]
+    kind: RunKind
     status: RunStatus
+    state: str
+    saliency: SaliencyMethod | None
     error: str
     questions: int
     predictions: int
