@@ -64,7 +64,10 @@ def _drop(source: Source) -> Iterator[ItemRecord]:
 
 def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
     if source.programs is None or not source.examples:
-        raise Conflict("faithful-nmn needs the table of programs (--programs) and NLVR2 files (--nlvr2)")
+        raise Conflict(
+            "faithful-nmn needs the table of programs (--programs, or .tsv) and NLVR2 files (--nlvr2, or "
+            ".json)"
+        )
     return read_faithful_nmn(
         source.path, source.programs, source.examples, images=source.images, report=source.report
     )

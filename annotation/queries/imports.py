@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.models import (
     Annotation,
@@ -24,23 +24,33 @@ def imports_of(project: Project) -> QuerySet[ItemImport]:
 
 def items_of(item_import: ItemImport) -> QuerySet[Item]:
     """Return the items that an import added and that are still there."""
-    return Item.objects.filter(
-        project_id=item_import.project_id, position__gte=item_import.first, position__lte=item_import.last
-    ).order_by()
+    return Item.objects.filter(_at(item_import, "")).order_by()
 
 
 def is_touched(item_import: ItemImport) -> bool:
     """Return True if an item has more than came with the import."""
-    items = items_of(item_import)
     counts = item_import.counts
+    # By joins: with the items in a subquery, an import of 100,000 items would take a second to ask about.
+    here, there = _at(item_import, "item__"), _at(item_import, "annotation__item__")
     return (
-        Annotation.objects.filter(item__in=items).count() > counts["annotations"]
-        or Gold.objects.filter(item__in=items).count() > counts["with_gold"]
-        or Gold.objects.filter(item__in=items).exclude(method=Gold.Method.IMPORTED).exists()
-        or Operation.objects.filter(annotation__item__in=items).exists()
-        or Comment.objects.filter(annotation__item__in=items).exists()
-        or SystemOutput.objects.filter(item__in=items).exists()
-        or OutputFailure.objects.filter(item__in=items).exists()
+        Annotation.objects.filter(here)[: counts["annotations"] + 1].count() > counts["annotations"]
+        or Gold.objects.filter(here)[: counts["with_gold"] + 1].count() > counts["with_gold"]
+        or Gold.objects.filter(here).exclude(method=Gold.Method.IMPORTED).exists()
+        or Operation.objects.filter(there).exists()
+        or Comment.objects.filter(there).exists()
+        or SystemOutput.objects.filter(here).exists()
+        or OutputFailure.objects.filter(here).exists()
+    )
+
+
+def _at(item_import: ItemImport, path: str) -> Q:
+    """Return the condition that a row's item came with an import."""
+    return Q(
+        **{
+            f"{path}project": item_import.project_id,
+            f"{path}position__gte": item_import.first,
+            f"{path}position__lte": item_import.last,
+        }
     )
 
 

@@ -111,6 +111,7 @@ def editor(request: HttpRequest, pk: int) -> HttpResponse:
         "annotation_json": state,
         "annotation_url": reverse("projects_rest:annotation", args=[pk]),
         "back_url": reverse("annotation:project", args=[annotation.project.slug]),
+        "project": annotation.project,
         "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
     }
     return render(request, "annotation/editor.html", context)
