@@ -22,6 +22,7 @@ urlpatterns = [
     path("people/site/accounts/", site_accounts.listed, name="accounts"),
     path(f"{_ACCOUNT}deactivate/", site_accounts.deactivate, name="deactivate"),
     path(f"{_ACCOUNT}activate/", site_accounts.activate, name="activate"),
+    path("people/site/choose/", people.choose, name="choose_workspace"),
     path(_OF, people.workspace, name="workspace"),
     path(f"{_OF}audit/", audit.of_workspace, name="audit"),
     path(f"{_OF}audit.csv", audit.export_of_workspace, name="audit_csv"),

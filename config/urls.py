@@ -3,9 +3,10 @@
 from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views.i18n import set_language
 
 from accounts.rest.views import Unknown
-from config.views import Schema, ScriptTexts, start
+from config.views import Schema, ScriptTexts, choose_theme, search, start
 
 urlpatterns: list[URLPattern | URLResolver] = [
     # The first two hold the same login and logout: ours under the names that our pages use, and before those
@@ -14,6 +15,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
     path("", include("accounts.people_urls")),
     path("start/", start, name="start"),
+    path("search/", search, name="search"),
+    path("theme/", choose_theme, name="theme"),
+    path("language/", set_language, name="set_language"),
     path("api/schema/", Schema.as_view(), name="schema"),
     path("api/v1/", include("accounts.rest.urls")),
     path("api/v1/", include("jobs.rest.urls")),
@@ -22,6 +26,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path("^api/v1/", Unknown.as_view(), name="api_unknown"),
     # The texts that scripts show, in the language of the page; its address names the language for caches.
     path("words/<slug:language>/", ScriptTexts.as_view(), name="words"),
+    path("", include("jobs.urls")),
     path("", include("annotation.urls")),
     path("", include("studyapp.urls")),
 ]

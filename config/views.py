@@ -1,20 +1,25 @@
-"""Views of the whole site: start page, texts of scripts, API schema."""
+"""Views of the whole site: start, search, theme, texts, API schema."""
 
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils import translation
 from django.utils.cache import patch_cache_control
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import JavaScriptCatalog
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import IsAuthenticated
 
 from accounts.access import user_of
 from accounts.policy import Act
+from config.search import search as found
 from studyapp.queries.access import reach_of
+
+_YEAR = 365 * 24 * 3600
 
 
 @login_required
@@ -22,6 +27,32 @@ def start(request: HttpRequest) -> HttpResponse:
     """Redirect users with studies to these, others to their projects."""
     has_studies = Act.STUDY_SEE in reach_of(user_of(request)).anywhere
     return redirect("studyapp:staff_home" if has_studies else "annotation:home")
+
+
+@require_safe
+@login_required
+def search(request: HttpRequest) -> HttpResponse:
+    """List what matches a text, of everything that the user may see."""
+    text = request.GET.get("q", "").strip()[:200]
+    return render(request, "search.html", {"search_text": text, "groups": found(user_of(request), text)})
+
+
+@require_POST
+def choose_theme(request: HttpRequest) -> HttpResponse:
+    """Remember the colours that a person wants, in a cookie."""
+    address = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(address, {request.get_host()}, request.is_secure()):
+        address = "/"
+    response = redirect(address)
+    response.set_cookie(
+        "theme",
+        {"light": "light", "dark": "dark"}.get(request.POST.get("theme", ""), ""),
+        max_age=_YEAR,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+    )
+    return response
 
 
 class ScriptTexts(JavaScriptCatalog):

@@ -99,3 +99,8 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the job is not finished yet."""
+        return self.status in (self.Status.PENDING, self.Status.RUNNING)

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import NOT_THERE, require, user_of
 from accounts.account_rights import administered
 from accounts.actions import workspaces
+from accounts.current_workspace import choose_workspace
 from accounts.models import Role, User, Workspace
 from accounts.people.forms import RoleForm, WorkspaceForm
 from accounts.policy import Act
@@ -74,6 +75,17 @@ def _list(request: HttpRequest, form: WorkspaceForm, status: int = 200) -> HttpR
         "form": form,
     }
     return render(request, "people/list.html", context, status=status)
+
+
+@require_POST
+@login_required
+def choose(request: HttpRequest) -> HttpResponse:
+    """Choose the workspace whose objects lists show; none means all."""
+    slug = request.POST.get("workspace", "")
+    if slug and not workspaces_of(user_of(request)).filter(slug=slug).exists():
+        raise Http404(str(NOT_THERE))
+    choose_workspace(request, slug)
+    return redirect("start")
 
 
 @require_safe

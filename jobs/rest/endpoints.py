@@ -16,6 +16,7 @@ from accounts.rest.views import RestView
 from jobs.actions.jobs import cancel_job, folder
 from jobs.job_progress import read_progress
 from jobs.models import Job
+from jobs.queries import job_of, jobs_of
 
 JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 
@@ -55,7 +56,7 @@ class Jobs(RestView):
     def get(self, request: Request) -> HttpResponseBase:
         """List my jobs."""
         query = read_query(request, JobQuery)
-        rows = Job.objects.filter(created_by=self.user).select_related("workspace")
+        rows = jobs_of(self.user)
         wanted = {"kind": query.kind, "status": query.status}
         rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
         return page_of(request, query, rows, lambda part: job_rows(request, part))
@@ -66,7 +67,7 @@ class JobView(RestView):
 
     def job(self, pk: int) -> Job:
         """Return a job of the user, or raise Http404."""
-        job = Job.objects.filter(created_by=self.user, pk=pk).select_related("workspace").first()
+        job = job_of(self.user, pk)
         if job is None:
             raise Http404(NOT_THERE)
         return job

@@ -1,16 +1,27 @@
-// Refreshes each [data-refresh] element from that address while the page is visible.
+// Refreshes each [data-refresh] element from that address while the page is visible. With data-refresh-until
+// it stops once it contains such an element, and loads the page again if that has more to show.
 (() => {
   "use strict";
   const SECONDS = 5;
+  const FAST_SECONDS = 1; // for work whose end the person waits for
   for (const element of document.querySelectorAll("[data-refresh]")) {
-    setInterval(async () => {
-      if (document.hidden || element.contains(document.activeElement)) return;
-      try {
-        const response = await fetch(element.dataset.refresh, { credentials: "same-origin" });
-        if (response.ok && !response.redirected) element.innerHTML = await response.text();
-      } catch {
-        // The site cannot be reached now; the next turn tries again.
-      }
-    }, SECONDS * 1000);
+    const until = element.dataset.refreshUntil;
+    const timer = setInterval(
+      async () => {
+        if (document.hidden || element.contains(document.activeElement)) return;
+        try {
+          const response = await fetch(element.dataset.refresh, { credentials: "same-origin" });
+          if (!response.ok || response.redirected) return;
+          element.innerHTML = await response.text();
+        } catch {
+          return; // The site cannot be reached now; the next turn tries again.
+        }
+        if (until && element.querySelector(until)) {
+          clearInterval(timer);
+          location.reload();
+        }
+      },
+      (until ? FAST_SECONDS : SECONDS) * 1000,
+    );
   }
 })();

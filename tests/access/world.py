@@ -96,6 +96,7 @@ def make_world(slug: str) -> World:
         ("predictions_rest", "pk"): run.pk,
         ("predictions_rest:dataset", "pk"): run.dataset_id,
         ("predictions_rest:questions", "pk"): run.dataset_id,
+        ("jobs", "pk"): job.pk,
         ("jobs_rest", "pk"): job.pk,
         ("people", "slug"): slug,
         ("people", "pk"): boss.pk,

@@ -1,0 +1,78 @@
+"""Template tags of the frame: icons, current links, tabs and the theme."""
+
+from typing import Any
+
+from django import template
+from django.http import HttpRequest
+from django.template import Context
+from django.templatetags.static import static
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from accounts.current_workspace import chosen_workspace
+from accounts.models import User, Workspace
+from accounts.queries.workspaces import workspaces_of
+
+register = template.Library()
+
+_CURRENT = mark_safe(' aria-current="page"')
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """Draw an icon of `scripts.icons` beside words that say the same."""
+    address = static("img/icons.svg")
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', address, name)
+
+
+@register.simple_tag(takes_context=True)
+def theme(context: Context) -> str:
+    """Return the chosen theme: light, dark, or empty for the device's."""
+    request = context.get("request")
+    chosen = request.COOKIES.get("theme", "") if request is not None else ""
+    return chosen if chosen in ("light", "dark") else ""
+
+
+@register.simple_tag(takes_context=True)
+def current(context: Context, *beginnings: str) -> str:
+    """Mark a link of the menu if the address begins with one of these."""
+    path = context["request"].path
+    return _CURRENT if any(path.startswith(beginning) for beginning in beginnings) else ""
+
+
+@register.simple_block_tag(takes_context=True)
+def tab(context: Context, content: str, view: str, *args: Any, pages: str = "") -> SafeString:
+    """Return a tab that leads to a view.
+
+    Args:
+        context: The context of the page.
+        content: The words of the tab.
+        view: The name of the view.
+        args: The arguments of its address.
+        pages: The names of further views below this tab, without their namespace.
+    """
+    request: HttpRequest = context["request"]
+    match = request.resolver_match
+    names = {view.rpartition(":")[2], *pages.split()}
+    here = _CURRENT if match is not None and match.url_name in names else ""
+    return format_html('<li><a href="{}"{}>{}</a></li>', reverse(view, args=args), here, content.strip())
+
+
+@register.simple_tag
+def address_of(view: str) -> str:
+    """Return the address of a view, empty where this site does not have it."""
+    try:
+        return reverse(view)
+    except NoReverseMatch:
+        return ""
+
+
+@register.simple_tag(takes_context=True)
+def my_workspaces(context: Context) -> dict[str, Workspace | list[Workspace] | None]:
+    """Return the workspaces of the person, and the one that the pages show."""
+    request: HttpRequest = context["request"]
+    if not isinstance(request.user, User):
+        return {"all": [], "chosen": None}
+    workspaces = list(workspaces_of(request.user))
+    return {"all": workspaces, "chosen": chosen_workspace(request, workspaces)}

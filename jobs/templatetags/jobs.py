@@ -1,0 +1,44 @@
+"""Template tags of jobs: their names and their progress."""
+
+from typing import NamedTuple
+
+from django import template
+from django.utils.translation import gettext_lazy as _
+
+from jobs.job_progress import read_progress
+from jobs.models import Job
+
+register = template.Library()
+
+KINDS = {
+    "import_dataset": _("Import of a dataset"),
+    "import_predictions": _("Import of predictions"),
+    "import_items": _("Import of items"),
+    "export_bundle": _("Export of a study"),
+    "export_annotations": _("Export of annotations"),
+    "report": _("Report of a study"),
+}
+
+
+class Progress(NamedTuple):
+    """How far a job is; the total is None while it is unknown."""
+
+    done: int
+    total: int | None
+
+    @property
+    def percent(self) -> int:
+        """The share that is done, in percent, rounded down."""
+        return 100 * self.done // self.total if self.total else 0
+
+
+@register.simple_tag
+def kind_of(job: Job) -> str:
+    """Return the name of a job's kind."""
+    return str(KINDS.get(job.kind, job.kind))
+
+
+@register.simple_tag
+def progress_of(job: Job) -> Progress:
+    """Return the progress of a job."""
+    return Progress(*read_progress(job.pk))

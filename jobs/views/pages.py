@@ -1,0 +1,73 @@
+"""Pages of jobs: list, progress, result, cancel, and their files."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.template.loader import select_template
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import NOT_THERE, user_of
+from foundation.errors import Conflict
+from foundation.translated_messages import translated_error
+from jobs.actions.jobs import cancel_job, folder
+from jobs.models import Job
+from jobs.queries import job_of, jobs_of
+
+SHOWN = 100
+
+
+@require_safe
+@login_required
+def listed(request: HttpRequest) -> HttpResponse:
+    """List the newest jobs of the person."""
+    return render(request, "jobs/list.html", {"jobs": jobs_of(user_of(request))[:SHOWN]})
+
+
+@require_safe
+@login_required
+def job(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a job, and its result by the template of its kind."""
+    job = _job_or_404(request, pk)
+    result = select_template([f"jobs/kinds/{job.kind}.html", "jobs/kinds/none.html"])
+    return render(request, "jobs/job.html", {"job": job, "result_templates": result})
+
+
+@require_safe
+@login_required
+def progress(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return the progress of a job, which its page fetches repeatedly."""
+    return render(request, "jobs/progress_inside.html", {"job": _job_or_404(request, pk)})
+
+
+@require_POST
+@login_required
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    """Cancel a job."""
+    job = _job_or_404(request, pk)
+    try:
+        cancel_job(job=job, by=user_of(request))
+    except Conflict as error:
+        messages.error(request, translated_error(error))
+    else:
+        messages.success(request, _("Cancelled; nothing was stored."))
+    return redirect("jobs:job", pk)
+
+
+@require_safe
+@login_required
+def file(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Return the file that a job made."""
+    job = _job_or_404(request, pk)
+    path = folder() / job.file
+    if not job.file or not path.is_file():
+        raise Http404(NOT_THERE)
+    return FileResponse(path.open("rb"), as_attachment=True, filename=job.file_name)
+
+
+def _job_or_404(request: HttpRequest, pk: int) -> Job:
+    job = job_of(user_of(request), pk)
+    if job is None:
+        raise Http404(NOT_THERE)
+    return job
