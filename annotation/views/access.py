@@ -18,7 +18,7 @@ from accounts.access import NOT_THERE, user_of
 from accounts.policy import Act
 from accounts.rights import refusal
 from annotation.models import Annotation, Comment, Item, Membership, Webhook
-from annotation.policies import NotAllowed, can_see, check_working, may, roles_of
+from annotation.policies import NotAllowed, acts_of, can_see, check_working, may, roles_of
 from annotation.queries.annotations import annotation_with_item
 from annotation.queries.members import membership, membership_at
 from annotation.queries.records import annotations_for, items_for, webhooks
@@ -116,7 +116,10 @@ def members_only(act: Act = Act.PROJECT_SEE) -> Callable[..., Any]:
         @login_required
         @wraps(view)
         def checked(request: HttpRequest, slug: str, *args: object, **kwargs: object) -> HttpResponse:
-            return view(request, member_or_404(request, slug, act), *args, **kwargs)
+            member = member_or_404(request, slug, act)
+            # The tabs of every page of the project show what the person may do there.
+            request.may = acts_of(member)  # type: ignore[attr-defined]
+            return view(request, member, *args, **kwargs)
 
         return checked
 

@@ -15,7 +15,7 @@ from accounts.queries.workspaces import workspaces_of
 from annotation.actions import assignments, outputs
 from annotation.errors import NothingLeft
 from annotation.models import Annotation, ImageFile, Membership
-from annotation.policies import NotAllowed, acts_of, roles_here
+from annotation.policies import NotAllowed, roles_here
 from annotation.queries.annotations import editor_state, guidelines
 from annotation.queries.members import memberships
 from annotation.queries.progress import own_annotations, totals
@@ -45,7 +45,6 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
         "totals": totals(member.project),
         "annotations": own_annotations(member),
         "guidelines": guidelines(member.project),
-        "may": acts_of(member),
     }
     return render(request, "annotation/project.html", context)
 
