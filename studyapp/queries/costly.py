@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any, TypeVar
 
-QUICK_SECONDS = 0.1
+QUICK_SECONDS = 0.25
 AGE = 50  # times the seconds that it took
 MOST = 32  # values in the memory of a process
 

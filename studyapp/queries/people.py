@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from foundation.errors import NotFound
+from foundation.frozen_model import FrozenModel
 from studyapp.definition.suspicion_flags import Flag
 from studyapp.models import (
     Event,
@@ -34,8 +35,7 @@ PAGE = 50
 _SHOWN = ("version", "link", "condition", "exclusion")
 
 
-@dataclass(frozen=True)
-class PeopleFilter:
+class PeopleFilter(FrozenModel):
     """The participants that a table shows; an empty value lets all through.
 
     ``flag`` is a flag, or "any".
@@ -83,7 +83,7 @@ class PeoplePage:
 
 def known_flags(study: Study) -> dict[int, list[Flag]]:
     """Return the flags of participants by key; those of a large study may be a minute old."""
-    return keep_costly(("flags", study.pk), lambda: participant_flags(study))
+    return keep_costly(("flags", study.pk, study.created_at), lambda: participant_flags(study))
 
 
 def people_page(study: Study, chosen: PeopleFilter, *, before: int | None = None) -> PeoplePage:

@@ -1,10 +1,10 @@
 """Reads of single trials for staff: filters, and pages by key."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from foundation.frozen_model import FrozenModel
 from studyapp.models import Item, Participant, Study, Trial
 from studyapp.queries.excluded import with_exclusion
 from studyapp.queries.people import PeopleFilter, filtered_people, known_flags
@@ -13,8 +13,7 @@ from studyapp.queries.results import Row, trial_values
 Key = tuple[int, int]  # participant and position
 
 
-@dataclass(frozen=True)
-class ResponseFilter:
+class ResponseFilter(FrozenModel):
     """The trials that a table shows; an empty value lets all through.
 
     ``people`` filters by participant. Participants who withdrew are left out, as in every export.
@@ -26,7 +25,7 @@ class ResponseFilter:
         excluded: Whether a rule, or a researcher, excludes the trial.
     """
 
-    people: PeopleFilter = field(default_factory=PeopleFilter)
+    people: PeopleFilter = PeopleFilter()
     condition: str = ""
     participant: str = ""
     item: str = ""

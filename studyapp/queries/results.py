@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 
 from foundation.errors import NotFound
 from predictions.models import PredictionRun, QuestionScore
@@ -138,6 +138,15 @@ def excluded_by_hand(study: Study) -> list[str]:
     """Return the IDs of the participants whom researchers excluded."""
     rows = ManualExclusion.objects.filter(participant__version__study=study)
     return list(rows.values_list("participant__public_id", flat=True))
+
+
+def answered_version(study: Study, mode: str, number: int | None = None) -> StudyVersion | None:
+    """Return the newest version with a submitted item in a mode, or the one with this number."""
+    trials = Trial.objects.filter(
+        participant__version=OuterRef("pk"), participant__mode=mode, answers__isnull=False
+    )
+    rows = study.versions.filter(Exists(trials)).defer("frozen")
+    return rows.filter(**({} if number is None else {"number": number})).order_by("-number").first()
 
 
 def data_state(study: Study, mode: str) -> dict[str, Any]:
