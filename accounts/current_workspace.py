@@ -1,18 +1,26 @@
-"""The workspace that a person chose to see, in the session."""
-
-from collections.abc import Sequence
+"""The workspaces of a person, and the one whose objects lists show."""
 
 from django.http import HttpRequest
 
-from accounts.models import Workspace
+from accounts.models import User, Workspace
+from accounts.queries.workspaces import workspaces_of
 
-_KEY = "workspace"
+_KEY = "workspace"  # in the session
 
 
-def chosen_workspace(request: HttpRequest, workspaces: Sequence[Workspace]) -> Workspace | None:
-    """Return the chosen one of these workspaces; None means all."""
+def own_workspaces(request: HttpRequest) -> list[Workspace]:
+    """Return the workspaces of the person; read once per request."""
+    if not hasattr(request, "own_workspaces"):
+        user = request.user
+        request.own_workspaces = list(workspaces_of(user)) if isinstance(user, User) else []  # type: ignore[attr-defined]
+    workspaces: list[Workspace] = request.own_workspaces  # type: ignore[attr-defined]
+    return workspaces
+
+
+def chosen_workspace(request: HttpRequest) -> Workspace | None:
+    """Return the workspace that the person chose to see; None means all."""
     slug = request.session.get(_KEY)
-    return next((each for each in workspaces if each.slug == slug), None)
+    return next((each for each in own_workspaces(request) if each.slug == slug), None)
 
 
 def choose_workspace(request: HttpRequest, slug: str) -> None:

@@ -15,18 +15,31 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import IsAuthenticated
 
 from accounts.access import user_of
-from accounts.policy import Act
+from accounts.current_workspace import chosen_workspace
+from annotation.queries.members import memberships
 from config.search import search as found
-from studyapp.queries.access import reach_of
+from config.waiting import waiting_acts
+from jobs.queries import jobs_of
+from studyapp.queries.progress import studies_with_counts
 
 _YEAR = 365 * 24 * 3600
+_NEWEST = 6  # of studies, projects and jobs on the start page
 
 
+@require_safe
 @login_required
 def start(request: HttpRequest) -> HttpResponse:
-    """Redirect users with studies to these, others to their projects."""
-    has_studies = Act.STUDY_SEE in reach_of(user_of(request)).anywhere
-    return redirect("studyapp:staff_home" if has_studies else "annotation:home")
+    """Show the newest studies, projects and jobs, and what waits."""
+    user = user_of(request)
+    workspace = chosen_workspace(request)
+    members = memberships(user, workspace)
+    context = {
+        "studies": studies_with_counts(user, workspace)[:_NEWEST],
+        "projects": [member.project for member in members[:_NEWEST]],
+        "jobs": jobs_of(user)[:_NEWEST],
+        "waiting": list(waiting_acts(user, members[:_NEWEST])),
+    }
+    return render(request, "start.html", context)
 
 
 @require_safe

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import NOT_THERE, require, user_of
 from accounts.account_rights import administered
 from accounts.actions import workspaces
-from accounts.current_workspace import choose_workspace
+from accounts.current_workspace import choose_workspace, own_workspaces
 from accounts.models import Role, User, Workspace
 from accounts.people.forms import RoleForm, WorkspaceForm
 from accounts.policy import Act
@@ -82,7 +82,7 @@ def _list(request: HttpRequest, form: WorkspaceForm, status: int = 200) -> HttpR
 def choose(request: HttpRequest) -> HttpResponse:
     """Choose the workspace whose objects lists show; none means all."""
     slug = request.POST.get("workspace", "")
-    if slug and not workspaces_of(user_of(request)).filter(slug=slug).exists():
+    if slug and slug not in {workspace.slug for workspace in own_workspaces(request)}:
         raise Http404(str(NOT_THERE))
     choose_workspace(request, slug)
     return redirect("start")

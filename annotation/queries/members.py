@@ -14,13 +14,16 @@ from annotation.models import Annotation, Membership, Project
 from foundation.prepared_queries import Prepared, slot
 
 
-def memberships(user: User) -> list[Membership]:
+def memberships(user: User, workspace: Workspace | None = None) -> list[Membership]:
     """Return the person in each project that they see, the newest first.
 
-    Three queries. The projects have counts of the person's submitted and returned annotations.
+    With a workspace only in its own. Three queries. The projects have counts of the person's submitted and
+    returned annotations.
     """
     shares = Membership.objects.filter(user=user, active=True)
     visible = Q(pk__in=shares.values("project")) | Q(workspace__in=workspaces_of(user, Act.PROJECT_SEE))
+    if workspace is not None:
+        visible &= Q(workspace=workspace)
     mine = Q(annotations__annotator=user, annotations__task=Annotation.Task.ANNOTATION)
     done = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
     projects = (

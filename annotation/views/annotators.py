@@ -10,6 +10,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import NOT_THERE, user_of
+from accounts.current_workspace import chosen_workspace
 from accounts.policy import Act
 from accounts.queries.workspaces import workspaces_of
 from annotation.actions import assignments, outputs
@@ -28,8 +29,9 @@ from foundation import image_files
 def home(request: HttpRequest) -> HttpResponse:
     """List the projects that the person sees."""
     user = user_of(request)
+    workspace = chosen_workspace(request)
     context = {
-        "memberships": [(member, roles_here(member)) for member in memberships(user)],
+        "memberships": [(member, roles_here(member)) for member in memberships(user, workspace)],
         "may_create": workspaces_of(user, Act.ANNOTATION_MANAGE).exists(),
     }
     return render(request, "annotation/home.html", context)

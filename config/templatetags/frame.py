@@ -10,9 +10,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts.current_workspace import chosen_workspace
-from accounts.models import User, Workspace
-from accounts.queries.workspaces import workspaces_of
+from accounts.current_workspace import chosen_workspace, own_workspaces
+from accounts.models import Workspace
 
 register = template.Library()
 
@@ -72,7 +71,4 @@ def address_of(view: str) -> str:
 def my_workspaces(context: Context) -> dict[str, Workspace | list[Workspace] | None]:
     """Return the workspaces of the person, and the one that the pages show."""
     request: HttpRequest = context["request"]
-    if not isinstance(request.user, User):
-        return {"all": [], "chosen": None}
-    workspaces = list(workspaces_of(request.user))
-    return {"all": workspaces, "chosen": chosen_workspace(request, workspaces)}
+    return {"all": own_workspaces(request), "chosen": chosen_workspace(request)}

@@ -1,6 +1,8 @@
 // The frame: menus that close, "/" for the search, messages that can be put away, confirmations of acts.
 (() => {
   "use strict";
+  const frame = document.querySelector(".frame");
+  const SHOWN_MS = 8000; // of a message that nothing has to be done about
   const menus = () => document.querySelectorAll("details.menu[open]");
   document.addEventListener("click", (event) => {
     for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
@@ -26,6 +28,39 @@
     row.scrollLeft = Math.max(0, tab.offsetLeft - row.offsetLeft - 40);
   }
 
+  // What went well is said in a corner, and goes by itself unless somebody is reading it; errors stay in place.
+  for (const message of document.querySelectorAll(".note[data-message]")) {
+    const close = document.createElement("button");
+    close.className = "toast-close";
+    close.setAttribute("aria-label", frame.dataset.close);
+    close.textContent = "×";
+    close.addEventListener("click", () => message.remove());
+    message.append(close);
+    message.classList.add("toast");
+    const leave = () => {
+      if (message.matches(":hover, :focus-within")) setTimeout(leave, SHOWN_MS);
+      else message.remove();
+    };
+    setTimeout(leave, SHOWN_MS);
+  }
+
+  // On a phone a row becomes a card, whose figures need the words of the head beside them.
+  const label = (table) => {
+    const head = table.tHead?.rows;
+    if (head?.length !== 1 || [...head[0].cells].some((cell) => cell.colSpan > 1)) return;
+    const words = [...head[0].cells].map((cell) => cell.textContent.trim());
+    for (const row of [...table.tBodies].flatMap((body) => [...body.rows])) {
+      if (row.cells.length !== words.length) continue;
+      for (const cell of row.querySelectorAll("td:not([data-label])")) {
+        if (words[cell.cellIndex]) cell.dataset.label = words[cell.cellIndex];
+      }
+    }
+    table.classList.add("table");
+  };
+  const labelAll = () => document.querySelectorAll(".frame-body table").forEach(label);
+  labelAll();
+  document.addEventListener("refreshed", labelAll);
+
   // An act with consequences names itself in a dialog first. The texts are on the button.
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-confirm]");
@@ -43,7 +78,7 @@
     yes.textContent = button.textContent.trim();
     const no = document.createElement("button");
     no.className = "button second";
-    no.textContent = document.documentElement.lang === "de" ? "Abbrechen" : "Cancel";
+    no.textContent = frame.dataset.cancel;
     acts.append(yes, no);
     dialog.append(text, acts);
     document.body.append(dialog);

@@ -15,6 +15,7 @@
           const open = [...element.querySelectorAll("details[id][open]")].map((details) => details.id);
           element.innerHTML = await response.text();
           for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+          element.dispatchEvent(new Event("refreshed", { bubbles: true }));
         } catch {
           return; // The site cannot be reached now; the next turn tries again.
         }

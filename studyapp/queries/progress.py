@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import User, Workspace
 from studyapp.models import Condition, Mode, Participant, Study, StudyVersion, Trial
 from studyapp.queries.access import studies_of
 from studyapp.queries.costly import keep_costly
@@ -89,16 +89,17 @@ class ModeProgress:
         return max((row.assigned for row in self.conditions), default=0)
 
 
-def studies_with_counts(user: User) -> QuerySet[Study]:
+def studies_with_counts(user: User, workspace: Workspace | None = None) -> QuerySet[Study]:
     """Return the studies that a user sees, newest first, without the archive.
 
-    Their live participants are counted as ``assigned`` and ``completed``.
+    With a workspace only its own. Their live participants are counted as ``assigned`` and ``completed``.
     """
     live = Q(versions__participants__mode=Mode.LIVE)
     completed = live & Q(versions__participants__status=Participant.Status.COMPLETED)
+    of_workspace = Q() if workspace is None else Q(workspace=workspace)
     return (
         studies_of(user)
-        .filter(archived_at__isnull=True)
+        .filter(of_workspace, archived_at__isnull=True)
         .defer("definition")
         .annotate(
             assigned=Count("versions__participants", filter=live),

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
+from accounts.current_workspace import chosen_workspace
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translated_error
@@ -32,7 +33,9 @@ from studyapp.web import charts
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
     """List the studies that the user may see, with their status."""
-    return render(request, "studyapp/staff/studies.html", {"studies": studies_with_counts(user_of(request))})
+    user = user_of(request)
+    workspace = chosen_workspace(request)
+    return render(request, "studyapp/staff/studies.html", {"studies": studies_with_counts(user, workspace)})
 
 
 @require_safe

@@ -92,6 +92,7 @@ def plain(text: str) -> str:
 def unmarked(html: str, data: str) -> set[str]:
     """Texts of a page that went through no catalogue and are nobody's data."""
     html = re.sub(r"<(script|style|pre|code|textarea|time)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    html = re.sub(r'<button[^>]* lang="\w+"[^>]*>[^<]*</button>', " ", html)  # languages in their own words
     while "⟦" in html:
         html, before = re.sub(r"⟦[^⟦⟧]*⟧", "\n", html), html
         assert html != before, "half a text"

@@ -19,7 +19,7 @@ SCRIPTS = sorted((ROOT / "static/js/annotation").glob("*.js"))
 PAGES = sorted(path for kind in ("html", "txt") for path in (ROOT / "templates").rglob(f"*.{kind}"))
 PROGRAMS = [
     path
-    for app in ("accounts", "annotation", "config", "studyapp")
+    for app in ("accounts", "annotation", "config", "jobs", "predictions", "studyapp")
     for path in sorted((ROOT / app).rglob("*.py"))
     if "django.utils.translation import" in path.read_text(encoding="utf-8")
 ]

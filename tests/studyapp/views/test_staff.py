@@ -169,7 +169,7 @@ def test_the_pages_cost_few_queries(staff, study, django_assert_num_queries):
         factories.make_participant(study=study, items=1)
         factories.make_study(items=1)
     staff.get(f"/staff/studies/{study.slug}/")
-    with django_assert_num_queries(4):  # session, user, studies, what the header offers
+    with django_assert_num_queries(5):  # session, user, studies, and for the frame roles and workspaces
         staff.get("/staff/")
     # Session, user, study, roles in the workspace and shares, versions, conditions, counts, times.
     with django_assert_num_queries(9):
@@ -177,6 +177,6 @@ def test_the_pages_cost_few_queries(staff, study, django_assert_num_queries):
 
 
 def test_the_front_door(client):
-    assert "Staff login" in client.get("/").content.decode()
+    assert 'href="/accounts/login/"' in client.get("/").content.decode()
     client.force_login(factories.make_user())
-    assert client.get("/").url == "/staff/"
+    assert client.get("/").url == "/start/"

@@ -1,0 +1,60 @@
+"""The acts that wait for a person on the start page."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import User
+from accounts.policy import Act
+from annotation.models import Membership
+from annotation.policies import may
+from annotation.queries.review import items_to_settle
+from studyapp.queries.access import reach_of, runs_to_judge
+from studyapp.queries.correctness import QueueCounts, queue_counts
+
+
+class WaitingAct(NamedTuple):
+    """An act that waits for a person, with the link that leads to it."""
+
+    text: str
+    link: str
+    address: str
+
+
+def waiting_acts(user: User, members: Iterable[Membership]) -> Iterator[WaitingAct]:
+    """Yield what waits for a user in these projects, and the answers to judge."""
+    for member in members:
+        project = member.project
+        names = {"title": project.title}
+        if project.returned:  # type: ignore[attr-defined]  # annotated by `memberships`
+            number = project.returned  # type: ignore[attr-defined]
+            text = ngettext(
+                "%(n)s annotation of “%(title)s” came back to you.",
+                "%(n)s annotations of “%(title)s” came back to you.",
+                number,
+            )
+            address = reverse("annotation:project", args=[project.slug])
+            yield WaitingAct(text % {"n": number, **names}, _("Revise"), address)
+        if may(member, Act.ANNOTATION_SETTLE) and (number := items_to_settle(project).count()):
+            text = ngettext(
+                "%(n)s item of “%(title)s” waits for a decision.",
+                "%(n)s items of “%(title)s” wait for a decision.",
+                number,
+            )
+            address = reverse("annotation:review", args=[project.slug])
+            yield WaitingAct(text % {"n": number, **names}, _("Review"), address)
+    yield from _answers_to_judge(user)
+
+
+def _answers_to_judge(user: User) -> Iterator[WaitingAct]:
+    if Act.JUDGE not in reach_of(user).anywhere:
+        return
+    counts = queue_counts()
+    queues = [counts.get(run.pk, QueueCounts()) for run in runs_to_judge(user)]
+    number = sum(queue.unjudged + queue.judged_once + queue.disagreed for queue in queues)
+    if number:
+        text = ngettext("%(n)s answer waits for a judge.", "%(n)s answers wait for a judge.", number)
+        yield WaitingAct(text % {"n": number}, _("Judge answers"), reverse("studyapp:correctness"))
