@@ -84,7 +84,7 @@ def export_bundle(job: Job, report: Report) -> JobResult:
 
 
 def export_responses(job: Job, report: Report) -> JobResult:
-    """Write the rows of the table of responses that a filter lets through, as CSV.
+    """Write the filtered rows of the table of responses as CSV.
 
     Raises:
         NotFound: The study was never launched.
@@ -110,7 +110,7 @@ def export_responses(job: Job, report: Report) -> JobResult:
 
 
 def report(job: Job, report: Report) -> JobResult:
-    """Write the report of a study as a zip file of its pages and tables, and keep it.
+    """Write the report of a study as a zip file, and keep it.
 
     The analysis runs in a process of its own, because it loads libraries that the site does without.
 
@@ -146,7 +146,10 @@ def report(job: Job, report: Report) -> JobResult:
 
 
 def _data_of(study: Study, options: ReportOptions) -> tuple[StudyVersion, str]:
-    """Return the version and the mode of a report, by default the newest and the first that have data."""
+    """Return the version and the mode of a report.
+
+    The defaults are the newest version and the first mode that have data.
+    """
     for mode in [options.mode] if options.mode else Mode.values:
         version = answered_version(study, mode, options.version)
         if version is not None:
@@ -155,11 +158,11 @@ def _data_of(study: Study, options: ReportOptions) -> tuple[StudyVersion, str]:
 
 
 def _run_analysis(arguments: Sequence[str], folder: str, report: Report) -> None:
-    """Run a command of the analysis until it ends, or the job is cancelled."""
+    """Run a command of the analysis until it ends or is cancelled."""
     command = [sys.executable, "-m", "analysis", *arguments]
     late = time.monotonic() + REPORT_SECONDS
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, cwd=settings.BASE_DIR, stdout=subprocess.DEVNULL, stderr=said)
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, cwd=settings.BASE_DIR, stdout=subprocess.DEVNULL, stderr=output)
         try:
             while process.poll() is None:
                 # Notes the progress again, which ends the job here if somebody cancelled it.
@@ -172,8 +175,8 @@ def _run_analysis(arguments: Sequence[str], folder: str, report: Report) -> None
             process.kill()
             process.wait()
         if process.returncode:
-            said.seek(0)
-            last = said.read().strip().rpartition("error: ")[2]
+            output.seek(0)
+            last = output.read().strip().rpartition("error: ")[2]
             raise RunFailed(last.replace(f"{folder}/", ""))
 
 

@@ -156,9 +156,9 @@ class Flagged(_Rule):
 
 
 class ByHand(_Rule):
-    """Hits every trial of the participants whom researchers excluded one by one.
+    """Hits every trial of participants that researchers excluded.
 
-    No study freezes it: the export adds it, so that a report shows results with and without these
+    No study freezes this rule: the export adds it, so that a report shows results with and without these
     participants.
     """
 

@@ -1,4 +1,7 @@
-"""Files that name people on their platform, apart from every bundle: IDs and payments."""
+"""Files that name people on their platform: IDs and payments.
+
+They are apart from every bundle.
+"""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -16,7 +19,7 @@ PAID = (Outcome.DONE, Outcome.SCREENED_OUT, Outcome.FAILED_COMPREHENSION, Outcom
 
 
 def external_id_rows(study: Study) -> Iterator[tuple[str, ...]]:
-    """Yield the platform's IDs of participants, with the code that each of them saw."""
+    """Yield the platform's IDs of participants, with the codes shown."""
     for ids in external_ids(study).iterator(chunk_size=1000):
         person = ids.participant
         yield (
@@ -27,7 +30,9 @@ def external_id_rows(study: Study) -> Iterator[tuple[str, ...]]:
 
 
 def payment_rows(study: Study, amounts: Mapping[str, Decimal]) -> Iterator[tuple[str, ...]]:
-    """Yield whom to pay how much: live participants by outcome, without returned submissions.
+    """Yield the payments of live participants by outcome.
+
+    Submissions that were returned are left out.
 
     Args:
         study: The study.

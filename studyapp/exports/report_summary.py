@@ -1,6 +1,6 @@
 """The first screen of a report, read from the tables that it wrote.
 
-The page of results draws it anew, so that its sentences are in the reader's language and its colours are
+The page of results draws it itself, so that its sentences are in the reader's language and its colours are
 those of the site.
 """
 
@@ -76,8 +76,8 @@ def read_summary(report: Path) -> Summary:
     """Read the first screen from the folder of a report."""
     tables = report / "tables"
     measures = [row for row in _rows(tables / "measures.csv") if row["exclusions"] == "with" and row["value"]]
-    known = {row["measure"] for row in measures}
-    key = next((key for key in KEY_MEASURES if key in known), next(iter(sorted(known)), ""))
+    available = {row["measure"] for row in measures}
+    key = next((key for key in KEY_MEASURES if key in available), next(iter(sorted(available)), ""))
     differences = [row for row in _rows(tables / "differences.csv") if row["measure"] == key]
     ranks = _rows(tables / "rank_table.csv") or _rows(tables / "rank_table_1.csv")
     scores = tuple(name for name in (ranks[0] if ranks else ()) if name != "measure")

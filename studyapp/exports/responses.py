@@ -1,4 +1,4 @@
-"""The table of responses: the columns of trials.csv, filtered, page by page."""
+"""The table of responses: filtered rows of trials.csv, page by page."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def response_data(study: Study, *, for_file: bool = False, flags: bool = True) -
 
     Args:
         study: The study; it may never have been launched.
-        for_file: Prove that the versions are what was frozen, and compute the flags anew, as every export.
+        for_file: Prove that the versions are what was frozen, and compute the flags again, as every export.
         flags: The rows show flags, which take long in a large study.
     """
     if for_file:
@@ -57,7 +57,7 @@ def response_columns(data: StudyData) -> tuple[Column, ...]:
 
 
 def default_columns(data: StudyData) -> list[str]:
-    """Return the names of the columns that are shown first: the answers, and some others."""
+    """Return the names of the columns that are shown at first."""
     answers = {
         column.name
         for question in data.questions("item_questionnaire")
@@ -71,20 +71,23 @@ def response_page(
 ) -> ResponsePage:
     """Return the next rows."""
     rows = filtered_trials(data.study, chosen)
-    found = trials_after(rows, after, size + 1)
-    return ResponsePage(_built(data, found[:size]), key_of(found[size - 1]) if len(found) > size else None)
+    trials = trials_after(rows, after, size + 1)
+    return ResponsePage(_built(data, trials[:size]), key_of(trials[size - 1]) if len(trials) > size else None)
 
 
 def all_responses(data: StudyData, chosen: ResponseFilter) -> Iterator[list[Row]]:
     """Yield every row that a filter lets through, in batches."""
     rows, after = filtered_trials(data.study, chosen), None
-    while found := trials_after(rows, after, BATCH):
-        yield _built(data, found)
-        after = key_of(found[-1])
+    while trials := trials_after(rows, after, BATCH):
+        yield _built(data, trials)
+        after = key_of(trials[-1])
 
 
 def cells(columns: Sequence[Column], row: Row) -> list[Any]:
-    """Return the values of a row as a CSV file has them: numbers as numbers, all else as text."""
+    """Return the values of a row as a CSV file has them.
+
+    Numbers stay numbers, all else is text.
+    """
     prepared = (prepare(column, row[column.name], public=False) for column in columns)
     return [value if type(value) in (int, float) else text(value) for value in prepared]
 

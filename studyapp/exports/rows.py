@@ -96,7 +96,10 @@ class StudyData:
         return by_name[questionnaire]
 
     def rules(self, version: int) -> list[dict[str, Any]]:
-        """Return the exclusion rules of a version, with the exclusions by hand as the last rule."""
+        """Return the exclusion rules of a version.
+
+        The exclusions by hand are the last rule, if there are any.
+        """
         rules = [rule.model_dump(mode="json") for rule in self.frozen[version].rules]
         if self._excluded_by_hand:
             rules.append({"name": self.by_hand, "kind": "by_hand", "participants": self._excluded_by_hand})
@@ -209,7 +212,7 @@ def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
 
 
 def marked(data: StudyData, rows: list[Row], tally: Tally) -> list[Row]:
-    """Add to rows of trials whether the system was correct, and what excludes them."""
+    """Fill the correctness and the exclusions of rows of trials."""
     for row in rows:
         row["system_correct"] = data.correct.get((row["condition_id"], row["item_key"]))
         row["excluded_by"] = None

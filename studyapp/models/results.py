@@ -10,7 +10,7 @@ from studyapp.models.studies import Mode, Study, StudyVersion
 
 
 class ManualExclusion(models.Model):
-    """A participant whom researchers exclude from the analysis, with the reason.
+    """An exclusion of a participant from the analysis by researchers.
 
     Including the participant again deletes the row; the log of the study keeps both acts.
     """

@@ -37,7 +37,7 @@ from studyapp.queries.studies import frozen
 _TOOK = ExpressionWrapper(F("submitted_at") - F("shown_at"), DurationField())
 
 
-def with_exclusion(study: Study, rows: QuerySet[Trial]) -> QuerySet[Trial]:
+def with_exclusion(study: Study, rows: QuerySet[Trial]) -> QuerySet[Any]:
     """Annotate trials with ``is_excluded``: by a rule, or by hand."""
     hit = Q(participant__exclusion__isnull=False)
     for version in study.versions.defer("frozen"):
@@ -49,7 +49,7 @@ def with_exclusion(study: Study, rows: QuerySet[Trial]) -> QuerySet[Trial]:
 
 
 def excluded_counts(study: Study) -> tuple[int, int]:
-    """Return how many trials live participants submitted, and how many of them are excluded."""
+    """Return the numbers of submitted and of excluded live trials."""
     rows = Trial.objects.filter(
         participant__version__study=study,
         participant__mode=Mode.LIVE,

@@ -8,7 +8,9 @@ TRUTH = "truth"
 
 
 def condition_looks(study: Study) -> dict[str, str]:
-    """Return the CSS class suffix of each condition and group of conditions, by name.
+    """Return the look of each condition and group, by name.
+
+    A look is the end of a CSS class.
 
     Systems are counted in the order of the newest version, and then of older ones; ground truth is grey. A
     group of several conditions has the look of its first one.
@@ -28,6 +30,6 @@ def condition_looks(study: Study) -> dict[str, str]:
 
 
 def condition_labels(study: Study) -> dict[str, str]:
-    """Return the label of each condition by its name; the newest version's if they differ."""
+    """Return the label of each condition, that of the newest version."""
     rows = Condition.objects.filter(version__study=study).order_by("version__number", "position")
     return {name: label or name for name, label in rows.values_list("name", "label")}

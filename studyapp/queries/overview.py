@@ -48,7 +48,7 @@ class Times:
 
 @dataclass(frozen=True)
 class NextAct:
-    """What somebody should do next: its kind, the act that it needs, and a number."""
+    """A thing to do next: its kind, the act that it needs, a number."""
 
     kind: str
     act: Act
@@ -75,7 +75,7 @@ def arrivals(study: Study) -> Arrivals:
 
 
 def _floor(at: datetime, *, by_hour: bool) -> datetime:
-    return at.replace(minute=0, second=0, microsecond=0, **({} if by_hour else {"hour": 0}))
+    return at.replace(hour=at.hour if by_hour else 0, minute=0, second=0, microsecond=0)
 
 
 def times(study: Study) -> Times:
@@ -84,6 +84,7 @@ def times(study: Study) -> Times:
     minutes = [
         (done - began).total_seconds() / 60
         for began, done in rows.values_list("consented_at", "completed_at")
+        if began and done
     ]
     if not minutes:
         return Times(None, [])

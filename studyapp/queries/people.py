@@ -74,7 +74,10 @@ class Person:
 
 @dataclass(frozen=True)
 class PeoplePage:
-    """A part of the table; ``after`` is the key to continue with, None at the end."""
+    """A part of the table.
+
+    ``after`` is the key to continue with, None at the end.
+    """
 
     rows: list[Person]
     total: int
@@ -82,7 +85,10 @@ class PeoplePage:
 
 
 def known_flags(study: Study) -> dict[int, list[Flag]]:
-    """Return the flags of participants by key; those of a large study may be a minute old."""
+    """Return the flags of participants by key.
+
+    Those of a large study may be a minute old.
+    """
     return keep_costly(("flags", study.pk, study.created_at), lambda: participant_flags(study))
 
 
@@ -93,9 +99,9 @@ def people_page(study: Study, chosen: PeopleFilter, *, before: int | None = None
     total = rows.count()
     if before is not None:
         rows = rows.filter(pk__lt=before)
-    found = list(rows.select_related(*_SHOWN).defer("version__frozen").order_by("-pk")[: PAGE + 1])
-    shown = [_person(row, flags) for row in found[:PAGE]]
-    return PeoplePage(shown, total, found[PAGE - 1].pk if len(found) > PAGE else None)
+    people = list(rows.select_related(*_SHOWN).defer("version__frozen").order_by("-pk")[: PAGE + 1])
+    shown = [_person(row, flags) for row in people[:PAGE]]
+    return PeoplePage(shown, total, people[PAGE - 1].pk if len(people) > PAGE else None)
 
 
 def filtered_people(
@@ -198,7 +204,7 @@ _OF_PAGES = ("item_shown", "item_submitted", "stage_shown", "stage_submitted", "
 
 
 def way_of(person: Person) -> list[Step]:
-    """Return the way of a participant: acts, pages and answers in order of time.
+    """Return the way of a participant in order of time.
 
     The answers of participants who withdrew are left out, as in every export.
     """
@@ -262,9 +268,9 @@ def _label(question: Any, answer: Any) -> str:
 
 
 def groups_of(study: Study) -> list[str]:
-    """Return the groups of conditions that a participant can be in, newest version first."""
-    found: dict[str, None] = {}
+    """Return the groups of conditions, those of the newest version first."""
+    groups: dict[str, None] = {}
     for version in study.versions.defer("frozen").order_by("-number"):
         for condition in frozen(version).conditions:
-            found.setdefault(condition.group or condition.name)
-    return list(found)
+            groups.setdefault(condition.group or condition.name)
+    return list(groups)

@@ -33,7 +33,7 @@ def count_participants(link: EntryLink) -> int:
 
 
 def links_with_counts(study: Study) -> QuerySet[EntryLink]:
-    """Return the links of a study, newest first, with participants as ``arrived`` and ``completed``."""
+    """Return the links of a study with their participants, newest first."""
     done = Q(participants__status=Participant.Status.COMPLETED)
     return study.links.annotate(
         arrived=Count("participants"),

@@ -21,8 +21,8 @@ class ResponseFilter(FrozenModel):
     Attributes:
         participant: The ID of one participant.
         item: The external ID of an item.
-        answered: Whether the trial was submitted.
-        excluded: Whether a rule, or a researcher, excludes the trial.
+        answered: True for submitted trials only, False for others.
+        excluded: True for trials that a rule or a researcher excludes, False for others.
     """
 
     people: PeopleFilter = PeopleFilter()

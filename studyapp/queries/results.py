@@ -141,7 +141,10 @@ def excluded_by_hand(study: Study) -> list[str]:
 
 
 def answered_version(study: Study, mode: str, number: int | None = None) -> StudyVersion | None:
-    """Return the newest version with a submitted item in a mode, or the one with this number."""
+    """Return the newest version with a submitted item in a mode.
+
+    With a number, return the version of that number if it has one.
+    """
     trials = Trial.objects.filter(
         participant__version=OuterRef("pk"), participant__mode=mode, answers__isnull=False
     )

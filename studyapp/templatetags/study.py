@@ -16,7 +16,7 @@ register = template.Library()
 
 
 class Sheet(NamedTuple):
-    """A page: its words, its view, the act that it asks for, and further views that show it."""
+    """A page: its words, its view, its act, and views that show it, too."""
 
     label: str | Promise
     view: str
@@ -97,7 +97,7 @@ def study_tabs(context: Context, study: Study) -> dict[str, Any]:
     request: HttpRequest = context["request"]
     match = request.resolver_match
     here = match.url_name if match is not None else None
-    may = getattr(request, "may", frozenset())
+    may: frozenset[Act] = getattr(request, "may", frozenset())
     tabs: list[tuple[str | Promise, str, bool]] = []
     pages: list[tuple[str | Promise, str, bool]] = []
     for label, sheets in TABS:

@@ -41,7 +41,7 @@ def studies(request: HttpRequest) -> HttpResponse:
 @require_safe
 @study_page(Act.STUDY_SEE)
 def study(request: StudyRequest, study: Study) -> HttpResponse:
-    """Show a study: figures, what to do next, progress per condition, versions."""
+    """Show a study: figures, next acts, progress, charts, versions."""
     context = {
         "study": study,
         "versions": study.versions.defer("frozen").order_by("-number"),

@@ -142,7 +142,7 @@ def _page(
 
 
 def _acts_on(person: Person) -> list[tuple[str, Act]]:
-    """Return the acts that make sense for a participant, with what they ask for."""
+    """Return the acts on a participant, with the rights they ask for."""
     acts = [("exclude" if person.exclusion is None else "include", Act.STUDY_EDIT)]
     if person.row.status != Participant.Status.WITHDRAWN:
         acts.append(("withdraw", Act.STUDY_PERSONAL))
@@ -152,7 +152,7 @@ def _acts_on(person: Person) -> list[tuple[str, Act]]:
 
 
 def _steps(study: Study, person: Person) -> list[dict[str, Any]]:
-    """Return the way of a participant with the words of its events and what excludes its items."""
+    """Return the way of a participant with its labels and exclusions."""
     steps = way_of(person)
     marks: dict[str, Any] = {}
     if any(step.kind == "item" for step in steps):

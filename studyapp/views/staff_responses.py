@@ -26,7 +26,7 @@ from studyapp.web.results_forms import ResponsesForm
 @require_safe
 @study_page(Act.STUDY_RESULTS, reads="responses")
 def responses(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the trials that the filters let through, with the columns that the reader picked."""
+    """Show the filtered trials with the columns that the reader picked."""
     data = response_data(study, flags="flags" in request.GET.getlist("column"))
     columns = response_columns(data)
     form = ResponsesForm(request.GET, study=study, columns=[column.name for column in columns])

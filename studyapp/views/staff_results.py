@@ -9,7 +9,7 @@ from typing import Any
 from csp.constants import NONE
 from csp.decorators import csp_replace
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -57,7 +57,7 @@ _SANDBOX = {
 @require_safe
 @study_page(Act.STUDY_RESULTS)
 def results(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the first screen of the newest report, all reports, and the downloads."""
+    """Show the first screen of the newest report, and the downloads."""
     return _page(request, study)
 
 
@@ -91,9 +91,9 @@ def export_bundle(request: HttpRequest, study: Study) -> HttpResponse:
     return start_job(request, study, "export_bundle", options)
 
 
+@csp_replace(_SANDBOX)
 @require_safe
 @study_page(Act.STUDY_RESULTS, reads="report")
-@csp_replace(_SANDBOX)
 def report(request: HttpRequest, study: Study, pk: int, name: str) -> HttpResponse:
     """Return a file of a kept report; its page opens, all else is downloaded."""
     row = _report(study, pk)
@@ -114,13 +114,13 @@ def report(request: HttpRequest, study: Study, pk: int, name: str) -> HttpRespon
 
 @require_POST
 @study_page(Act.STUDY_RESULTS)
-def download_report(request: HttpRequest, study: Study, pk: int) -> HttpResponseBase:
+def download_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Return a kept report with its tables and figures as a zip file."""
     path = report_file(_report(study, pk))
     if not path.is_file():
         raise Http404(str(NOT_THERE))
     _record(request, study, "report")
-    return FileResponse(path.open("rb"), as_attachment=True, filename=f"{study.slug}-report.zip")
+    return _attached(path.read_bytes(), f"{study.slug}-report.zip", "application/zip")
 
 
 @require_POST
@@ -206,7 +206,7 @@ def _page(
 
 
 def _open_jobs(request: HttpRequest, study: Study) -> list[Job]:
-    """Return the newest jobs of the person about the study that are not a kept report."""
+    """Return the newest jobs of the person that are no kept report."""
     rows = jobs_of(user_of(request)).filter(workspace=study.workspace, subject=study.slug, kind__in=KINDS)
     return [job for job in rows[:JOBS_SHOWN] if job.is_open or job.kind != "report" or job.error]
 
@@ -253,17 +253,17 @@ def _first_screen(study: Study, report: Report) -> dict[str, Any]:
 
 
 def _difference(summary: Summary, labels: dict[str, str], factor: float) -> dict[str, Any] | None:
-    """Return the difference that the headline is about, turned so that it is positive."""
-    one = summary.clearest
-    if one is None:
+    """Return the difference of the headline, turned to be positive."""
+    clearest = summary.clearest
+    if clearest is None:
         return None
-    first, second = labels.get(one.first, one.first), labels.get(one.second, one.second)
-    value, low, high = (factor * each for each in (one.value, one.low, one.high))
+    first, second = labels.get(clearest.first, clearest.first), labels.get(clearest.second, clearest.second)
+    value, low, high = (factor * each for each in (clearest.value, clearest.low, clearest.high))
     if value < 0:
         first, second, value, low, high = second, first, -value, -high, -low
     return {
-        "first": first, "second": second, "value": value, "low": low, "high": high, "is_clear": one.is_clear,
-        "pairs": len(summary.differences), "clear": summary.clear,
+        "first": first, "second": second, "value": value, "low": low, "high": high,
+        "is_clear": clearest.is_clear, "pairs": len(summary.differences), "clear": summary.clear,
     }  # fmt: skip
 
 
@@ -300,8 +300,8 @@ def _csv(
     return _attached(file.getvalue(), name, "text/csv; charset=utf-8")
 
 
-def _attached(text: str, name: str, kind: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=kind)
+def _attached(content: str | bytes, name: str, kind: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 

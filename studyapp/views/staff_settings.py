@@ -1,4 +1,4 @@
-"""Settings of a study: its links, and the ways to members, privacy and log."""
+"""Settings of a study: its links, and acts on it as a whole."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse

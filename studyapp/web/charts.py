@@ -1,6 +1,7 @@
-"""Small charts as shapes in percent of their box; templates draw them as SVG.
+"""Small charts as shapes in percent of their box.
 
-Percent instead of pixels, so that a chart fits a phone and a wide screen without scaling its strokes.
+Templates draw them as SVG. Percent instead of pixels, so that a chart fits a phone and a wide screen without
+scaling its strokes.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ HEADROOM = 4.0  # percent above the highest column
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a histogram, in percent; ``label`` names it in the table beside."""
+    """A column of a histogram, in percent, with its label."""
 
     x: str
     y: str
@@ -37,9 +38,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Progress:
-    """A bar of progress, as long as the quota or what was assigned; ``look`` is the colour of the condition.
+    """A bar of progress, as long as the quota or what was assigned.
 
-    ``quota`` is the place of the quota in percent, empty if it is the end of the bar or missing.
+    ``look`` is the colour of the condition, ``quota`` the place of the quota in percent, empty if it is
+    the end of the bar or missing.
     """
 
     row: ConditionProgress
@@ -50,7 +52,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with its interval, in percent of the width; low and high are empty without an interval."""
+    """A value with its interval, in percent of the width.
+
+    Low and high are empty without an interval.
+    """
 
     label: str
     look: str
@@ -98,7 +103,9 @@ def progress_bar(row: ConditionProgress, look: str) -> Progress:
 def intervals(
     rows: Sequence[tuple[str, str, float, float | None, float | None]],
 ) -> tuple[list[Interval], str]:
-    """Return values with intervals on one axis, and the place of zero, empty if it is not on it.
+    """Return values with intervals on one axis, and the place of zero.
+
+    The place is empty if zero is not on the axis.
 
     Args:
         rows: Label, look, value, low and high of each.

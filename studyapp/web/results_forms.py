@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from studyapp.definition.suspicion_flags import FLAGS
-from studyapp.exports.writers import FORMATS
 from studyapp.models import Mode, Outcome, Study
 from studyapp.queries.looks import condition_labels
 from studyapp.queries.people import PeopleFilter, groups_of
@@ -144,8 +143,7 @@ class BundleForm(forms.Form):
         choices=[("full", _("Full: for your own analysis")), ("public", _("Public: for publication"))],
     )
     format = forms.ChoiceField(
-        label=_("Format"),
-        choices=[(name, {"jsonl": "JSON Lines"}.get(name, name.upper())) for name in FORMATS],
+        label=_("Format"), choices=[("csv", "CSV"), ("parquet", "Parquet"), ("jsonl", "JSON Lines")]
     )
 
 
