@@ -16,6 +16,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -34,7 +35,7 @@ TALLEST = {DESKTOP: 1500, NARROW: 1400}  # pixels; the rest of a page is cut off
 COLOURS = 32
 SYSTEMS = ("qi2019", "select-and-forget")
 NETWORKS = ("visual-nmn", "text-nmn")
-STARTS = ("/staff/", "/staff/studio/", "/staff/correctness/", "/annotate/")
+STARTS = ("/start/", "/staff/", "/staff/studio/", "/staff/correctness/", "/annotate/")
 # Addresses that are no pages, or end the login.
 NO_PAGE = re.compile(r"/(api|tables|admin|logout|join|images?|static|next|runs/start)/|\.(csv|yaml|json)$")
 # Parts of an address that are names of things: pages that differ in these alone are of one kind.
@@ -71,27 +72,46 @@ def kind(address: str) -> str:
     return "-".join("x" if THING.match(part) else part for part in parts)
 
 
-def crawl(page: Page, site: Site, starts: tuple[str, ...], folder: Path) -> list[Path]:
-    """Take a picture of every kind of page that links lead to, in order."""
-    taken: dict[str, Path] = {}
+def visited(page: Page, site: Site, starts: tuple[str, ...] = STARTS) -> Iterator[str]:
+    """Go to every kind of page that links lead to, and yield its name while the page is there."""
+    seen: set[str] = set()
     ahead = list(starts)
     while ahead:
         address = ahead.pop(0)
         name = kind(address)
-        if name in taken or NO_PAGE.search(address):
+        if name in seen or NO_PAGE.search(address):
             continue
-        path = folder / ("annotation" if name.startswith("annotate") else "staff") / f"{name}.png"
         answer = page.goto(f"{site.url}{address}")
         if answer is None or answer.status != 200 or "html" not in answer.headers.get("content-type", ""):
             continue
+        seen.add(name)
         page.wait_for_timeout(500)  # scripts and images
-        save(page, path, DESKTOP, whole=not name.startswith("annotate-work"))  # the editor fills the window
-        taken[name] = path
         links = page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
-        for link in links:
-            if link.startswith(site.url) and link != page.url:
-                ahead.append(link.removeprefix(site.url).partition("#")[0])
-    return list(taken.values())
+        ahead += [
+            link.removeprefix(site.url).partition("#")[0]
+            for link in links
+            if link.startswith(site.url) and link != page.url
+        ]
+        yield name
+
+
+def crawl(page: Page, site: Site, folder: Path) -> list[Path]:
+    """Take a picture of every kind of page of staff and annotators."""
+    taken: list[Path] = []
+    for name in visited(page, site):
+        path = folder / ("annotation" if name.startswith("annotate") else "staff") / f"{name}.png"
+        save(page, path, DESKTOP, whole=not name.startswith("annotate-work"))  # the editor fills the window
+        taken.append(path)
+    return taken
+
+
+@contextmanager
+def full_site() -> Iterator[Site]:
+    """A site with the demo's content, and a study that uses all kinds of pages."""
+    with running_site(fake=SYSTEMS, modular=NETWORKS) as site:
+        site.manage("load_demo")
+        everything(site)
+        yield site
 
 
 def logged_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
@@ -194,9 +214,7 @@ def main() -> int:
         raise SystemExit("Chromium is not installed (Debian package chromium-headless-shell).")
     folder, text = options.docs / "images/pages", options.docs / "reference/pages.md"
     pictures: dict[str, list[Path]] = {}
-    with running_site(fake=SYSTEMS, modular=NETWORKS) as site, sync_playwright() as playwright:
-        site.manage("load_demo")
-        everything(site)
+    with full_site() as site, sync_playwright() as playwright:
         kept = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         link = new_link(site, "all-of-it")
@@ -207,7 +225,7 @@ def main() -> int:
         ]
         page = logged_in(browser, site, kept["staff"])
         try:
-            taken = crawl(page, site, STARTS, folder)
+            taken = crawl(page, site, folder)
         except Error as error:
             raise SystemExit(f"{page.url}: {error}") from error
         for part in ("staff", "annotation"):

@@ -1,0 +1,157 @@
+"""Every page of staff and annotators in a real browser: axe, a narrow screen, and pictures that stay alike.
+
+The pictures lie beside this file. With RENEW_PICTURES=1 they are taken anew; look at them before they are
+committed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page
+
+from scripts.gallery import full_site, kind, visited
+from scripts.site import Site
+
+pytestmark = pytest.mark.service
+
+PICTURES = Path(__file__).parent / "pictures"
+WIDTHS = (390, 1280, 1920)
+MOST_DIFFERENT = 0.005  # of the pixels
+STEP = 24  # of 255, in one colour; less is the smoothing of letters
+MOST_BYTES = 10_000_000
+# What changes from run to run: moments, and names that are drawn.
+STILL = r"""() => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    walk.currentNode.data = walk.currentNode.data
+      .replace(/\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?/g, "2026-01-01")
+      .replace(/\b[0-9a-f]{12,}\b/g, "0123456789ab")
+      .replace(/\b\d+(\.\d+)? (s|ms|min)\b/g, "1 $2");
+  }
+}"""
+PAGES = (
+    "/",
+    "/accounts/login/",
+    "/start/",
+    "/staff/",
+    "/staff/studies/world-facts/",
+    "/staff/studies/world-facts/log/",
+    "/staff/studies/world-facts/running/",
+    "/staff/studies/world-facts/members/",
+    "/staff/studio/world-facts/step/texts/",
+    "/staff/studio/world-facts/step/questionnaire/",
+    "/staff/sample-size/",
+    "/staff/correctness/",
+    "/annotate/",
+    "/annotate/scenes/",
+    "/annotate/scenes/review/",
+    "/annotate/scenes/agreement/",
+    "/annotate/scenes/outputs/",
+    "/annotate/scenes/settings/",
+    "/people/",
+    "/people/main/",
+    "/account/tokens/",
+    "/accounts/password/change/",
+    "/search/?q=s",
+    "/jobs/",
+    "/no-such-page/",
+)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with full_site() as running:
+        yield running
+
+
+def owner(browser: Browser, site: Site, width: int) -> Page:
+    """A page of the demo's researcher."""
+    login = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))["staff"]
+    context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(f"{site.url}/accounts/login/")
+    page.get_by_label("User name").fill(login["username"])
+    page.get_by_label("Password").fill(login["password"])
+    page.locator("main form button").first.click()
+    page.wait_for_url("**/start/")
+    return page
+
+
+def test_every_page_is_accessible_and_fits_a_phone(site: Site, browser: Browser, axe_script: str):
+    page, problems, names = owner(browser, site, 320), list[str](), list[str]()
+    page.on(
+        "console", lambda said: problems.append(f"{page.url}: {said.text}") if said.type == "error" else None
+    )
+    for name in visited(page, site):
+        names.append(name)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > 320:
+            problems.append(f"{name} is {width} pixels wide")
+        page.evaluate(axe_script)
+        found = page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")
+        problems += [f"{name}: {each}" for each in found]
+    page.context.close()
+    assert not problems, "\n".join(problems)
+    assert len(names) > 50
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_pages_look_as_they_did(site: Site, browser: Browser, width: int):
+    page, different = owner(browser, site, width), list[str]()
+    for address in PAGES:
+        page.goto(f"{site.url}{address}")
+        page.evaluate(STILL)
+        page.evaluate("document.fonts.ready.then(() => true)")
+        taken = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        path = PICTURES / f"{kind(address) or 'home'}-{width}.png"
+        if os.environ.get("RENEW_PICTURES"):
+            PICTURES.mkdir(exist_ok=True)
+            taken.quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
+            continue
+        share = difference(
+            Image.open(path).convert("RGB"), taken.quantize(64, dither=Image.Dither.NONE).convert("RGB")
+        )
+        if share > MOST_DIFFERENT:
+            different.append(f"{path.name}: {share:.1%} of the pixels")
+            keep(taken, path.name)
+    page.context.close()
+    assert not different, "\n".join(different)
+
+
+def difference(one: Image.Image, other: Image.Image) -> float:
+    """The share of pixels that differ visibly; 1 if the sizes do."""
+    if one.size != other.size:
+        return 1.0
+    gap = np.abs(np.asarray(one, dtype=np.int16) - np.asarray(other, dtype=np.int16)).max(axis=2)
+    return float((gap > STEP).mean())
+
+
+def keep(picture: Image.Image, name: str) -> None:
+    """Keep a picture that differs where SCREENSHOTS says, to be looked at."""
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
+        picture.save(Path(folder) / name)
+
+
+def test_pictures_are_of_the_pages_and_stay_small():
+    names = {re.sub(r"-\d+$", "", path.stem) for path in PICTURES.glob("*.png")}
+    assert names == {kind(address) or "home" for address in PAGES}
+    assert sum(path.stat().st_size for path in PICTURES.glob("*.png")) < MOST_BYTES
+
+
+def test_a_changed_style_is_noticed():
+    one = Image.new("RGB", (100, 100), "white")
+    other = one.copy()
+    other.paste((0, 0, 0), (0, 0, 100, 1))  # a line of one pixel across the page
+    assert difference(one, other) == 0.01 > MOST_DIFFERENT
+    assert difference(one, one.copy()) == 0
+    assert difference(one, Image.new("RGB", (100, 101), "white")) == 1
