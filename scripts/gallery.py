@@ -72,10 +72,10 @@ def kind(address: str) -> str:
     return "-".join("x" if THING.match(part) else part for part in parts)
 
 
-def visited(page: Page, site: Site, starts: tuple[str, ...] = STARTS) -> Iterator[str]:
+def visited(page: Page, site: Site, *, pause_ms: int = 500) -> Iterator[str]:
     """Go to every kind of page that links lead to, and yield its name while the page is there."""
     seen: set[str] = set()
-    ahead = list(starts)
+    ahead = list(STARTS)
     while ahead:
         address = ahead.pop(0)
         name = kind(address)
@@ -85,7 +85,7 @@ def visited(page: Page, site: Site, starts: tuple[str, ...] = STARTS) -> Iterato
         if answer is None or answer.status != 200 or "html" not in answer.headers.get("content-type", ""):
             continue
         seen.add(name)
-        page.wait_for_timeout(500)  # scripts and images
+        page.wait_for_timeout(pause_ms)  # scripts and images
         links = page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
         ahead += [
             link.removeprefix(site.url).partition("#")[0]
