@@ -153,7 +153,7 @@ def test_staff_pages_have_no_accessibility_problems(
 
     page.goto(study_site.url)
     look()
-    follow(page.get_by_role("link", name="Staff login"))
+    follow(page.get_by_role("link", name="Log in"))
     page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill("wrong")
     follow(page.get_by_role("button", name="Log in"))
@@ -161,7 +161,7 @@ def test_staff_pages_have_no_accessibility_problems(
     look()
     page.get_by_label("Password").fill(PASSWORD)
     follow(page.get_by_role("button", name="Log in"))
-    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+    expect(page.get_by_role("heading", name="Welcome, ada")).to_be_visible()
     look()
     follow(page.get_by_role("link", name="Do the explanations help?"))
     page.get_by_label("Label").fill("a lab")

@@ -141,7 +141,7 @@ def test_an_analyst_reads_and_may_not_withdraw(site: Site, browser: Browser):
 def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str, width: int, scheme: str):
     page = logged_in(browser, site, "ada", viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto(f"{site.url}{AT}participants/")
-    person = page.locator("table a").first.get_attribute("href")
+    person = page.locator("table a").first.get_attribute("href") or ""
     problems: list[str] = []
     for name in ("", "participants/", person, "responses/", "results/", "settings/", "running/"):
         page.goto(site.url + (name if name.startswith("/") else AT + name))

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from studyapp.actions.exclusions import exclude_participant
-from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.questionnaires import TEMPLATES, Answer
 from studyapp.exports.responses import all_responses, response_data
 from studyapp.models import Trial
 from studyapp.queries.excluded import excluded_counts, with_exclusion
@@ -30,7 +30,7 @@ RULES = [
     {"name": "odd", "kind": "answered_number", "question": "age", "at_least": 1, "at_most": 2},
     {"name": "trapped", "kind": "flagged", "flag": "impossible_speed"},
 ]
-ANSWERS = (
+ANSWERS: tuple[dict[str, Answer], ...] = (
     {"known_before": True},
     {"certainty": 1},
     {"age": 50.0},
@@ -55,7 +55,7 @@ def test_both_exclude_the_same_trials(rule):
         factories.answer_item(participant, **answers)
     trials = Trial.objects.filter(participant=participant).order_by("position")
     for number, trial in enumerate(trials):
-        times = {"client_total_ms": (9_000, 15_000, 20_000)[number % 3]}
+        times: dict[str, int | None] = {"client_total_ms": (9_000, 15_000, 20_000)[number % 3]}
         times["client_visible_ms"] = (None, 30_000, 30_001)[number % 3]
         seconds = (59, 60, 61)[number % 3]
         Trial.objects.filter(pk=trial.pk).update(
