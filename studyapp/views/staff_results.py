@@ -196,7 +196,7 @@ def _page(
         "newest": newest,
         "first": _first_screen(study, newest) if newest else None,
         "is_old": newest is not None and newest.data != data_state(study, newest.mode),
-        "jobs": _open_jobs(request, study),
+        **_jobs(request, study),
         "report_form": report or ReportForm(study=study),
         "bundle_form": bundle or BundleForm(),
         "payments_form": payments or PaymentsForm(),
@@ -205,10 +205,14 @@ def _page(
     return render(request, "studyapp/staff/results.html", context, status=status)
 
 
-def _open_jobs(request: HttpRequest, study: Study) -> list[Job]:
-    """Return the newest jobs of the person that are no kept report."""
+def _jobs(request: HttpRequest, study: Study) -> dict[str, list[Job]]:
+    """Return the newest jobs of the person: those to watch, and files."""
     rows = jobs_of(user_of(request)).filter(workspace=study.workspace, subject=study.slug, kind__in=KINDS)
-    return [job for job in rows[:JOBS_SHOWN] if job.is_open or job.kind != "report" or job.error]
+    newest = list(rows[:JOBS_SHOWN])
+    return {
+        "jobs": [job for job in newest if job.is_open or job.status == Job.Status.FAILED],
+        "files": [job for job in newest if job.file and job.kind != "report"],
+    }
 
 
 def _first_screen(study: Study, report: Report) -> dict[str, Any]:
