@@ -424,9 +424,11 @@ JOBS = {
     "saliency": "predictions.run_jobs.compute_saliency",
     "score": "predictions.run_jobs.compute_scores",
     "export_bundle": "studyapp.downloads.export_bundle",
+    "export_responses": "studyapp.downloads.export_responses",
     "report": "studyapp.downloads.report",
 }
 JOB_FOLDER = VAR_DIR / "jobs"
+REPORT_FOLDER = VAR_DIR / "reports"  # kept, other than the files of jobs
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

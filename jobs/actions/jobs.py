@@ -131,13 +131,16 @@ def run_job(*, job_id: int) -> bool:
         raise
     else:
         relative = "" if result.file is None else str(result.file.relative_to(folder()))
-        _end(
+        ended = _end(
             job_id,
             Job.Status.DONE,
             result=dict(result.summary),
             file=relative,
             file_name=result.file_name,
         )
+        if not ended and result.file is not None:
+            # It was cancelled meanwhile, or another worker was faster: nothing points to this file.
+            shutil.rmtree(result.file.parent, ignore_errors=True)
     return False
 
 

@@ -16,6 +16,7 @@ KINDS = {
     "import_predictions": _("Import of predictions"),
     "import_items": _("Import of items"),
     "export_bundle": _("Export of a study"),
+    "export_responses": _("Responses of a study as CSV"),
     "export_annotations": _("Export of annotations"),
     "simulate_annotators": _("Simulated annotators"),
     "report": _("Report of a study"),

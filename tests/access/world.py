@@ -87,12 +87,18 @@ def make_world(slug: str) -> World:
         ).invitation
         token = create_token(by=boss, name="script", scope=Scope.READ, days=30).token
         job = create_job(kind="report", workspace=workspace, by=boss)
+        report = studies.make_report(study=study, job=job)
     values: dict[tuple[str, str], Any] = {
         ("studyapp", "slug"): study.slug,
         ("studyapp:staff_size", "pk"): plan.pk,
         ("studyapp:staff_size_progress", "pk"): plan.pk,
         ("studyapp:staff_set_condition", "pk"): participant.condition_id,
         ("studyapp", "pk"): run.pk,
+        ("studyapp", "person"): participant.public_id,
+        ("studyapp:staff_report", "pk"): report.pk,
+        ("studyapp:staff_report", "name"): "report.html",
+        ("studyapp:staff_download_report", "pk"): report.pk,
+        ("studyapp:staff_delete_report", "pk"): report.pk,
         ("studyapp", "answer"): judged.pk,
         ("studyapp", "number"): 1,
         ("studyapp:studio_preview", "step"): STEPS[0].name,
