@@ -44,7 +44,17 @@ EVENT_LABELS = EventLabels(
         "scope": _("scope"),
     },
     values={
-        "page": {"log": _("Log"), "privacy": _("Privacy"), "running": _("Running")},
+        "page": {
+            "external_ids": _("External IDs"),
+            "log": _("Log"),
+            "participant": _("Participant"),
+            "participants": _("Participants"),
+            "payments": _("Payments"),
+            "privacy": _("Privacy"),
+            "report": _("Report"),
+            "responses": _("Responses"),
+            "running": _("Running"),
+        },
         "role": dict(Role.choices),
         "scope": dict(Scope.choices),
     },

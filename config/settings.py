@@ -138,6 +138,9 @@ AUTH_USER_MODEL = "accounts.User"
 # The kinds of objects that can be shared on their own, each with the module that shares them
 # (accounts.shareable).
 SHAREABLE = {"study": "studyapp.sharing", "project": "annotation.sharing"}
+# The modules of apps that refer to datasets and runs, so that nothing in use is deleted
+# (predictions.queries.uses).
+DATA_USERS = ["studyapp.data_uses"]
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "accounts.sessions.Backend",
@@ -331,7 +334,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",  # operations are grouped by the word behind it
-    "POSTPROCESSING_HOOKS": ["annotation.api.describe.ids_are_natural"],
+    "POSTPROCESSING_HOOKS": ["accounts.rest.describe.ids_are_natural"],
 }
 
 REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{VAR_DIR / 'broker.sock'}")
@@ -414,11 +417,18 @@ CELERY_BEAT_SCHEDULE = {
 # The work of each kind of job (`jobs.models.Job`), and the folder of uploaded and made files.
 JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
+    "import_items": "annotation.imports.import_items_file",
+    "export_annotations": "annotation.downloads.export_annotations",
+    "simulate_annotators": "annotation.simulation.simulate_annotators",
     "import_predictions": "predictions.imports.import_predictions_file",
+    "saliency": "predictions.run_jobs.compute_saliency",
+    "score": "predictions.run_jobs.compute_scores",
     "export_bundle": "studyapp.downloads.export_bundle",
+    "export_responses": "studyapp.downloads.export_responses",
     "report": "studyapp.downloads.report",
 }
 JOB_FOLDER = VAR_DIR / "jobs"
+REPORT_FOLDER = VAR_DIR / "reports"  # kept, other than the files of jobs
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

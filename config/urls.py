@@ -23,11 +23,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("accounts.rest.urls")),
     path("api/v1/", include("jobs.rest.urls")),
     path("api/v1/", include("predictions.rest.urls")),
+    path("api/v1/", include("annotation.rest.urls")),
     path("api/v1/", include("studyapp.rest.urls")),
     re_path("^api/v1/", Unknown.as_view(), name="api_unknown"),
     # The texts that scripts show, in the language of the page; its address names the language for caches.
     path("words/<slug:language>/", ScriptTexts.as_view(), name="words"),
     path("", include("jobs.urls")),
+    path("", include("predictions.urls")),
     path("", include("annotation.urls")),
     path("", include("studyapp.urls")),
 ]

@@ -25,8 +25,9 @@ MOST = 100  # deliveries of a webhook at a time; the next sweep takes the rest
 
 @shared_task(ignore_result=True)
 def run_job(job_id: int) -> None:
-    """Do the work of a job."""
-    jobs.run_job(job_id=job_id)
+    """Do the work of a job, or a turn of it."""
+    if jobs.run_job(job_id=job_id):
+        enqueue_job(Job.objects.get(pk=job_id))
 
 
 def enqueue_job(job: Job) -> None:

@@ -5,13 +5,19 @@ from django.urls import path
 from studyapp.views import staff_correctness as correctness
 from studyapp.views import staff_designs as designs
 from studyapp.views import staff_members as members
+from studyapp.views import staff_people as people
 from studyapp.views import staff_preview as preview
+from studyapp.views import staff_responses as responses
+from studyapp.views import staff_results as results
 from studyapp.views import staff_running as running
+from studyapp.views import staff_settings as settings
 from studyapp.views import staff_sizes as sizes
 from studyapp.views import staff_webhooks as webhooks
 
 _RUN = "staff/correctness/<int:pk>/"
 _STUDY = "staff/studies/<slug:slug>/"
+_PERSON = f"{_STUDY}participants/<str:person>/"
+_RESULTS = f"{_STUDY}results/"
 
 urlpatterns = [
     path("staff/sample-size/", sizes.sizes, name="staff_sizes"),
@@ -36,6 +42,27 @@ urlpatterns = [
     path(f"{_STUDY}webhooks/<int:pk>/", webhooks.webhook, name="staff_webhook"),
     path(f"{_STUDY}webhooks/<int:pk>/end/", webhooks.end, name="staff_end_webhook"),
     path(f"{_STUDY}leave/", members.leave, name="staff_leave"),
+    path(f"{_STUDY}participants/", people.people, name="staff_people"),
+    path(_PERSON, people.person, name="staff_person"),
+    path(f"{_PERSON}exclude/", people.exclude, name="staff_exclude_person"),
+    path(f"{_PERSON}include/", people.include, name="staff_include_person"),
+    path(f"{_PERSON}withdraw/", people.withdraw, name="staff_withdraw_person"),
+    path(f"{_PERSON}anonymise/", people.anonymise, name="staff_anonymise_person"),
+    path(f"{_PERSON}delete/", people.delete, name="staff_delete_person"),
+    path(f"{_STUDY}responses/", responses.responses, name="staff_responses"),
+    path(f"{_STUDY}responses/csv/", responses.export_responses, name="staff_export_responses"),
+    path(_RESULTS, results.results, name="staff_results"),
+    path(f"{_RESULTS}report/", results.make_report, name="staff_make_report"),
+    path(f"{_RESULTS}bundle/", results.export_bundle, name="staff_export_bundle"),
+    path(f"{_RESULTS}codebook/", results.download_codebook, name="staff_codebook"),
+    path(f"{_RESULTS}preregistration/", results.download_preregistration, name="staff_preregistration"),
+    path(f"{_RESULTS}external-ids/", results.download_external_ids, name="staff_external_ids"),
+    path(f"{_RESULTS}payments/", results.payments, name="staff_payments"),
+    path(f"{_RESULTS}reports/<int:pk>/zip/", results.download_report, name="staff_download_report"),
+    path(f"{_RESULTS}reports/<int:pk>/delete/", results.remove_report, name="staff_delete_report"),
+    path(f"{_RESULTS}reports/<int:pk>/files/<path:name>", results.report, name="staff_report"),
+    path(f"{_STUDY}settings/", settings.settings_page, name="staff_settings"),
+    path(f"{_STUDY}links/", settings.make_link, name="staff_make_link"),
     path("staff/correctness/", correctness.overview, name="correctness"),
     path(_RUN, correctness.run, name="correctness_run"),
     path(f"{_RUN}queue/", correctness.queue_run, name="correctness_queue_run"),

@@ -44,7 +44,7 @@ class PerUser(UserRateThrottle):
 
 
 class Unread(BaseParser):
-    """Leaves the body to the endpoint.
+    """Leave the body to the endpoint.
 
     The check of the CSRF token looks for it in the body before the endpoint reads that.
     """

@@ -155,8 +155,29 @@ class Flagged(_Rule):
         return f"participants flagged for {self.flag}"
 
 
+class ByHand(_Rule):
+    """Hits every trial of participants that researchers excluded.
+
+    No study freezes this rule: the export adds it, so that a report shows results with and without these
+    participants.
+    """
+
+    kind: Literal["by_hand"]
+    participants: tuple[str, ...]
+
+    def hits(self, trial: Mapping[str, Any]) -> bool:
+        """Test whether the rule excludes the trial."""
+        return trial["participant_id"] in self.participants
+
+    def describe(self) -> str:
+        """Describe the rule for readers."""
+        count = len(self.participants)
+        who = "1 participant" if count == 1 else f"{count} participants"
+        return f"{who} excluded by researchers, not by a rule that was declared (reasons: participants.csv)"
+
+
 Rule = Annotated[
-    MinTime | MaxTime | Answered | AnsweredNumber | WholeItem | Flagged, Field(discriminator="kind")
+    MinTime | MaxTime | Answered | AnsweredNumber | WholeItem | Flagged | ByHand, Field(discriminator="kind")
 ]
 _RULES: TypeAdapter[list[Rule]] = TypeAdapter(list[Rule])
 
@@ -233,7 +254,7 @@ def apply_rules(rules: Sequence[Any], trials: Iterable[Mapping[str, Any]]) -> Ex
 
     rules: as in rules.json, or already parsed.
     trials: submitted trials only; each with `condition`, `item_id`, the clock columns in milliseconds and
-        the answers by question key, and `flags` joined by ; where a rule reads them.
+        the answers by question key, and `flags` joined by ; or `participant_id` where a rule reads them.
         A missing time or answer (None, NaN or no key) never excludes.
 
     Examples:

@@ -13,6 +13,7 @@ from ..participants.exclusion_rules import (
     CLOCK_COLUMNS,
     Answered,
     AnsweredNumber,
+    ByHand,
     Clock,
     Flagged,
     MaxTime,
@@ -84,6 +85,8 @@ def _test(rule: Rule) -> str:
         return " & ".join(f"{number} {sign} {bound!r}" for sign, bound in bounds if bound is not None)
     if isinstance(rule, Flagged):
         return f'grepl({quoted(f";{rule.flag};")}, paste0(";", {_column("flags")}, ";"), fixed = TRUE)'
+    if isinstance(rule, ByHand):
+        return f"{_column('participant_id')} %in% c({', '.join(map(quoted, rule.participants))})"
     return f"{_column('item_id')} == {quoted(rule.item_id)}"
 
 

@@ -163,7 +163,7 @@ def choose_version(bundle: Bundle, mode: str, wanted: int | None = None) -> int:
 def _rows(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
     """The trials as the rules read them, some in memory at a time."""
     answers = [question.key for question in version.item_questionnaire]
-    read = trials[["condition", "item_id", "flags", *CLOCK_COLUMNS.values(), *answers]]
+    read = trials[["participant_id", "condition", "item_id", "flags", *CLOCK_COLUMNS.values(), *answers]]
     for rows in chunks(len(read), ROWS_AT_ONCE):
         yield from read.iloc[rows].to_dict("records")
 

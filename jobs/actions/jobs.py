@@ -33,6 +33,10 @@ class JobCancelled(TouchstoneError):
     """Somebody cancelled the job while it ran; nothing of it is stored."""
 
 
+class JobContinues(TouchstoneError):
+    """A turn of a long job is over; its results are stored for the next."""
+
+
 @dataclass(frozen=True)
 class JobResult:
     """The outcome of a job.
@@ -98,19 +102,26 @@ def create_job(
     )
 
 
-def run_job(*, job_id: int) -> None:
+def run_job(*, job_id: int) -> bool:
     """Do the work of a job that is not finished, and store its outcome.
 
     It runs outside a transaction, so that its progress is visible. An error of ours fails the job with its
     sentence; any other one fails it, too, and is raised for the worker's log.
+
+    Returns:
+        True if the job has another turn, for which it is to be enqueued again.
     """
     job = _begin(job_id)
     if job is None:
-        return
+        return False
     try:
         result = work_of(job.kind)(job, _progress_of(job))
     except JobCancelled:
-        return
+        return False
+    except JobContinues:
+        # A turn that ends by itself is no failed attempt.
+        waiting = {"status": Job.Status.PENDING, "attempts": F("attempts") - 1}
+        return bool(Job.objects.filter(pk=job_id, status=Job.Status.RUNNING).update(**waiting))
     except TouchstoneError as error:
         # The sentence names the file as the person does, without the folder on this machine.
         message = str(error).replace(f"{upload_of(job).parent}/", "")
@@ -120,13 +131,17 @@ def run_job(*, job_id: int) -> None:
         raise
     else:
         relative = "" if result.file is None else str(result.file.relative_to(folder()))
-        _end(
+        ended = _end(
             job_id,
             Job.Status.DONE,
             result=dict(result.summary),
             file=relative,
             file_name=result.file_name,
         )
+        if not ended and result.file is not None:
+            # It was cancelled meanwhile, or another worker was faster: nothing points to this file.
+            shutil.rmtree(result.file.parent, ignore_errors=True)
+    return False
 
 
 def cancel_job(*, job: Job, by: User) -> None:

@@ -12,7 +12,9 @@
         try {
           const response = await fetch(element.dataset.refresh, { credentials: "same-origin" });
           if (!response.ok || response.redirected) return;
+          const open = [...element.querySelectorAll("details[id][open]")].map((details) => details.id);
           element.innerHTML = await response.text();
+          for (const id of open) document.getElementById(id)?.setAttribute("open", "");
           element.dispatchEvent(new Event("refreshed", { bubbles: true }));
         } catch {
           return; // The site cannot be reached now; the next turn tries again.

@@ -37,10 +37,15 @@ _NOTICES_KEPT = timedelta(days=30)
 
 
 @transaction.atomic
-def withdraw(*, participant: Participant) -> str:
+def withdraw(*, participant: Participant, by: User | None = None, reason: str = "") -> str:
     """Carry out a withdrawal as the study promised.
 
     Withdrawing twice changes nothing.
+
+    Args:
+        participant: The participant.
+        by: The member of staff who was asked for it; None if the participant used the code.
+        reason: The reason for the log, of a member of staff.
 
     Returns:
         "exclude" or "delete"; "delete" if the participant is deleted already.
@@ -51,11 +56,17 @@ def withdraw(*, participant: Participant) -> str:
     participant = locked
     promise = frozen(participant.version).privacy.withdrawal
     if promise == "delete":
-        delete_participant(participant=participant, by=None, reason="withdrawn by the participant")
+        delete_participant(participant=participant, by=by, reason=reason or "withdrawn by the participant")
     elif participant.status != Participant.Status.WITHDRAWN:
         participant.status = states.next_status(states.PARTICIPANT, "withdraw", participant.status)
         participant.save(update_fields=["status"])
-        events.record(kind="withdrawn", study=participant.version.study, participant=participant)
+        events.record(
+            kind="withdrawn",
+            study=participant.version.study,
+            participant=participant,
+            by=by,
+            data={"reason": reason} if reason else {},
+        )
     return promise
 
 

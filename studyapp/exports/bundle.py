@@ -36,10 +36,18 @@ class Written:
     missing_scores: dict[str, str]
 
 
-def write_bundle(study: Study, out: Path, *, public: bool = False, file_format: Format = "csv") -> Written:
+def write_bundle(
+    study: Study,
+    out: Path,
+    *,
+    public: bool = False,
+    file_format: Format = "csv",
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Written:
     """Write the bundle of a study to a folder.
 
-    An earlier bundle of the study in ``out`` is replaced.
+    An earlier bundle of the study in ``out`` is replaced. ``report`` gets the number of tables that are
+    written, and that of all.
 
     Raises:
         BadFile: ``out`` exists and is not a bundle of this study, or cannot be written.
@@ -55,7 +63,7 @@ def write_bundle(study: Study, out: Path, *, public: bool = False, file_format: 
         raise BadFile(out, f"cannot be written: {error.strerror}") from error
     try:
         with snapshot():
-            written = _write(rows.load(study, public=public), temporary, file_format)
+            written = _write(rows.load(study, public=public), temporary, file_format, report)
         # mkdtemp makes a folder for its owner only; a bundle is read like any other folder.
         temporary.chmod(0o777 & ~_umask())
         _swap(temporary, out)
@@ -66,17 +74,17 @@ def write_bundle(study: Study, out: Path, *, public: bool = False, file_format: 
     return written
 
 
-def _write(data: StudyData, folder: Path, file_format: Format) -> Written:
+def _write(data: StudyData, folder: Path, file_format: Format, report: Callable[[int, int], None]) -> Written:
     tally = Tally(data)
-    counts = {
-        name: write_table(
+    counts: dict[str, int] = {}
+    for done, name in enumerate(TABLES):
+        report(done, len(TABLES))
+        counts[name] = write_table(
             folder / f"{name}.{file_format}",
             table_columns(data, name),
             table_rows(data, name, tally),
             public=data.public,
         )
-        for name in TABLES
-    }
     scores, book = documents.scores(data), codebook(data)
     _json(folder / "study_version.json", documents.study_version(data))
     _json(folder / "rules.json", documents.rules(data, tally))

@@ -216,7 +216,14 @@ TABLES: dict[str, Table] = {
             Column(
                 "excluded_by",
                 "string",
-                "names of the rules that exclude the whole participant, joined by ;. No rule does so yet",
+                "by hand if researchers excluded the whole participant; rules exclude single trials",
+            ),
+            Column(
+                "excluded_reason",
+                "string",
+                "reason for an exclusion by hand",
+                "ManualExclusion.reason",
+                public="withheld",  # written by a member of staff, who may name somebody
             ),
         ),
     ),

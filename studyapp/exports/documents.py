@@ -71,8 +71,8 @@ def rules(data: StudyData, tally: Tally) -> Document:
 
     ``tally`` has counted all trials.
     """
-    by_version = {str(version.number): version.frozen["rules"] for version in data.versions}
-    latest = data.versions[-1].frozen["rules"]
+    by_version = {str(version.number): data.rules(version.number) for version in data.versions}
+    latest = by_version[str(data.versions[-1].number)]
     document: Document = {"rules": latest, "counts": dict(sorted(tally.counts.items()))}
     if any(of_version != latest for of_version in by_version.values()):
         document["by_version"] = by_version

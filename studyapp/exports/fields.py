@@ -179,6 +179,26 @@ FIELDS: dict[str, Field] = {
         f"ExternalIds.{name}": _stays("leads to one person; the command external_ids lists them")
         for name in ("participant", "study", "mode", "platform", "person_id", "study_id_there", "session_id")
     },
+    "ManualExclusion.id": _KEY,
+    "ManualExclusion.participant": Field("exported", "pseudonymised", "participants, rules.json"),
+    "ManualExclusion.reason": _out("participants, as excluded_reason", "withheld"),
+    "ManualExclusion.excluded_at": _stays("in events, with the act"),
+    "ManualExclusion.excluded_by": _stays("a member of staff"),
+    **{
+        f"Report.{name}": _stays("of the report, which has a file of its own")
+        for name in (
+            "id",
+            "study",
+            "job",
+            "version",
+            "mode",
+            "seed",
+            "resamples",
+            "data",
+            "summary",
+            "made_at",
+        )
+    },
     "Event.id": _KEY,
     "Event.study": _stays("the bundle is of one study"),
     "Event.participant": Field("exported", "pseudonymised", "events"),

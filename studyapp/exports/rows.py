@@ -5,7 +5,7 @@ Trials and events come in chunks.
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -22,6 +22,7 @@ from studyapp.queries import results
 from studyapp.queries.flags import participant_flags
 from studyapp.queries.results import CLOCKS, Row
 
+BY_HAND = "by hand"
 # Participants whose pages and events are in memory at once.
 CHUNK = 200
 
@@ -30,13 +31,14 @@ CHUNK = 200
 class StudyData:
     """A study with its verified versions.
 
-    ``frozen`` is keyed by version number.
+    ``frozen`` is keyed by version number. ``read_flags`` returns the flags of participants by key.
     """
 
     study: Study
     versions: list[StudyVersion]
     frozen: dict[int, FrozenStudy]
     public: bool
+    read_flags: Callable[[Study], dict[int, list[Flag]]] = participant_flags
 
     @cached_property
     def participants(self) -> list[Row]:
@@ -44,13 +46,18 @@ class StudyData:
 
         The public variant is ordered by its own pseudonyms: the order of arrival would reveal who came when.
         """
-        rows = results.participants(self.study)
+        rows = self.people(None)
+        return sorted(rows, key=lambda row: row["participant_id"]) if self.public else rows
+
+    def people(self, keys: Sequence[int] | None) -> list[Row]:
+        """Return the participants with these keys, or all, in order of arrival."""
+        rows = results.participants(self.study, keys)
         for row in rows:
             row["participant_id"] = self._pseudonym(row["public_id"])
             row["version"], row["condition"] = row["version_number"], row["condition_name"]
             for name in ("link_label", "outcome", "language", "group"):
                 row[name] = row[name] or None
-        return sorted(rows, key=lambda row: row["participant_id"]) if self.public else rows
+        return rows
 
     def _pseudonym(self, public_id: str) -> str:
         if not self.public:
@@ -62,6 +69,11 @@ class StudyData:
     def conditions(self) -> list[Condition]:
         """The conditions of all versions, with their systems, runs and scores."""
         return results.conditions(self.study)
+
+    @cached_property
+    def correct(self) -> dict[tuple[int, int], bool]:
+        """The correctness of shown answers by condition and item key."""
+        return results.judgements(self.study)
 
     def questions(self, questionnaire: str) -> tuple[Column, ...]:
         """Return the columns of a questionnaire over all versions."""
@@ -83,13 +95,36 @@ class StudyData:
         }
         return by_name[questionnaire]
 
+    def rules(self, version: int) -> list[dict[str, Any]]:
+        """Return the exclusion rules of a version.
+
+        The exclusions by hand are the last rule, if there are any.
+        """
+        rules = [rule.model_dump(mode="json") for rule in self.frozen[version].rules]
+        if self._excluded_by_hand:
+            rules.append({"name": self.by_hand, "kind": "by_hand", "participants": self._excluded_by_hand})
+        return rules
+
+    @cached_property
+    def _excluded_by_hand(self) -> list[str]:
+        return sorted(map(self._pseudonym, results.excluded_by_hand(self.study)))
+
+    @cached_property
+    def by_hand(self) -> str:
+        """The name of the exclusions by hand, which no rule of the study has."""
+        taken = {rule.name for content in self.frozen.values() for rule in content.rules}
+        name = BY_HAND
+        while name in taken:
+            name += " of researchers"
+        return name
+
     def flags_of(self, person: Row) -> str | None:
         """Return the flags of a participant, joined by ;."""
         return ";".join(self._flags.get(person["pk"], ())) or None
 
     @cached_property
     def _flags(self) -> dict[int, list[Flag]]:
-        return participant_flags(self.study)
+        return self.read_flags(self.study)
 
     def chunks(self) -> Iterator[list[Row]]:
         """Yield participants in chunks, without those who withdrew."""
@@ -114,10 +149,7 @@ class Tally:
     """Applies exclusion rules to trials and counts the trials hit, by mode."""
 
     def __init__(self, data: StudyData) -> None:
-        self._rules = {
-            number: [rule.model_dump(mode="json") for rule in frozen.rules]
-            for number, frozen in data.frozen.items()
-        }
+        self._rules = {number: data.rules(number) for number in data.frozen}
         self.counts: dict[str, dict[str, Any]] = {}
 
     def mark(self, rows: list[Row]) -> None:
@@ -159,7 +191,7 @@ def participant_rows(data: StudyData) -> Iterator[Row]:
             **person,
             "finished_late": _finished_late(person),
             "flags": data.flags_of(person),
-            "excluded_by": None,
+            "excluded_by": None if person["excluded_reason"] is None else data.by_hand,
         }
 
 
@@ -174,19 +206,18 @@ def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
 
     ``tally`` has counted all of them once this is used up.
     """
-    correct = results.judgements(data.study)
     for chunk in data.chunks():
-        rows = [
-            {
-                **row,
-                "system_correct": correct.get((row["condition_id"], row["item_key"])),
-                "excluded_by": None,
-            }
-            for row in _trials(data, chunk)
-            if row["kind"] == "item"
-        ]
-        tally.mark(rows)
-        yield from rows
+        rows = [row for row in _trials(data, chunk) if row["kind"] == "item"]
+        yield from marked(data, rows, tally)
+
+
+def marked(data: StudyData, rows: list[Row], tally: Tally) -> list[Row]:
+    """Fill the correctness and the exclusions of rows of trials."""
+    for row in rows:
+        row["system_correct"] = data.correct.get((row["condition_id"], row["item_key"]))
+        row["excluded_by"] = None
+    tally.mark(rows)
+    return rows
 
 
 def check_rows(data: StudyData) -> Iterator[Row]:
@@ -207,22 +238,26 @@ def _trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
     trials = results.trials([person["pk"] for person in chunk])
     columns = data.questions("item_questionnaire")
     for person in chunk:
-        practice = len(data.frozen[person["version"]].practice)
         for trial in trials.get(person["pk"], ()):
-            is_practice = trial["kind"] == "practice"
-            yield {
-                **_who(person),
-                **_page(data, person, trial, "item_questionnaire", columns),
-                "flags": data.flags_of(person),
-                "condition": trial["condition_name"],
-                "condition_id": trial["condition_id"],
-                "item_id": trial["external_id"],
-                "item_key": trial["item_id"],
-                "kind": trial["kind"],
-                "passed": trial["passed"],
-                "position": trial["position"] - (0 if is_practice else practice),
-                "is_submitted": trial["answers"] is not None,
-            }
+            yield trial_row(data, person, trial, columns)
+
+
+def trial_row(data: StudyData, person: Row, trial: Row, columns: tuple[Column, ...]) -> Row:
+    """Return one trial with the answer columns of its questionnaire."""
+    practice = 0 if trial["kind"] == "practice" else len(data.frozen[person["version"]].practice)
+    return {
+        **_who(person),
+        **_page(data, person, trial, "item_questionnaire", columns),
+        "flags": data.flags_of(person),
+        "condition": trial["condition_name"],
+        "condition_id": trial["condition_id"],
+        "item_id": trial["external_id"],
+        "item_key": trial["item_id"],
+        "kind": trial["kind"],
+        "passed": trial["passed"],
+        "position": trial["position"] - practice,
+        "is_submitted": trial["answers"] is not None,
+    }
 
 
 def stage_rows(data: StudyData) -> Iterator[Row]:

@@ -13,6 +13,7 @@ from studyapp.models.participants import (
     Trial,
 )
 from studyapp.models.recruitment import ExternalIds, ReceivedNotice
+from studyapp.models.results import ManualExclusion, Report
 from studyapp.models.sizes import SizePlan
 from studyapp.models.studies import (
     Condition,
@@ -35,10 +36,12 @@ __all__ = [
     "Item",
     "JudgedAnswer",
     "Judgement",
+    "ManualExclusion",
     "Mode",
     "Outcome",
     "Participant",
     "ReceivedNotice",
+    "Report",
     "SizePlan",
     "Stage",
     "StageResponse",

@@ -50,7 +50,8 @@ def participant_named(study: Study, name: str) -> Participant:
 
 def external_ids(study: Study) -> QuerySet[ExternalIds]:
     """Return the external IDs of participants, in order of arrival."""
-    rows = ExternalIds.objects.filter(study=study).select_related("participant")
+    rows = ExternalIds.objects.filter(study=study).select_related("participant__link", "participant__version")
+    rows = rows.defer("participant__version__frozen")
     return rows.order_by("participant_id")
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.models import User, Workspace
 from studyapp.models import Condition, Mode, Participant, Study, StudyVersion, Trial
 from studyapp.queries.access import studies_of
+from studyapp.queries.costly import keep_costly
 from studyapp.queries.studies import frozen
 
 Key = tuple[str, int, str]  # mode, key of the version, group
@@ -116,7 +117,7 @@ def study_progress(study: Study, *, now: datetime | None = None) -> list[ModePro
     versions = {version.pk: version for version in study.versions.defer("frozen")}
     groups = _groups(versions)
     counts = _counts(versions.values(), now or timezone.now())
-    seconds = _median_seconds(study)
+    seconds = keep_costly(("seconds", study.pk, study.created_at), lambda: _median_seconds(study))
     return [
         ModeProgress(
             mode,

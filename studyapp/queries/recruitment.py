@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from studyapp.definition.recruitment import Arrival, Outcome, PlatformName, Recruitment, WayBack
@@ -31,6 +32,16 @@ def count_participants(link: EntryLink) -> int:
     return Participant.objects.filter(counts_in_assignment(minutes, timezone.now()), link=link).count()
 
 
+def links_with_counts(study: Study) -> QuerySet[EntryLink]:
+    """Return the links of a study with their participants, newest first."""
+    done = Q(participants__status=Participant.Status.COMPLETED)
+    return study.links.annotate(
+        arrived=Count("participants"),
+        completed=Count("participants", filter=done),
+        last_used=Max("participants__consented_at"),
+    ).order_by("-created_at", "-pk")
+
+
 def way_back_of_link(link: EntryLink, outcome: Outcome, arrival: Arrival | None) -> WayBack:
     """Return the code and address for a visitor who is not a participant."""
     recruitment = recruitment_of(link)
@@ -53,6 +64,22 @@ def way_back_of(participant: Participant) -> WayBack:
         own_code = back.code
     address = content.redirect_url if own_code and content.redirect_url else ""
     return WayBack(own_code, address.replace("{code}", own_code))
+
+
+def code_shown_to(participant: Participant) -> str:
+    """Return the code that a participant saw at the end, empty before it.
+
+    It is that of the platform for the outcome, else the participant's own. ``link`` should be loaded with
+    the participant.
+    """
+    if not participant.outcome:
+        return ""
+    outcome = cast("Outcome", participant.outcome)
+    own_code = participant.completion_code if outcome == "done" else ""
+    recruitment = frozen(participant.version).recruitment
+    if participant.link is not None and participant.link.recruitment is not None:
+        recruitment = Recruitment.model_validate(participant.link.recruitment)
+    return own_code if recruitment is None else recruitment.way_back(outcome, None, own_code).code
 
 
 def _arrival_of(participant: Participant) -> Arrival | None:

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 
 from foundation.errors import NotFound
 from predictions.models import PredictionRun, QuestionScore
 from studyapp.models import (
     Condition,
     Event,
+    ManualExclusion,
     Participant,
     StageResponse,
     Stimulus,
@@ -35,6 +36,11 @@ CLOCKS = (
     "first_interaction_ms",
 )
 _PAGE = (*CLOCKS, "answers", "changes")
+# Acts of staff that change results without another answer.
+CHANGING = (
+    *("decisions_applied", "participant_excluded", "participant_included"),
+    *("participant_deleted", "participant_anonymised"),
+)
 
 
 @contextmanager
@@ -83,12 +89,14 @@ def conditions(study: Study) -> list[Condition]:
     return list(rows.order_by("version__number", "position"))
 
 
-def participants(study: Study) -> list[Row]:
-    """Return all participants in order of arrival.
+def participants(study: Study, keys: Sequence[int] | None = None) -> list[Row]:
+    """Return all participants, or those with these keys, in order of arrival.
 
     Rows have version number, condition name and link label.
     """
     rows = Participant.objects.filter(version__study=study).order_by("pk")
+    if keys is not None:
+        rows = rows.filter(pk__in=keys)
     fields = (
         *("pk", "public_id", "mode", "version_id", "condition_id", "status", "order_seed"),
         *("consented_at", "assigned_at", "started_at", "completed_at", "ended_at", "returned_at"),
@@ -101,6 +109,7 @@ def participants(study: Study) -> list[Row]:
             version_number=F("version__number"),
             condition_name=F("condition__name"),
             link_label=F("link__label"),
+            excluded_reason=F("exclusion__reason"),
         )
     )
 
@@ -111,15 +120,53 @@ def trials(participants: Sequence[int]) -> dict[int, list[Row]]:
     Practice and attention items are included.
     """
     rows = Trial.objects.filter(participant__in=participants).order_by("participant_id", "position")
-    return _by_participant(
-        rows.values(
-            *("participant_id", "item_id", "condition_id", "position", "passed"),
-            *_PAGE,
-            external_id=F("item__external_id"),
-            kind=F("item__kind"),
-            condition_name=F("condition__name"),
-        )
+    return _by_participant(trial_values(rows))
+
+
+def trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
+    """Return the columns of trials that tables show."""
+    return rows.values(
+        *("participant_id", "item_id", "condition_id", "position", "passed"),
+        *_PAGE,
+        external_id=F("item__external_id"),
+        kind=F("item__kind"),
+        condition_name=F("condition__name"),
     )
+
+
+def excluded_by_hand(study: Study) -> list[str]:
+    """Return the IDs of the participants whom researchers excluded."""
+    rows = ManualExclusion.objects.filter(participant__version__study=study)
+    return list(rows.values_list("participant__public_id", flat=True))
+
+
+def answered_version(study: Study, mode: str, number: int | None = None) -> StudyVersion | None:
+    """Return the newest version with a submitted item in a mode.
+
+    With a number, return the version of that number if it has one.
+    """
+    trials = Trial.objects.filter(
+        participant__version=OuterRef("pk"), participant__mode=mode, answers__isnull=False
+    )
+    rows = study.versions.filter(Exists(trials)).defer("frozen")
+    return rows.filter(**({} if number is None else {"number": number})).order_by("-number").first()
+
+
+def data_state(study: Study, mode: str) -> dict[str, Any]:
+    """Return what changes whenever the data of a mode do, as JSON.
+
+    The number of submitted items and participants who count, the time of the last one, and the number of acts
+    of staff that change results.
+    """
+    trials = Trial.objects.filter(
+        participant__version__study=study, participant__mode=mode, answers__isnull=False
+    )
+    now = trials.exclude(participant__status=Participant.Status.WITHDRAWN).aggregate(
+        trials=Count("pk"), participants=Count("participant", distinct=True), last=Max("submitted_at")
+    )
+    acts = Event.objects.filter(study=study, kind__in=CHANGING).count()
+    last = now["last"]
+    return {**now, "last": None if last is None else last.isoformat(), "acts": acts}
 
 
 def stages(participants: Sequence[int]) -> dict[int, list[Row]]:

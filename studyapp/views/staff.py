@@ -1,14 +1,13 @@
-"""Pages of studies: list, progress, life cycle and entry links."""
+"""Pages of studies: list, overview, and the acts of their life cycle."""
 
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.utils import formats
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -18,14 +17,16 @@ from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translated_error
 from studyapp.actions import studies as actions
-from studyapp.actions.links import create_link
 from studyapp.actions.running import pause_study, resume_study
 from studyapp.models import Study
-from studyapp.queries.progress import studies_with_counts, study_progress
+from studyapp.queries import overview
+from studyapp.queries.excluded import excluded_counts
+from studyapp.queries.looks import condition_looks
+from studyapp.queries.progress import STATES, ModeProgress, studies_with_counts, study_progress
 from studyapp.rules import states
 from studyapp.rules.states import ForbiddenTransition
-from studyapp.views.access import study_page
-from studyapp.web.participant_forms import LinkForm
+from studyapp.views.access import StudyRequest, study_page
+from studyapp.web import charts
 
 
 @require_safe
@@ -39,28 +40,69 @@ def studies(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @study_page(Act.STUDY_SEE)
-def study(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show a study: progress per condition, versions, links."""
-    return _study_page(request, study, LinkForm())
+def study(request: StudyRequest, study: Study) -> HttpResponse:
+    """Show a study: figures, next acts, progress, charts, versions."""
+    context = {
+        "study": study,
+        "versions": study.versions.defer("frozen").order_by("-number"),
+        "acts": [move.act for move in states.STUDY if study.status in move.sources],
+        **_figures(request, study),
+    }
+    return render(request, "studyapp/staff/study.html", context)
 
 
 @require_safe
 @study_page(Act.STUDY_SEE)
-def progress(request: HttpRequest, study: Study) -> HttpResponse:
-    """Return the progress table, which the study page fetches repeatedly."""
-    return render(request, "studyapp/staff/progress.html", {"modes": study_progress(study)})
+def progress(request: StudyRequest, study: Study) -> HttpResponse:
+    """Return the figures of a study, which its page fetches repeatedly."""
+    return render(request, "studyapp/staff/figures.html", {"study": study, **_figures(request, study)})
 
 
-@require_POST
-@study_page(Act.STUDY_EDIT)
-def make_link(request: HttpRequest, study: Study) -> HttpResponse:
-    """Create an entry link and show it once: only its hash is stored."""
-    form = LinkForm(request.POST)
-    if not form.is_valid():
-        return _study_page(request, study, form, status=422)
-    _link, token = create_link(study=study, by=user_of(request), **form.cleaned_data)
-    address = settings.SITE_URL + reverse("studyapp:join", args=[token])
-    return _study_page(request, study, LinkForm(), new_link=address)
+def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
+    """Return what changes while a study runs."""
+    modes = study_progress(study)
+    live = modes[0]
+    arrivals, times = overview.arrivals(study), overview.times(study)
+    submitted, excluded = excluded_counts(study)
+    return {
+        "modes": drawn_modes(study, modes),
+        "states": STATES,
+        "completed": live.completed,
+        "quota": overview.quota_of(live),
+        "median": None if times.median is None else _clock(times.median),
+        "submitted": submitted,
+        "excluded": excluded,
+        "flagged": overview.flagged_live(study),
+        "next": [act for act in overview.next_acts(study, live) if act.act in request.may],
+        "arrivals": charts.columns([(_moment(bar.start, arrivals.by), bar.count) for bar in arrivals.bars]),
+        "arrivals_by": arrivals.by,
+        "times": charts.columns([(_minutes(bar.start, bar.end), bar.count) for bar in times.bars]),
+    }
+
+
+def drawn_modes(study: Study, modes: list[ModeProgress]) -> list[tuple[ModeProgress, list[charts.Progress]]]:
+    """Return the progress of each mode with the bars of its conditions."""
+    looks = condition_looks(study)
+    return [
+        (mode, [charts.progress_bar(row, looks.get(row.condition, "")) for row in mode.conditions])
+        for mode in modes
+    ]
+
+
+def _clock(minutes: float) -> str:
+    whole, seconds = divmod(round(60 * minutes), 60)
+    return f"{whole}:{seconds:02d}"
+
+
+def _moment(at: Any, by: str) -> str:
+    return formats.date_format(at, "Y-m-d H:i" if by == "hour" else "Y-m-d")
+
+
+def _minutes(start: Any, end: Any) -> str:
+    return _("%(start)s to %(end)s min") % {
+        "start": formats.number_format(round(start, 1)),
+        "end": formats.number_format(round(end, 1)),
+    }
 
 
 @require_POST
@@ -106,18 +148,3 @@ def _act(request: HttpRequest, study: Study, action: Callable[..., Any], done: s
     else:
         messages.success(request, done)
     return redirect("studyapp:staff_study", study.slug)
-
-
-def _study_page(
-    request: HttpRequest, study: Study, form: LinkForm, *, new_link: str = "", status: int = 200
-) -> HttpResponse:
-    context = {
-        "study": study,
-        "modes": study_progress(study),
-        "versions": study.versions.defer("frozen").order_by("-number"),
-        "links": study.links.order_by("-created_at", "-pk"),
-        "acts": [move.act for move in states.STUDY if study.status in move.sources],
-        "form": form,
-        "new_link": new_link,
-    }
-    return render(request, "studyapp/staff/study.html", context, status=status)

@@ -18,7 +18,7 @@ from studyapp.exports.estimates import running_estimates
 from studyapp.models import Condition, Study
 from studyapp.queries.flags import flag_counts, flagged_participants
 from studyapp.queries.log import LogFilter, actors, kinds, log, notes
-from studyapp.queries.progress import archived_studies, drop_outs, study_progress
+from studyapp.queries.progress import archived_studies, drop_outs
 from studyapp.queries.studies import AlteredVersion, latest_version
 from studyapp.views.access import study_page
 from studyapp.web.event_labels import EVENT_LABELS
@@ -146,7 +146,6 @@ def _page(
     context = {
         "study": study,
         "version": version,
-        "modes": study_progress(study),
         "conditions": [
             (
                 row,

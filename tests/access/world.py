@@ -82,14 +82,23 @@ def make_world(slug: str) -> World:
         item = Item.objects.get(pk=made.item_id)
         created = create_invitation(workspace=workspace, role=Role.VIEWER, days=7, by=boss)
         invitation = created.invitation
+        to_project = create_invitation(
+            workspace=workspace, role=Role.ANNOTATOR, days=7, by=boss, kind="project", shared=project
+        ).invitation
         token = create_token(by=boss, name="script", scope=Scope.READ, days=30).token
         job = create_job(kind="report", workspace=workspace, by=boss)
+        report = studies.make_report(study=study, job=job)
     values: dict[tuple[str, str], Any] = {
         ("studyapp", "slug"): study.slug,
         ("studyapp:staff_size", "pk"): plan.pk,
         ("studyapp:staff_size_progress", "pk"): plan.pk,
         ("studyapp:staff_set_condition", "pk"): participant.condition_id,
         ("studyapp", "pk"): run.pk,
+        ("studyapp", "person"): participant.public_id,
+        ("studyapp:staff_report", "pk"): report.pk,
+        ("studyapp:staff_report", "name"): "report.html",
+        ("studyapp:staff_download_report", "pk"): report.pk,
+        ("studyapp:staff_delete_report", "pk"): report.pk,
         ("studyapp", "answer"): judged.pk,
         ("studyapp", "number"): 1,
         ("studyapp:studio_preview", "step"): STEPS[0].name,
@@ -105,6 +114,15 @@ def make_world(slug: str) -> World:
         ("predictions_rest:dataset", "pk"): run.dataset_id,
         ("predictions_rest:questions", "pk"): run.dataset_id,
         ("jobs", "pk"): job.pk,
+        ("predictions_rest:apply_import", "pk"): job.pk,
+        ("data", "pk"): run.pk,
+        ("data", "number"): 1,
+        **{
+            (f"data:{name}", "pk"): run.dataset_id
+            for name in ("dataset", "delete", "questions", "predictions")
+        },
+        **{(f"data:{name}", "pk"): judged.question_id for name in ("question", "image")},
+        **{(f"data:{name}", "pk"): job.pk for name in ("import", "apply")},
         ("jobs_rest", "pk"): job.pk,
         ("people", "slug"): slug,
         ("people", "pk"): boss.pk,
@@ -122,12 +140,22 @@ def make_world(slug: str) -> World:
         ("workspaces_rest", "role"): Role.VIEWER.value,
         ("annotation", "slug"): project.slug,
         ("annotation", "pk"): made.pk,
-        ("annotation", "comment"): comment.pk,
-        ("annotation:image", "pk"): image.pk,
         ("annotation:stop_outputs", "pk"): output.pk,
         ("annotation", "system"): "net",
         ("annotation", "revision"): "r1",
-        ("annotation:api_webhook", "pk"): hook.pk,
+        ("projects_rest", "slug"): project.slug,
+        ("projects_rest", "pk"): made.pk,
+        ("projects_rest", "comment"): comment.pk,
+        ("projects_rest", "user"): member.user.username,
+        ("projects_rest:image", "pk"): image.pk,
+        ("projects_rest:invitation", "pk"): to_project.pk,
+        ("projects_rest:webhook", "pk"): hook.pk,
+        ("projects_rest:deliveries", "pk"): hook.pk,
+        ("projects_rest:cancel_run", "pk"): output.pk,
+        **{(f"projects_rest:{name}", "pk"): item.pk for name in ("item", "item_gold", "adjudicate")},
+        ("annotation:webhook", "pk"): hook.pk,
+        ("annotation:end_webhook", "pk"): hook.pk,
+        ("annotation:undo_import", "pk"): project.imports.first().pk,  # type: ignore[union-attr]
         **{
             (f"annotation:{name}", "pk"): item.pk
             for name in (
@@ -136,14 +164,15 @@ def make_world(slug: str) -> World:
                 "adjudicate",
                 "accept",
                 "return",
-                "api_item",
-                "api_item_gold",
+                "edit_item",
+                "delete_item",
             )
         },
     }
     operation = {"id": str(uuid4()), "base": made.revision, "node": 2, "state": "nothing"}
     bodies = {
-        "annotation:api_operations": {"operations": [operation]},
+        "projects_rest:operations": {"operations": [operation]},
+        "projects_rest:projects": {"workspace": slug, "slug": f"new-{slug}", "title": "New", "kind": "boxes"},
         "predictions_rest:runs": {"dataset": str(run.dataset_id), "system": "net"},
         "studies_rest:studies": {"workspace": slug, "definition": {"study": f"new-{slug}"}},
     }

@@ -3,12 +3,17 @@
 What people do in the program is done by its actions, so that a made study is a real one.
 """
 
+import tempfile
+import zipfile
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
 
 from accounts.models import Role, User, Workspace
+from jobs.actions.jobs import create_job
+from jobs.models import Job
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from studyapp.actions.links import create_link
 from studyapp.actions.pages import (
@@ -20,11 +25,14 @@ from studyapp.actions.pages import (
     submit_trial,
 )
 from studyapp.actions.participants import consent
+from studyapp.actions.reports import keep_report
 from studyapp.actions.studies import create_study, launch_study
 from studyapp.definition.questionnaires import Answer
 from studyapp.definition.schema import StudyDefinition, load_definition
-from studyapp.models import EntryLink, Participant, Study, Trial
+from studyapp.exports.report_summary import Summary
+from studyapp.models import EntryLink, Participant, Report, Study, Trial
 from studyapp.queries.bots import plan_of
+from studyapp.queries.results import data_state
 from studyapp.queries.studies import current_page
 from studyapp.rules.page_timing import PageTiming
 from tests import workspaces
@@ -71,6 +79,7 @@ def make_dataset(
         workspace=workspace or workspaces.main(),
         name=name or f"dataset{next(_numbers)}",
         source_format="hotpot",
+        question_count=questions,
     )
     Question.objects.bulk_create(
         Question(
@@ -199,6 +208,25 @@ def answer_item(participant: Participant, **answers: Answer) -> Trial:
 def answer_survey(participant: Participant) -> None:
     show_survey(participant=participant)
     assert submit_survey(participant=participant, answers=SURVEY_ANSWERS, changes={}, timing=PageTiming())
+
+
+def make_report(*, study: Study, job: Job | None = None, summary: Summary | None = None) -> Report:
+    """A kept report of the newest version, whose page is one word."""
+    job = job or create_job(kind="report", workspace=study.workspace, by=make_user())
+    with tempfile.NamedTemporaryFile(suffix=".zip") as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr(f"{study.slug}-report/report.html", "<h1>Report</h1>")
+            archive.writestr(f"{study.slug}-report/tables/measures.csv", "measure\n")
+        return keep_report(
+            job=job,
+            version=study.versions.latest("number"),
+            mode="live",
+            seed=1,
+            resamples=2000,
+            data=data_state(study, "live"),
+            summary=(summary or Summary()).model_dump(mode="json"),
+            file=Path(file.name),
+        )
 
 
 EVERYTHING = EXAMPLES / "everything.yaml"

@@ -21,13 +21,14 @@ TRIES = 4
 LONGEST_WAIT = 120.0  # seconds of a Retry-After that the client waits for; longer ones are the caller's
 _RETRIED = (429, 503)
 _IDEMPOTENT = ("GET", "PUT", "DELETE")
+_PROBLEM = ("type", "title", "status", "detail", "errors")  # members of every problem
 
 Query = Mapping[str, str | int | bool | None]
 
 
-def address(*parts: str | int, api: str = "v1") -> str:
+def address(*parts: str) -> str:
     """Return the address of an endpoint, with its parts quoted."""
-    return "/".join(["/api", api, *(quote(str(part), safe="") for part in parts), ""])
+    return "/".join(["/api/v1", *(quote(part, safe="") for part in parts), ""])
 
 
 class Connection:
@@ -208,10 +209,7 @@ def _may_repeat(request: httpx.Request, error: ApiError) -> bool:
 
 
 def _error(response: httpx.Response) -> ApiError:
-    """Return the error that a response describes.
-
-    The API of annotation projects names one ``field`` instead of ``errors``; a proxy may answer in HTML.
-    """
+    """Return the error that a response describes; a proxy may answer in HTML."""
     status = response.status_code
     try:
         body = response.json()
@@ -221,10 +219,9 @@ def _error(response: httpx.Response) -> ApiError:
     title = str(body.get("title") or response.reason_phrase)
     detail = str(body.get("detail") or title)
     fields = [FieldProblem(each["field"], each["detail"]) for each in body.get("errors", ())]
-    if not fields and body.get("field"):
-        fields = [FieldProblem(body["field"], detail)]
+    members = {name: value for name, value in body.items() if name not in _PROBLEM}
     kind = BY_STATUS.get(status, ApiError)
-    return kind(status, title, detail, fields, _seconds(response))
+    return kind(status, title, detail, fields, _seconds(response), members)
 
 
 def _seconds(response: httpx.Response) -> float | None:

@@ -1,19 +1,14 @@
 """List participants with their platform IDs, for paying them."""
 
 import argparse
-import csv
 from typing import Any
 
 from accounts.actions.audit import record
 from accounts.policy import Act
+from foundation.spreadsheet import write_csv
 from jobs.base_command import JobCommand, check_right, slug
-from studyapp.queries.privacy import external_ids
+from studyapp.exports.payments import ID_COLUMNS, external_id_rows
 from studyapp.queries.studies import study_named
-
-COLUMNS = (
-    *("participant_id", "mode", "platform", "person_id", "session_id"),
-    *("outcome", "completion_code", "completed_at", "returned_at"),
-)
 
 
 class Command(JobCommand):
@@ -32,14 +27,4 @@ class Command(JobCommand):
             subject=study,
             data={"page": "external_ids"},
         )
-        writer = csv.writer(self.stdout, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for ids in external_ids(study).iterator():
-            person = ids.participant
-            writer.writerow(
-                [
-                    *(person.public_id, ids.mode, ids.platform, ids.person_id, ids.session_id),
-                    *(person.outcome, person.completion_code),
-                    *(at.isoformat() if at else "" for at in (person.completed_at, person.returned_at)),
-                ]
-            )
+        write_csv(self.stdout, ID_COLUMNS, external_id_rows(study))

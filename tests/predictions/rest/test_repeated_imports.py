@@ -86,6 +86,6 @@ def test_no_transaction_is_open_while_the_file_arrives(
             inside.append(connection.in_atomic_block)
             yield block
 
-    monkeypatch.setattr("predictions.rest.endpoints.read_blocks", watched)
+    monkeypatch.setattr("jobs.rest.uploads.read_blocks", watched)
     assert upload(client, "k").status_code == 202
     assert inside == [False]

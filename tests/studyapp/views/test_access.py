@@ -95,12 +95,18 @@ def test_buttons_are_shown_exactly_to_those_whom_the_guard_lets_through(study):
         f"/staff/studio/{study.slug}/step/texts/": EDIT,
         **{f"{base}/{name}/": EDIT for name in ("pause", "close", "launch", "links", "members", "duplicate")},
         f"{base}/privacy/": EDIT,
-        **{f"{base}/{name}/": RESULTS for name in ("running", "estimates", "log")},
+        **{
+            f"{base}/{name}/": RESULTS
+            for name in ("running", "participants", "responses", "results", "estimates", "log")
+        },
         f"{base}/correctness/": EDIT,
         **{f"{base}/{name}/": SEE for name in ("preview", "compare")},
     }
     for role in ROLES:
-        page = asked(factories.make_user(role), "get", f"{base}/")[1]
+        user = factories.make_user(role)
+        # A tab leads to its pages; one page of each has them all.
+        pages = ("", "preview/", "settings/", *(("results/",) if role in RESULTS else ()))
+        page = "".join(asked(user, "get", f"{base}/{path}")[1] for path in pages)
         shown = {path for path in offered if f'="{path}"' in page}
         assert shown == {path for path, roles in offered.items() if role in roles}, role
         assert f"{base}/leave/" not in page
@@ -120,7 +126,9 @@ def test_viewers_see_no_draft_and_no_links(study):
         user = factories.make_user(role)
         page = asked(user, "get", f"/staff/studies/{study.slug}/compare/?before=1&after=draft")[1]
         assert ("Not launched yet." in page) is sees
-        assert ("class of Ms Brenn" in asked(user, "get", f"/staff/studies/{study.slug}/")[1]) is sees
+        assert (
+            "class of Ms Brenn" in asked(user, "get", f"/staff/studies/{study.slug}/settings/")[1]
+        ) is sees
 
 
 # Personal data

@@ -107,7 +107,7 @@ def test_anyone_leaves_a_study_that_was_shared_with_them(study):
     other = share_study(study=study, user=factories.make_user(None), role=Role.VIEWER, by=None)
     client = browser(user)
     address = f"/staff/studies/{study.slug}/"
-    assert f'action="{address}leave/"' in client.get(address).content.decode()
+    assert f'action="{address}leave/"' in client.get(f"{address}settings/").content.decode()
     page = client.post(f"{address}leave/", follow=True).content.decode()
     assert "You left the study" in page
     assert client.get(address).status_code == 404

@@ -1,0 +1,49 @@
+"""Files that name people on their platform: IDs and payments.
+
+They are apart from every bundle.
+"""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from studyapp.models import Mode, Outcome, Study
+from studyapp.queries.privacy import external_ids
+from studyapp.queries.recruitment import code_shown_to
+
+ID_COLUMNS = (
+    *("participant_id", "mode", "platform", "person_id", "session_id"),
+    *("outcome", "completion_code", "completed_at", "returned_at"),
+)
+PAYMENT_COLUMNS = ("person_id", "amount", "platform", "session_id", "outcome", "completion_code")
+PAID = (Outcome.DONE, Outcome.SCREENED_OUT, Outcome.FAILED_COMPREHENSION, Outcome.FULL)
+
+
+def external_id_rows(study: Study) -> Iterator[tuple[str, ...]]:
+    """Yield the platform's IDs of participants, with the codes shown."""
+    for ids in external_ids(study).iterator(chunk_size=1000):
+        person = ids.participant
+        yield (
+            *(person.public_id, ids.mode, ids.platform, ids.person_id, ids.session_id),
+            *(person.outcome, code_shown_to(person)),
+            *(at.isoformat() if at else "" for at in (person.completed_at, person.returned_at)),
+        )
+
+
+def payment_rows(study: Study, amounts: Mapping[str, Decimal]) -> Iterator[tuple[str, ...]]:
+    """Yield the payments of live participants by outcome.
+
+    Submissions that were returned are left out.
+
+    Args:
+        study: The study.
+        amounts: The amount of each outcome that is paid.
+    """
+    rows = external_ids(study).filter(
+        mode=Mode.LIVE, participant__outcome__in=list(amounts), participant__returned_at__isnull=True
+    )
+    for ids in rows.iterator(chunk_size=1000):
+        person = ids.participant
+        yield (
+            *(ids.person_id, f"{amounts[person.outcome]:.2f}", ids.platform, ids.session_id),
+            *(person.outcome, code_shown_to(person)),
+        )

@@ -1,0 +1,139 @@
+"""The first screen of a report, read from the tables that it wrote.
+
+The page of results draws it itself, so that its sentences are in the reader's language and its colours are
+those of the site.
+"""
+
+import csv
+from pathlib import Path
+
+from analysis.participants.measures import find_measure
+from foundation.frozen_model import FrozenModel
+
+KEY_MEASURES = ("over_estimation", "fraction_correct", "agreement")  # the first that the data have
+
+
+class Estimated(FrozenModel):
+    """The key measure of a condition, with its 95 % confidence interval."""
+
+    condition: str
+    value: float
+    low: float | None
+    high: float | None
+    participants: int
+
+
+class Difference(FrozenModel):
+    """The second condition minus the first, with its 95 % confidence interval."""
+
+    first: str
+    second: str
+    value: float
+    low: float
+    high: float
+    p: float | None
+
+    @property
+    def is_clear(self) -> bool:
+        """True if the interval leaves out zero."""
+        return not self.low <= 0 <= self.high
+
+
+class RankRow(FrozenModel):
+    """The relation of a human measure to each score: "+", "-" or ""."""
+
+    measure: str
+    signs: tuple[str, ...]
+
+
+class Summary(FrozenModel):
+    """The first screen of a report.
+
+    ``measure`` is the key of the measure that the screen is about, empty if the data have none. ``scores``
+    are the keys of the columns of ``ranks``.
+    """
+
+    measure: str = ""
+    estimates: tuple[Estimated, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    scores: tuple[str, ...] = ()
+    ranks: tuple[RankRow, ...] = ()
+    trials: int = 0
+    excluded: int = 0
+
+    @property
+    def clearest(self) -> Difference | None:
+        """The largest difference that is clear, else the largest one."""
+        return max(self.differences, key=lambda each: (each.is_clear, abs(each.value)), default=None)
+
+    @property
+    def clear(self) -> int:
+        """The number of differences that are clear."""
+        return sum(each.is_clear for each in self.differences)
+
+
+def read_summary(report: Path) -> Summary:
+    """Read the first screen from the folder of a report."""
+    tables = report / "tables"
+    measures = [row for row in _rows(tables / "measures.csv") if row["exclusions"] == "with" and row["value"]]
+    available = {row["measure"] for row in measures}
+    key = next((key for key in KEY_MEASURES if key in available), next(iter(sorted(available)), ""))
+    differences = [row for row in _rows(tables / "differences.csv") if row["measure"] == key]
+    ranks = _rows(tables / "rank_table.csv") or _rows(tables / "rank_table_1.csv")
+    scores = tuple(name for name in (ranks[0] if ranks else ()) if name != "measure")
+    counts = _rows(tables / "exclusions_by_condition.csv")[-1:]  # the last row is the sum
+    return Summary(
+        measure=key,
+        estimates=tuple(
+            Estimated(
+                condition=row["condition"],
+                value=float(row["value"]),
+                low=_number(row["low"]),
+                high=_number(row["high"]),
+                participants=int(row["participants"]),
+            )
+            for row in measures
+            if row["measure"] == key
+        ),
+        differences=tuple(
+            Difference(
+                first=row["first"],
+                second=row["second"],
+                value=float(row["difference"]),
+                low=float(row["bca_low"]),
+                high=float(row["bca_high"]),
+                p=_number(row["p_holm"]),
+            )
+            for row in differences
+            if row["difference"] and row["bca_low"] and row["bca_high"]
+        ),
+        scores=scores,
+        ranks=tuple(
+            RankRow(measure=row["measure"], signs=tuple(row[name] for name in scores)) for row in ranks
+        ),
+        trials=int(counts[0]["Submitted trials"]) if counts else 0,
+        excluded=int(counts[0]["Excluded"]) if counts else 0,
+    )
+
+
+def measure_label(key: str) -> str:
+    """Return the label of a measure, the key of a question of the study's own."""
+    measure = find_measure(key)
+    return key if measure is None else measure.label
+
+
+def measure_unit(key: str) -> str:
+    """Return the unit of a measure."""
+    measure = find_measure(key)
+    return "" if measure is None else measure.unit
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None

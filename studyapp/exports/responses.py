@@ -1,0 +1,99 @@
+"""The table of responses: filtered rows of trials.csv, page by page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from studyapp.definition.suspicion_flags import Flag
+from studyapp.exports.codebook import table_columns
+from studyapp.exports.columns import Column
+from studyapp.exports.rows import StudyData, Tally, marked, trial_row
+from studyapp.exports.writers import prepare, text
+from studyapp.models import Study
+from studyapp.queries.flags import participant_flags
+from studyapp.queries.people import known_flags
+from studyapp.queries.responses import Key, ResponseFilter, filtered_trials, key_of, trials_after
+from studyapp.queries.results import Row, verified_versions
+from studyapp.queries.studies import frozen
+
+PAGE = 100
+BATCH = 1000  # rows that a file reads at once
+# Shown unless the reader picks others, beside the answers.
+SHOWN = ("participant_id", "condition", "item_id", "position", "server_ms", "system_correct", "excluded_by")
+
+
+@dataclass(frozen=True)
+class ResponsePage:
+    """A part of the table, and the key to continue with, None at the end."""
+
+    rows: list[Row]
+    after: Key | None
+
+
+def response_data(study: Study, *, for_file: bool = False, flags: bool = True) -> StudyData:
+    """Load what the rows of trials need.
+
+    Args:
+        study: The study; it may never have been launched.
+        for_file: Prove that the versions are what was frozen, and compute the flags again, as every export.
+        flags: The rows show flags, which take long in a large study.
+    """
+    if for_file:
+        versions, read_flags = verified_versions(study), participant_flags
+    else:
+        versions, read_flags = list(study.versions.defer("frozen").order_by("number")), known_flags
+    content = {version.number: frozen(version) for version in versions}
+    needed = flags or any(rule.kind == "flagged" for each in content.values() for rule in each.rules)
+    return StudyData(study, versions, content, public=False, read_flags=read_flags if needed else _no_flags)
+
+
+def _no_flags(_study: Study) -> dict[int, list[Flag]]:
+    return {}
+
+
+def response_columns(data: StudyData) -> tuple[Column, ...]:
+    """Return every column of the table."""
+    return table_columns(data, "trials")
+
+
+def default_columns(data: StudyData) -> list[str]:
+    """Return the names of the columns that are shown at first."""
+    answers = {
+        column.name
+        for question in data.questions("item_questionnaire")
+        if not (column := question).name.startswith("changes_")
+    }
+    return [column.name for column in response_columns(data) if column.name in answers | {*SHOWN}]
+
+
+def response_page(
+    data: StudyData, chosen: ResponseFilter, *, after: Key | None = None, size: int = PAGE
+) -> ResponsePage:
+    """Return the next rows."""
+    rows = filtered_trials(data.study, chosen)
+    trials = trials_after(rows, after, size + 1)
+    return ResponsePage(_built(data, trials[:size]), key_of(trials[size - 1]) if len(trials) > size else None)
+
+
+def all_responses(data: StudyData, chosen: ResponseFilter) -> Iterator[list[Row]]:
+    """Yield every row that a filter lets through, in batches."""
+    rows, after = filtered_trials(data.study, chosen), None
+    while trials := trials_after(rows, after, BATCH):
+        yield _built(data, trials)
+        after = key_of(trials[-1])
+
+
+def cells(columns: Sequence[Column], row: Row) -> list[Any]:
+    """Return the values of a row as a CSV file has them.
+
+    Numbers stay numbers, all else is text.
+    """
+    prepared = (prepare(column, row[column.name], public=False) for column in columns)
+    return [value if type(value) in (int, float) else text(value) for value in prepared]
+
+
+def _built(data: StudyData, trials: Sequence[Row]) -> list[Row]:
+    people = {row["pk"]: row for row in data.people(list({row["participant_id"] for row in trials}))}
+    columns = data.questions("item_questionnaire")
+    rows = [trial_row(data, people[trial["participant_id"]], trial, columns) for trial in trials]
+    return marked(data, rows, Tally(data))

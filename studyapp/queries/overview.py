@@ -1,0 +1,196 @@
+"""The overview of a study: arrivals, times, and what to do next."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from accounts.policy import Act
+from studyapp.models import Condition, EntryLink, JudgedAnswer, Mode, Participant, Report, Study
+from studyapp.queries.correctness import later_decisions
+from studyapp.queries.people import known_flags
+from studyapp.queries.progress import ConditionProgress, ModeProgress
+from studyapp.queries.results import data_state
+from studyapp.queries.studies import latest_version
+
+HOURS = 48  # arrivals within so many are shown by hour, others by day
+DAYS = 30  # most bars by day
+BINS = 10  # of the histogram of times
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a chart: where it begins, and its height."""
+
+    start: datetime | float
+    end: datetime | float
+    count: int
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """The consents of live participants over time; ``by`` is "hour" or "day"."""
+
+    by: str
+    bars: list[Bar]
+
+
+@dataclass(frozen=True)
+class Times:
+    """Minutes from consent to completion of live participants."""
+
+    median: float | None
+    bars: list[Bar]
+
+
+@dataclass(frozen=True)
+class NextAct:
+    """A thing to do next: its kind, the act that it needs, a number."""
+
+    kind: str
+    act: Act
+    count: int = 0
+
+
+def arrivals(study: Study) -> Arrivals:
+    """Return when live participants consented."""
+    moments = [
+        timezone.localtime(at)
+        for at in _live(study).filter(consented_at__isnull=False).values_list("consented_at", flat=True)
+    ]
+    if not moments:
+        return Arrivals("day", [])
+    first, last = min(moments), max(moments)
+    by_hour = last - first < timedelta(hours=HOURS)
+    start, step = _floor(first, by_hour=by_hour), timedelta(hours=1) if by_hour else timedelta(days=1)
+    counts = Counter(_floor(at, by_hour=by_hour) for at in moments)
+    bars = []
+    while start <= last:
+        bars.append(Bar(start, start + step, counts[start]))
+        start += step
+    return Arrivals("hour" if by_hour else "day", bars if by_hour else bars[-DAYS:])
+
+
+def _floor(at: datetime, *, by_hour: bool) -> datetime:
+    return at.replace(hour=at.hour if by_hour else 0, minute=0, second=0, microsecond=0)
+
+
+def times(study: Study) -> Times:
+    """Return how long live participants took from consent to completion."""
+    rows = _live(study).filter(completed_at__isnull=False, consented_at__isnull=False)
+    minutes = [
+        (done - began).total_seconds() / 60
+        for began, done in rows.values_list("consented_at", "completed_at")
+        if began and done
+    ]
+    if not minutes:
+        return Times(None, [])
+    width = _width(max(minutes))
+    counts = Counter(int(each / width) for each in minutes)
+    bars = [Bar(place * width, (place + 1) * width, counts[place]) for place in range(max(counts) + 1)]
+    return Times(median(minutes), bars)
+
+
+def _width(most: float) -> float:
+    """Return a round width of bins, so that there are at most about `BINS`."""
+    widths = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1440)
+    return next((width for width in widths if most / width <= BINS), most / BINS)
+
+
+def _live(study: Study) -> QuerySet[Participant]:
+    return Participant.objects.filter(version__study=study, mode=Mode.LIVE)
+
+
+def newest(live: ModeProgress) -> list[ConditionProgress]:
+    """Return the conditions of the newest version."""
+    version = max((row.version for row in live.conditions), default=0)
+    return [row for row in live.conditions if row.version == version]
+
+
+def quota_of(live: ModeProgress) -> int | None:
+    """Return the quota of the newest version; None if a condition has none."""
+    quotas = [row.quota for row in newest(live)]
+    return sum(filter(None, quotas)) if quotas and None not in quotas else None
+
+
+def is_full(row: ConditionProgress) -> bool:
+    """Return True if as many participants completed as the quota asks for."""
+    return row.quota is not None and row.completed >= row.quota
+
+
+def next_acts(study: Study, live: ModeProgress) -> list[NextAct]:
+    """Return what to do next, the most urgent first.
+
+    Everything that the page offers is decided here; the page has the words.
+    """
+    if study.status == Study.Status.DRAFT:
+        return [NextAct("launch", Act.STUDY_EDIT)]
+    acts = [*_judging(study), *_recruiting(study, live)]
+    if flagged := flagged_live(study):
+        acts.append(NextAct("flagged", Act.STUDY_RESULTS, flagged))
+    return [*acts, *_reporting(study, live)]
+
+
+def _judging(study: Study) -> list[NextAct]:
+    version = latest_version(study)
+    if version is None:
+        return []
+    runs = Condition.objects.filter(version=version, run__isnull=False).values("run")
+    waiting = (
+        JudgedAnswer.objects.filter(
+            is_correct__isnull=True,
+            question__item__version=version,
+            question__predictions__run__in=runs,
+            question__predictions__answer=F("answer"),
+        )
+        .distinct()
+        .count()
+    )
+    decided = len(later_decisions(version))
+    acts = [NextAct("judge", Act.JUDGE, waiting)] if waiting else []
+    return [*acts, NextAct("apply", Act.STUDY_EDIT, decided)] if decided else acts
+
+
+def _recruiting(study: Study, live: ModeProgress) -> list[NextAct]:
+    if study.status == Study.Status.PAUSED:
+        return [NextAct("resume", Act.STUDY_EDIT)]
+    if study.status != Study.Status.OPEN:
+        return []
+    open_rows = [row for row in newest(live) if row.is_open]
+    if open_rows and all(map(is_full, open_rows)):
+        return [NextAct("close", Act.STUDY_EDIT, sum(row.completed for row in open_rows))]
+    links = set(EntryLink.objects.filter(study=study).values_list("mode", flat=True))
+    acts = []
+    if not live.completed and not _rehearsed(study):
+        acts.append(NextAct("pilot", Act.STUDY_EDIT))
+    if Mode.LIVE not in links:
+        acts.append(NextAct("link", Act.STUDY_EDIT))
+    if full := sum(map(is_full, open_rows)):
+        acts.append(NextAct("full", Act.STUDY_EDIT, full))
+    if not open_rows:
+        acts.append(NextAct("no_condition", Act.STUDY_EDIT))
+    return acts
+
+
+def _rehearsed(study: Study) -> bool:
+    rehearsal = Participant.objects.filter(version__study=study, mode__in=[Mode.PILOT, Mode.BOT])
+    return rehearsal.filter(status=Participant.Status.COMPLETED).exists()
+
+
+def _reporting(study: Study, live: ModeProgress) -> list[NextAct]:
+    if not live.completed:
+        return []
+    report = Report.objects.filter(study=study, mode=Mode.LIVE).first()
+    if report is None:
+        return [NextAct("report", Act.STUDY_RESULTS, live.completed)]
+    is_old = report.data != data_state(study, Mode.LIVE)
+    return [NextAct("report_again", Act.STUDY_RESULTS)] if is_old else []
+
+
+def flagged_live(study: Study) -> int:
+    """Return the number of live participants with a flag."""
+    flags = known_flags(study)
+    return _live(study).filter(pk__in=list(flags)).count() if flags else 0

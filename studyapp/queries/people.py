@@ -1,0 +1,276 @@
+"""Reads of participants for staff: the table, one participant's way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from foundation.errors import NotFound
+from foundation.frozen_model import FrozenModel
+from studyapp.definition.suspicion_flags import Flag
+from studyapp.models import (
+    Event,
+    ManualExclusion,
+    Participant,
+    StageResponse,
+    Study,
+    StudyVersion,
+    SurveyResponse,
+    Trial,
+)
+from studyapp.queries.costly import keep_costly
+from studyapp.queries.flags import participant_flags
+from studyapp.queries.studies import frozen
+
+STATES = (
+    *("completed", "active", "stale", "returned"),
+    *("screened_out", "failed_comprehension", "full", "withdrawn"),
+)
+PAGE = 50
+_SHOWN = ("version", "link", "condition", "exclusion")
+
+
+class PeopleFilter(FrozenModel):
+    """The participants that a table shows; an empty value lets all through.
+
+    ``flag`` is a flag, or "any".
+    """
+
+    state: str = ""
+    group: str = ""
+    mode: str = ""
+    link: int | None = None
+    flag: str = ""
+    excluded: bool | None = None
+
+
+@dataclass(frozen=True)
+class Person:
+    """A participant in a table, with what follows from other rows."""
+
+    row: Participant
+    state: str
+    items: int
+    flags: Sequence[Flag]
+
+    @property
+    def exclusion(self) -> ManualExclusion | None:
+        """The exclusion by hand, if any."""
+        return getattr(self.row, "exclusion", None)
+
+    @property
+    def minutes(self) -> float | None:
+        """Minutes from consent to the end, None without both."""
+        end = self.row.completed_at or self.row.ended_at
+        if end is None or self.row.consented_at is None:
+            return None
+        return (end - self.row.consented_at).total_seconds() / 60
+
+
+@dataclass(frozen=True)
+class PeoplePage:
+    """A part of the table.
+
+    ``after`` is the key to continue with, None at the end.
+    """
+
+    rows: list[Person]
+    total: int
+    after: int | None
+
+
+def known_flags(study: Study) -> dict[int, list[Flag]]:
+    """Return the flags of participants by key.
+
+    Those of a large study may be a minute old.
+    """
+    return keep_costly(("flags", study.pk, study.created_at), lambda: participant_flags(study))
+
+
+def people_page(study: Study, chosen: PeopleFilter, *, before: int | None = None) -> PeoplePage:
+    """Return the participants of a table, the latest first, from a key on."""
+    flags = known_flags(study)
+    rows = filtered_people(study, chosen, flags)
+    total = rows.count()
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    people = list(rows.select_related(*_SHOWN).defer("version__frozen").order_by("-pk")[: PAGE + 1])
+    shown = [_person(row, flags) for row in people[:PAGE]]
+    return PeoplePage(shown, total, people[PAGE - 1].pk if len(people) > PAGE else None)
+
+
+def filtered_people(
+    study: Study, chosen: PeopleFilter, flags: Mapping[int, Sequence[Flag]]
+) -> QuerySet[Participant]:
+    """Return the participants that a filter lets through."""
+    rows = Participant.objects.filter(version__study=study)
+    if chosen.state:
+        rows = rows.filter(_in_state(study, chosen.state))
+    if chosen.group:
+        rows = rows.filter(group=chosen.group)
+    if chosen.mode:
+        rows = rows.filter(mode=chosen.mode)
+    if chosen.link is not None:
+        rows = rows.filter(link=chosen.link)
+    if chosen.flag:
+        wanted = [pk for pk, own in flags.items() if chosen.flag == "any" or chosen.flag in own]
+        rows = rows.filter(pk__in=wanted)
+    if chosen.excluded is not None:
+        rows = rows.filter(exclusion__isnull=not chosen.excluded)
+    return rows
+
+
+def _in_state(study: Study, state: str) -> Q:
+    active = Q(status=Participant.Status.ACTIVE)
+    if state in ("completed", "withdrawn"):
+        return Q(status=state)
+    if state == "returned":
+        return active & Q(returned_at__isnull=False)
+    if state in ("active", "stale"):
+        fresh = reduce(or_, map(_is_fresh, study.versions.defer("frozen")), Q(pk__in=()))
+        return active & Q(returned_at__isnull=True) & (fresh if state == "active" else ~fresh)
+    return Q(status=Participant.Status.ENDED, outcome=state)
+
+
+def _is_fresh(version: StudyVersion) -> Q:
+    minutes = frozen(version).stale_after_minutes
+    since = Q() if minutes is None else Q(last_seen_at__gte=timezone.now() - timedelta(minutes=minutes))
+    return Q(version=version) & since
+
+
+def state_of(participant: Participant) -> str:
+    """Return the state of a participant, one of `STATES`."""
+    if participant.status == Participant.Status.ENDED:
+        return participant.outcome
+    if participant.status != Participant.Status.ACTIVE:
+        return participant.status
+    if participant.returned_at is not None:
+        return "returned"
+    minutes = frozen(participant.version).stale_after_minutes
+    seen = participant.last_seen_at
+    if minutes is None:
+        return "active"
+    return "active" if seen and seen >= timezone.now() - timedelta(minutes=minutes) else "stale"
+
+
+def _person(row: Participant, flags: Mapping[int, Sequence[Flag]]) -> Person:
+    return Person(row, state_of(row), frozen(row.version).pages, flags.get(row.pk, ()))
+
+
+def person_named(study: Study, public_id: str) -> Person:
+    """Return a participant of a study.
+
+    Raises:
+        NotFound: The study has no participant with this ID.
+    """
+    rows = Participant.objects.filter(version__study=study, public_id=public_id)
+    row = rows.select_related(*_SHOWN, "version__study").defer("version__frozen").first()
+    if row is None:
+        raise NotFound(f"{study.slug} has no participant with the ID {public_id!r}")
+    return _person(row, known_flags(study))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a participant's way.
+
+    ``kind`` is "event" or the kind of the page: a stage, "item" or "survey". ``page`` has the answers, and
+    ``seconds`` the time that it took on the server's clock.
+    """
+
+    at: datetime | None
+    kind: str
+    title: str = ""
+    event: Event | None = None
+    page: Trial | StageResponse | SurveyResponse | None = None
+    answers: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds from the first sight of the page to its submission."""
+        page = self.page
+        if page is None or page.shown_at is None or page.submitted_at is None:
+            return None
+        return (page.submitted_at - page.shown_at).total_seconds()
+
+
+# Events that a page of the way says already.
+_OF_PAGES = ("item_shown", "item_submitted", "stage_shown", "stage_submitted", "survey_shown")
+
+
+def way_of(person: Person) -> list[Step]:
+    """Return the way of a participant in order of time.
+
+    The answers of participants who withdrew are left out, as in every export.
+    """
+    row = person.row
+    events = Event.objects.filter(participant=row).exclude(kind__in=_OF_PAGES).select_related("actor")
+    steps = [Step(event.at, "event", event=event) for event in events]
+    if row.status != Participant.Status.WITHDRAWN:
+        steps += _pages_of(row)
+    latest = max((step.at for step in steps if step.at is not None), default=timezone.now())
+    return sorted(steps, key=lambda step: step.at or latest)
+
+
+def _pages_of(row: Participant) -> list[Step]:
+    content = frozen(row.version)
+    asked: dict[str, Any] = {
+        "screening": content.screening,
+        "comprehension": content.comprehension_questions,
+        "pre_survey": content.pre_survey,
+    }
+    steps = [
+        Step(page.shown_at, page.stage, "", page=page, answers=_answers(asked.get(page.stage, ()), page))
+        for page in StageResponse.objects.filter(participant=row, shown_at__isnull=False)
+    ]
+    seen = Trial.objects.filter(participant=row, shown_at__isnull=False) | Trial.objects.filter(
+        participant=row, answers__isnull=False
+    )
+    steps += [
+        Step(
+            trial.shown_at,
+            "item",
+            trial.item.external_id,
+            page=trial,
+            answers=_answers(content.item_questionnaire, trial),
+        )
+        for trial in seen.select_related("item", "condition").order_by("position")
+    ]
+    survey = SurveyResponse.objects.filter(participant=row, shown_at__isnull=False).first()
+    if survey is not None:
+        steps.append(
+            Step(survey.shown_at, "survey", "", page=survey, answers=_answers(content.post_survey, survey))
+        )
+    return steps
+
+
+def _answers(questions: Sequence[Any], page: Trial | StageResponse | SurveyResponse) -> list[tuple[str, str]]:
+    """Return the questions of a page with their answers, by their labels."""
+    given = page.answers or {}
+    return [
+        (question.text, _label(question, given[question.key]))
+        for question in questions
+        if question.key in given
+    ]
+
+
+def _label(question: Any, answer: Any) -> str:
+    labels = dict(question.choices)
+    by_value = {value: labels.get(sent, sent) for sent, value in question.values.items()}
+    if isinstance(answer, list):
+        return ", ".join(str(by_value.get(each, each)) for each in answer)
+    return str(by_value.get(answer, answer))
+
+
+def groups_of(study: Study) -> list[str]:
+    """Return the groups of conditions, those of the newest version first."""
+    groups: dict[str, None] = {}
+    for version in study.versions.defer("frozen").order_by("-number"):
+        for condition in frozen(version).conditions:
+            groups.setdefault(condition.group or condition.name)
+    return list(groups)

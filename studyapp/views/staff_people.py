@@ -1,0 +1,177 @@
+"""Participants of a study for staff: the table, one participant, and acts."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import user_of
+from accounts.policy import Act
+from foundation.errors import NotFound, TouchstoneError
+from foundation.translated_messages import translated_error
+from studyapp.actions import exclusions, privacy
+from studyapp.exports.responses import response_data, response_page
+from studyapp.models import ExternalIds, Participant, Study
+from studyapp.queries.looks import condition_labels, condition_looks
+from studyapp.queries.people import Person, Step, people_page, person_named, way_of
+from studyapp.queries.responses import ResponseFilter
+from studyapp.queries.studies import frozen
+from studyapp.views.access import StudyRequest, study_page
+from studyapp.web.event_labels import EVENT_LABELS
+from studyapp.web.results_forms import STATE_LABELS, PeopleForm, ReasonForm
+
+
+@require_safe
+@study_page(Act.STUDY_RESULTS, reads="participants")
+def people(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the participants that the filters let through, the latest first."""
+    form = PeopleForm(request.GET, study=study)
+    before = request.GET.get("before", "")
+    page = people_page(study, form.chosen(), before=int(before) if before.isdecimal() else None)
+    query = request.GET.copy()
+    query.pop("before", None)
+    context = {
+        "study": study,
+        "form": form,
+        "page": page,
+        "rows": [(person, STATE_LABELS[person.state]) for person in page.rows],
+        "looks": condition_looks(study),
+        "labels": condition_labels(study),
+        "query": query.urlencode(),
+        "is_filtered": any(request.GET.values()),
+        "is_first": not before,
+    }
+    return render(request, "studyapp/staff/people.html", context)
+
+
+@require_safe
+@study_page(Act.STUDY_RESULTS, reads="participant")
+def person(request: StudyRequest, study: Study, person: str) -> HttpResponse:
+    """Show the way, the answers and the times of a participant."""
+    return _page(request, study, _person(study, person))
+
+
+@require_POST
+@study_page(Act.STUDY_EDIT)
+def exclude(request: StudyRequest, study: Study, person: str) -> HttpResponse:
+    """Exclude every trial of a participant from the analysis."""
+    return _act(request, study, person, "exclude", exclusions.exclude_participant, _("Participant excluded."))
+
+
+@require_POST
+@study_page(Act.STUDY_EDIT)
+def include(request: StudyRequest, study: Study, person: str) -> HttpResponse:
+    """End the exclusion of a participant."""
+    return _act(
+        request, study, person, "include", exclusions.include_participant, _("Participant included again.")
+    )
+
+
+@require_POST
+@study_page(Act.STUDY_PERSONAL)
+def withdraw(request: StudyRequest, study: Study, person: str) -> HttpResponse:
+    """Withdraw a participant who asked for it, as the study promised."""
+    return _act(request, study, person, "withdraw", privacy.withdraw, _("Participant withdrawn."))
+
+
+@require_POST
+@study_page(Act.STUDY_PERSONAL)
+def anonymise(request: StudyRequest, study: Study, person: str) -> HttpResponse:
+    """Cut every tie between a participant and the answers."""
+    return _act(
+        request, study, person, "anonymise", privacy.anonymise_participant, _("Participant anonymised.")
+    )
+
+
+@require_POST
+@study_page(Act.STUDY_PERSONAL)
+def delete(request: StudyRequest, study: Study, person: str) -> HttpResponse:
+    """Delete a participant with all answers."""
+    return _act(request, study, person, "delete", privacy.delete_participant, _("Participant deleted."))
+
+
+def _act(
+    request: StudyRequest, study: Study, public_id: str, name: str, act: Callable[..., Any], done: str
+) -> HttpResponse:
+    person = _person(study, public_id)
+    form = ReasonForm(request.POST, prefix=name)
+    if not form.is_valid():
+        return _page(request, study, person, failed=(name, form), status=422)
+    try:
+        act(participant=person.row, reason=form.cleaned_data["reason"], by=user_of(request))
+    except TouchstoneError as error:
+        messages.error(request, translated_error(error))
+    else:
+        messages.success(request, done)
+    # The participant may be gone, or have another ID now.
+    kept = Participant.objects.filter(pk=person.row.pk, public_id=public_id).exists()
+    if kept:
+        return redirect("studyapp:staff_person", study.slug, public_id)
+    return redirect("studyapp:staff_people", study.slug)
+
+
+def _page(
+    request: StudyRequest,
+    study: Study,
+    person: Person,
+    *,
+    failed: tuple[str, ReasonForm] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    row = person.row
+    names = [name for name, act in _acts_on(person) if act in request.may]
+    may_identify = Act.STUDY_PERSONAL in request.may
+    context = {
+        "study": study,
+        "person": person,
+        "state_label": STATE_LABELS[person.state],
+        "looks": condition_looks(study),
+        "labels": condition_labels(study),
+        "steps": _steps(study, person),
+        "external": ExternalIds.objects.filter(participant=row).first() if may_identify else None,
+        "promise": frozen(row.version).privacy.withdrawal,
+        "forms": [
+            (name, failed[1] if failed and failed[0] == name else ReasonForm(prefix=name)) for name in names
+        ],
+    }
+    return render(request, "studyapp/staff/person.html", context, status=status)
+
+
+def _acts_on(person: Person) -> list[tuple[str, Act]]:
+    """Return the acts on a participant, with the rights they ask for."""
+    acts = [("exclude" if person.exclusion is None else "include", Act.STUDY_EDIT)]
+    if person.row.status != Participant.Status.WITHDRAWN:
+        acts.append(("withdraw", Act.STUDY_PERSONAL))
+    if person.row.anonymised_on is None:
+        acts.append(("anonymise", Act.STUDY_PERSONAL))
+    return [*acts, ("delete", Act.STUDY_PERSONAL)]
+
+
+def _steps(study: Study, person: Person) -> list[dict[str, Any]]:
+    """Return the way of a participant with its labels and exclusions."""
+    steps = way_of(person)
+    marks: dict[str, Any] = {}
+    if any(step.kind == "item" for step in steps):
+        data = response_data(study)
+        own = ResponseFilter(participant=person.row.public_id)
+        size = person.items + len(frozen(person.row.version).practice) + 1
+        marks = {row["item_id"]: row["excluded_by"] for row in response_page(data, own, size=size).rows}
+    return [_shown(step, marks) for step in steps]
+
+
+def _shown(step: Step, marks: dict[str, Any]) -> dict[str, Any]:
+    if step.event is None:
+        return {"step": step, "excluded_by": marks.get(step.title) if step.kind == "item" else None}
+    label = EVENT_LABELS.kind_label(step.event.kind)
+    return {"step": step, "label": label, "details": EVENT_LABELS.detail_labels(step.event.data)}
+
+
+def _person(study: Study, public_id: str) -> Person:
+    try:
+        return person_named(study, public_id)
+    except NotFound as error:
+        raise Http404(translated_error(error)) from error

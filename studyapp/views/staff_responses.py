@@ -1,0 +1,80 @@
+"""Responses of a study for staff: single trials as a table, and as CSV."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.policy import Act
+from studyapp.downloads import ResponsesOptions
+from studyapp.exports.responses import (
+    ResponsePage,
+    cells,
+    default_columns,
+    response_columns,
+    response_data,
+    response_page,
+)
+from studyapp.models import Study
+from studyapp.queries.looks import condition_looks
+from studyapp.queries.responses import Key, filtered_trials
+from studyapp.views.access import study_page
+from studyapp.views.staff_results import start_job
+from studyapp.web.results_forms import ResponsesForm
+
+
+@require_safe
+@study_page(Act.STUDY_RESULTS, reads="responses")
+def responses(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the filtered trials with the columns that the reader picked."""
+    data = response_data(study, flags="flags" in request.GET.getlist("column"))
+    columns = response_columns(data)
+    form = ResponsesForm(request.GET, study=study, columns=[column.name for column in columns])
+    chosen = form.chosen()
+    picked = form.cleaned_data.get("column") or default_columns(data)
+    shown = [column for column in columns if column.name in picked]
+    page = response_page(data, chosen, after=_key(request.GET.get("after", "")))
+    query = request.GET.copy()
+    query.pop("after", None)
+    context = {
+        "study": study,
+        "form": form,
+        "columns": shown,
+        "picked": picked,
+        "rows": [(row, list(zip(shown, cells(shown, row), strict=True))) for row in page.rows],
+        "total": filtered_trials(study, chosen).count(),
+        "next": _next(page, query.urlencode()),
+        "query": query.urlencode(),
+        "looks": condition_looks(study),
+        "is_first": "after" not in request.GET,
+        "is_filtered": any(value for name, value in request.GET.items() if name != "column"),
+    }
+    return render(request, "studyapp/staff/responses.html", context)
+
+
+@require_POST
+@study_page(Act.STUDY_RESULTS)
+def export_responses(request: HttpRequest, study: Study) -> HttpResponse:
+    """Start a job that writes exactly these rows and columns as CSV."""
+    data = response_data(study, flags=False)
+    names = [column.name for column in response_columns(data)]
+    form = ResponsesForm(request.GET, study=study, columns=names)
+    chosen = form.chosen()
+    picked = form.cleaned_data.get("column") or default_columns(data)
+    options = ResponsesOptions(study=study.pk, filter=chosen, columns=tuple(picked))
+    return start_job(request, study, "export_responses", options)
+
+
+def _key(text: str) -> Key | None:
+    participant, _dot, position = text.partition(".")
+    if participant.isdecimal() and position.isdecimal():
+        return int(participant), int(position)
+    return None
+
+
+def _next(page: ResponsePage, query: str) -> str:
+    if page.after is None:
+        return ""
+    participant, position = page.after
+    key = urlencode({"after": f"{participant}.{position}"})
+    return f"?{query}&{key}" if query else f"?{key}"

@@ -1,0 +1,320 @@
+"""Results of a study: the first screen of the report, reports, downloads."""
+
+import zipfile
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from pathlib import PurePosixPath
+from typing import Any
+
+from csp.constants import NONE
+from csp.decorators import csp_replace
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import NOT_THERE, user_of
+from accounts.actions.audit import record
+from accounts.policy import Act
+from foundation.errors import TouchstoneError
+from foundation.frozen_model import FrozenModel
+from foundation.spreadsheet import write_csv
+from foundation.translated_messages import translated_error
+from jobs.actions.jobs import create_job
+from jobs.models import Job
+from jobs.queries import jobs_of
+from jobs.tasks import enqueue_job
+from studyapp.actions.reports import delete_report, report_file
+from studyapp.downloads import BundleOptions, ReportOptions
+from studyapp.exports.codebook import codebook, codebook_page
+from studyapp.exports.payments import ID_COLUMNS, PAYMENT_COLUMNS, external_id_rows, payment_rows
+from studyapp.exports.registration import preregistration_text
+from studyapp.exports.report_summary import Summary, measure_label, measure_unit
+from studyapp.exports.rows import load
+from studyapp.models import ExternalIds, Report, Study
+from studyapp.queries.looks import condition_labels, condition_looks
+from studyapp.queries.results import data_state
+from studyapp.views.access import study_page
+from studyapp.web import charts
+from studyapp.web.results_forms import BundleForm, PaymentsForm, ReportForm
+
+KINDS = ("report", "export_bundle", "export_responses")
+JOBS_SHOWN = 5
+FACTORS = {"share": 100}  # shares are shown in percent
+# What a report holds may run nothing, load nothing and send nothing, whatever is in the data.
+_SANDBOX = {
+    "default-src": [NONE],
+    "style-src": ["'unsafe-inline'"],
+    "img-src": ["data:"],
+    "base-uri": [NONE],
+    "form-action": [NONE],
+    "frame-ancestors": [NONE],
+    "sandbox": ["allow-downloads"],
+}
+
+
+@require_safe
+@study_page(Act.STUDY_RESULTS)
+def results(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the first screen of the newest report, and the downloads."""
+    return _page(request, study)
+
+
+@require_POST
+@study_page(Act.STUDY_RESULTS)
+def make_report(request: HttpRequest, study: Study) -> HttpResponse:
+    """Start a job that makes a report with the options of the form."""
+    form = ReportForm(request.POST, study=study)
+    if not form.is_valid():
+        return _page(request, study, report=form, status=422)
+    given = form.cleaned_data
+    options = ReportOptions(
+        study=study.pk,
+        version=given["version"],
+        mode=given["mode"] or None,
+        seed=given["seed"],
+        resamples=given["resamples"],
+    )
+    return start_job(request, study, "report", options)
+
+
+@require_POST
+@study_page(Act.STUDY_RESULTS)
+def export_bundle(request: HttpRequest, study: Study) -> HttpResponse:
+    """Start a job that writes the export bundle."""
+    form = BundleForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, bundle=form, status=422)
+    public = form.cleaned_data["variant"] == "public"
+    options = BundleOptions(study=study.pk, public=public, format=form.cleaned_data["format"])
+    return start_job(request, study, "export_bundle", options)
+
+
+@csp_replace(_SANDBOX)
+@require_safe
+@study_page(Act.STUDY_RESULTS, reads="report")
+def report(request: HttpRequest, study: Study, pk: int, name: str) -> HttpResponse:
+    """Return a file of a kept report; its page opens, all else is downloaded."""
+    row = _report(study, pk)
+    try:
+        with zipfile.ZipFile(report_file(row)) as archive:
+            folder = f"{study.slug}-report"
+            content = archive.read(f"{folder}/{name}")
+    except (KeyError, FileNotFoundError) as error:
+        raise Http404(str(NOT_THERE)) from error
+    is_page = name == "report.html"
+    response = HttpResponse(
+        content, content_type="text/html; charset=utf-8" if is_page else "application/octet-stream"
+    )
+    if not is_page:
+        response["Content-Disposition"] = f'attachment; filename="{PurePosixPath(name).name}"'
+    return response
+
+
+@require_POST
+@study_page(Act.STUDY_RESULTS)
+def download_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """Return a kept report with its tables and figures as a zip file."""
+    path = report_file(_report(study, pk))
+    if not path.is_file():
+        raise Http404(str(NOT_THERE))
+    _record(request, study, "report")
+    return _attached(path.read_bytes(), f"{study.slug}-report.zip", "application/zip")
+
+
+@require_POST
+@study_page(Act.STUDY_EDIT)
+def remove_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """Delete a kept report."""
+    delete_report(report=_report(study, pk), by=user_of(request))
+    messages.success(request, _("Report deleted."))
+    return redirect("studyapp:staff_results", study.slug)
+
+
+@require_POST
+@study_page(Act.STUDY_RESULTS)
+def download_codebook(request: HttpRequest, study: Study) -> HttpResponse:
+    """Return the codebook of the bundle."""
+    return _text(request, study, "codebook", lambda: codebook_page(codebook(load(study, public=False))))
+
+
+@require_POST
+@study_page(Act.STUDY_RESULTS)
+def download_preregistration(request: HttpRequest, study: Study) -> HttpResponse:
+    """Return the pre-registration of the newest version."""
+    return _text(request, study, "preregistration", lambda: preregistration_text(study))
+
+
+@require_POST
+@study_page(Act.STUDY_PERSONAL)
+def download_external_ids(request: HttpRequest, study: Study) -> HttpResponse:
+    """Return the platform's IDs of participants with the codes that they saw."""
+    return _csv(request, study, "external_ids", ID_COLUMNS, external_id_rows(study))
+
+
+@require_POST
+@study_page(Act.STUDY_PERSONAL)
+def payments(request: HttpRequest, study: Study) -> HttpResponse:
+    """Return whom to pay how much."""
+    form = PaymentsForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, payments=form, status=422)
+    return _csv(request, study, "payments", PAYMENT_COLUMNS, payment_rows(study, form.amounts()))
+
+
+def start_job(request: HttpRequest, study: Study, kind: str, options: FrozenModel) -> HttpResponse:
+    """Start a job about a study, and go to its page."""
+    user = user_of(request)
+    job = create_job(
+        kind=kind,
+        workspace=study.workspace,
+        by=user,
+        subject=study.slug,
+        options=options.model_dump(mode="json"),
+    )
+    _record(request, study, kind)
+    enqueue_job(job)
+    return redirect("jobs:job", job.pk)
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    *,
+    report: ReportForm | None = None,
+    bundle: BundleForm | None = None,
+    payments: PaymentsForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    reports = list(study.reports.select_related("version", "job__created_by").defer("version__frozen"))
+    newest = reports[0] if reports else None
+    context = {
+        "study": study,
+        "is_launched": study.versions.exists(),
+        "reports": reports,
+        "newest": newest,
+        "first": _first_screen(study, newest) if newest else None,
+        "is_old": newest is not None and newest.data != data_state(study, newest.mode),
+        **_jobs(request, study),
+        "report_form": report or ReportForm(study=study),
+        "bundle_form": bundle or BundleForm(),
+        "payments_form": payments or PaymentsForm(),
+        "has_ids": ExternalIds.objects.filter(study=study).exists(),
+    }
+    return render(request, "studyapp/staff/results.html", context, status=status)
+
+
+def _jobs(request: HttpRequest, study: Study) -> dict[str, list[Job]]:
+    """Return the newest jobs of the person: those to watch, and files."""
+    rows = jobs_of(user_of(request)).filter(workspace=study.workspace, subject=study.slug, kind__in=KINDS)
+    newest = list(rows[:JOBS_SHOWN])
+    return {
+        "jobs": [job for job in newest if job.is_open or job.status == Job.Status.FAILED],
+        "files": [job for job in newest if job.file and job.kind != "report"],
+    }
+
+
+def _first_screen(study: Study, report: Report) -> dict[str, Any]:
+    """Return the headline, the key chart and the rank table of a report."""
+    summary = Summary.model_validate(report.summary)
+    labels, looks = condition_labels(study), condition_looks(study)
+    factor = FACTORS.get(measure_unit(summary.measure), 1)
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * factor
+
+    shapes, zero = charts.intervals(
+        [
+            (
+                labels.get(row.condition, row.condition),
+                looks.get(row.condition, ""),
+                row.value * factor,
+                scaled(row.low),
+                scaled(row.high),
+            )
+            for row in summary.estimates
+        ]
+    )
+    return {
+        "summary": summary,
+        "measure": measure_label(summary.measure),
+        "is_share": factor == 100,
+        "headline": _difference(summary, labels, factor),
+        "differences": [
+            {
+                "first": labels.get(each.first, each.first),
+                "second": labels.get(each.second, each.second),
+                **{name: getattr(each, name) * factor for name in ("value", "low", "high")},
+                "p": each.p,
+            }
+            for each in summary.differences
+        ],
+        "chart": shapes,
+        "zero": zero,
+        "ranks": [(measure_label(row.measure), row.signs) for row in summary.ranks],
+    }
+
+
+def _difference(summary: Summary, labels: dict[str, str], factor: float) -> dict[str, Any] | None:
+    """Return the difference of the headline, turned to be positive."""
+    clearest = summary.clearest
+    if clearest is None:
+        return None
+    first, second = labels.get(clearest.first, clearest.first), labels.get(clearest.second, clearest.second)
+    value, low, high = (factor * each for each in (clearest.value, clearest.low, clearest.high))
+    if value < 0:
+        first, second, value, low, high = second, first, -value, -high, -low
+    return {
+        "first": first, "second": second, "value": value, "low": low, "high": high,
+        "is_clear": clearest.is_clear, "pairs": len(summary.differences), "clear": summary.clear,
+    }  # fmt: skip
+
+
+def _report(study: Study, pk: int) -> Report:
+    row = study.reports.select_related("version").filter(pk=pk).first()
+    if row is None:
+        raise Http404(str(NOT_THERE))
+    return row
+
+
+def _text(request: HttpRequest, study: Study, kind: str, write: Any) -> HttpResponse:
+    try:
+        text = write()
+    except TouchstoneError as error:
+        messages.error(request, translated_error(error))
+        return redirect("studyapp:staff_results", study.slug)
+    _record(request, study, kind)
+    return _attached(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
+
+
+def _csv(
+    request: HttpRequest, study: Study, kind: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> HttpResponse:
+    file = StringIO()
+    write_csv(file, header, rows)
+    record(
+        kind="personal_data_read",
+        by=user_of(request),
+        workspace=study.workspace,
+        subject=study,
+        data={"page": kind},
+    )
+    name = f"{study.slug}-{kind.replace('_', '-')}.csv"
+    return _attached(file.getvalue(), name, "text/csv; charset=utf-8")
+
+
+def _attached(content: str | bytes, name: str, kind: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _record(request: HttpRequest, study: Study, kind: str) -> None:
+    record(
+        kind="export_downloaded",
+        by=user_of(request),
+        workspace=study.workspace,
+        subject=study,
+        data={"kind": kind},
+    )

@@ -1,0 +1,98 @@
+"""Figures of the overview, and what to do next."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from studyapp.actions.correctness import judge, queue_answers
+from studyapp.actions.exclusions import exclude_participant
+from studyapp.actions.running import pause_study
+from studyapp.models import Condition, JudgedAnswer, Participant, Study
+from studyapp.queries import overview
+from studyapp.queries.correctness import missed_answers
+from studyapp.queries.progress import study_progress
+from tests.studyapp import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def kinds(study: Study) -> list[str]:
+    study.refresh_from_db()
+    return [act.kind for act in overview.next_acts(study, study_progress(study)[0])]
+
+
+def test_from_the_draft_to_the_report():
+    assert kinds(factories.make_study(launched=False)) == ["launch"]
+    study = factories.make_study()
+    assert kinds(study) == ["pilot", "link"]
+    factories.make_participant(link=factories.make_link(study=study, mode="pilot"), completed=True)
+    assert kinds(study) == ["link"]
+    link = factories.make_link(study=study)
+    assert kinds(study) == []
+    participant = factories.make_participant(link=link, completed=True)
+    Participant.objects.update(consented_at=timezone.now() - timedelta(hours=1))
+    assert kinds(study)[-1] == "report"
+    factories.make_report(study=study)
+    assert "report" not in kinds(study)
+    exclude_participant(participant=participant, reason="took part twice", by=None)
+    assert kinds(study)[-1] == "report_again"
+    pause_study(study=study, by=factories.make_user())
+    assert "resume" in kinds(study)
+
+
+def test_quotas():
+    study = factories.make_study(conditions=2)
+    link = factories.make_link(study=study)
+    conditions = list(Condition.objects.filter(version__study=study))
+    Condition.objects.update(quota=1)
+    first = factories.make_participant(link=link, completed=True)
+    assert "full" in kinds(study)
+    factories.make_participant(link=link, completed=True)
+    assert "close" in kinds(study)
+    assert "full" not in kinds(study)
+    live = study_progress(study)[0]
+    assert overview.quota_of(live) == 2
+    Condition.objects.filter(pk=conditions[0].pk).update(quota=None)
+    assert overview.quota_of(study_progress(study)[0]) is None
+    Condition.objects.update(is_open=False)
+    assert "no_condition" in kinds(study)
+    assert first.condition_id is not None
+
+
+def test_answers_that_wait_for_judges():
+    study = factories.make_study()
+    run = Condition.objects.get(version__study=study, run__isnull=False).run
+    bea, cem = factories.make_user(), factories.make_user()
+    queue_answers(answers=missed_answers(run), by=bea)
+    acts = overview.next_acts(study, study_progress(study)[0])
+    shown = study.versions.get().items.values("question")
+    assert [act.count for act in acts if act.kind == "judge"] == [
+        JudgedAnswer.objects.filter(question__in=shown).count()
+    ]
+    for answer in JudgedAnswer.objects.all():
+        for user in (bea, cem):
+            judge(judged=answer, is_correct=True, by=user, note="")
+    assert "judge" not in kinds(study)
+    assert "apply" in kinds(study)
+
+
+def test_arrivals_and_times():
+    study = factories.make_study()
+    link = factories.make_link(study=study)
+    assert overview.arrivals(study).bars == []
+    assert overview.times(study).median is None
+    start = timezone.now().replace(minute=30) - timedelta(hours=5)
+    for hours, minutes in ((0, 4), (0, 6), (3, 20)):
+        participant = factories.make_participant(link=link, completed=True)
+        consented = start + timedelta(hours=hours)
+        Participant.objects.filter(pk=participant.pk).update(
+            consented_at=consented, completed_at=consented + timedelta(minutes=minutes)
+        )
+    arrivals = overview.arrivals(study)
+    assert (arrivals.by, [bar.count for bar in arrivals.bars]) == ("hour", [2, 0, 0, 1])
+    times = overview.times(study)
+    assert times.median == pytest.approx(6)
+    assert sum(bar.count for bar in times.bars) == 3
+    Participant.objects.filter(pk=participant.pk).update(consented_at=start + timedelta(days=4))
+    assert overview.arrivals(study).by == "day"
