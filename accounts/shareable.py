@@ -11,6 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role, User, Workspace
+from accounts.policy import Act
 
 _KIND_LABELS = {"study": _("Study"), "project": _("Annotation project")}
 
@@ -30,15 +31,20 @@ class Shareable(Protocol):
     def workspace(self) -> Workspace:
         """The workspace that it belongs to."""
 
+    def shared_roles(self, user: User) -> frozenset[Role]:
+        """Return the roles in which it was shared with a user."""
+
 
 class Sharing(Protocol):
     """The module that shares one kind of objects.
 
     Attributes:
         ROLES: The roles that can be given on such an object.
+        INVITES: The act on an object that lets people invite to it, besides owners of its workspace.
     """
 
     ROLES: tuple[Role, ...]
+    INVITES: Act | None
 
     def object_of(self, pk: int) -> Shareable | None:
         """Return the object with this key."""

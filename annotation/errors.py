@@ -7,11 +7,13 @@ AnnotationError (a TouchstoneError, as is foundation.errors.BadFile)
 ├── NothingLeft     no item is left for this person
 ├── NotReady        an annotation cannot be submitted yet; names the open nodes
 ├── NotAllowed      (policies) the person may not do this
+├── BadImage        an uploaded file is not an image that can be shown
 ├── Conflict        contradicts stored data
 └── NotFound        no project or item has that name
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from foundation.errors import TouchstoneError
 
@@ -23,35 +25,77 @@ class AnnotationError(TouchstoneError):
 class BadEdit(AnnotationError):
     """An invalid operation. ``field`` is a path such as ``put.0.box``."""
 
+    status = 422
+
     def __init__(self, message: str, *, field: str = "", operation: str = "") -> None:
         super().__init__(message)
         self.field = field
         self.operation = operation
 
+    @property
+    def members(self) -> dict[str, Any]:
+        """The operation that is invalid."""
+        return {"operation": self.operation} if self.operation else {}
+
 
 class StaleBase(AnnotationError):
-    """Another tab or person saved in between; the revision is outdated."""
+    """Another tab or person saved in between; the revision is outdated.
+
+    ``stored`` is what a program needs to merge its edits with the stored state.
+    """
+
+    status = 409
+
+    def __init__(self, message: str, *, stored: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.stored = dict(stored or {})
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The stored state."""
+        return self.stored
 
 
 class AssignmentLost(AnnotationError):
     """The item has enough other annotators; the annotation is kept."""
 
+    status = 410
+
 
 class NothingLeft(AnnotationError):
     """No item is left for this person; the message says why."""
+
+    status = 404
 
 
 class NotReady(AnnotationError):
     """Some nodes have no state yet."""
 
+    status = 422
+
     def __init__(self, nodes: Sequence[int]) -> None:
         super().__init__(f"{len(nodes)} of the program's steps are not done yet")
         self.nodes = tuple(nodes)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The nodes that are still open."""
+        return {"nodes": list(self.nodes)}
+
+
+class BadImage(AnnotationError):
+    """An uploaded file is not an image that browsers show."""
+
+    status = 422
 
 
 class Conflict(AnnotationError):
     """Contradicts data that are stored under the same ID."""
 
+    status = 409
+
 
 class NotFound(AnnotationError):
     """Nothing has that name; the message lists the names that exist."""
+
+    status = 404

@@ -1,5 +1,6 @@
 """Forms of managers and reviewers."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,15 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
 from accounts.policy import Act
-from analysis.programs import MODULES
+from accounts.shareable import sharing
+from analysis.programs import MODULES, ProgramError
+from annotation.bots import BEHAVIOURS
+from annotation.event_labels import EVENT_LABELS
+from annotation.formats.checks import program_of_text
 from annotation.models import Guideline, Item, Membership, Project, Role
+from annotation.parsed_items import kind_of
 from annotation.policies import may
+from annotation.queries.items import STATES
 from annotation.queries.members import member_named
 
 
@@ -136,7 +143,8 @@ class GuidelineForm(forms.ModelForm):
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         asked = [name for name, module in MODULES[project.kind].items() if module.role != "compute"]  # type: ignore[index]
-        self.fields["module"].choices = [("", _("Whole project")), *((name, name) for name in asked)]  # type: ignore[attr-defined]
+        self.module_choices = [("", _("Whole project")), *((name, name) for name in asked)]
+        self.fields["module"].choices = self.module_choices  # type: ignore[attr-defined]
 
 
 class DecisionForm(forms.Form):
@@ -155,3 +163,177 @@ class ReturnForm(DecisionForm):
 
     text = forms.CharField(label=_("Requested changes"), widget=forms.Textarea(attrs={"rows": 3}))
     node = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
+
+
+# The formats of uploads, for the kind of objects that their items have; the empty kind is both.
+UPLOADS = {
+    "nlvr2": ("boxes", _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
+    "jsonl": ("", _("JSON lines of this site (.jsonl, or .zip with images)")),
+    "coco": ("boxes", _("COCO boxes (.json, or .zip with images)")),
+    "labelstudio": ("", _("Label Studio tasks (.json, or .zip with images)")),
+    "faithful-nmn": ("boxes", _("faithful-nmn (.zip with .csv, .tsv and NLVR2 file)")),
+    "nlvr": ("boxes", _("NLVR drawings (.json, or .zip with images)")),
+    "drop": ("spans", _("DROP questions (.json)")),
+    "reasons": ("spans", _("Counterfactual instances (.jsonl)")),
+    "images": ("boxes", _("Images of items that are here already (.zip)")),
+}
+DOWNLOADS = {
+    "jsonl": ("", _("JSON lines: everything, to import again")),
+    "parquet": ("", _("Parquet: one row per object")),
+    "coco": ("boxes", _("COCO")),
+    "labelstudio": ("", _("Label Studio")),
+    "w3c": ("", _("W3C Web Annotations")),
+    "faithful-nmn": ("boxes", _("faithful-nmn: the released files again (gold only)")),
+    "drop": ("spans", _("DROP: the imported file with current gold")),
+    "brat": ("spans", _("brat")),
+    "reasons": ("spans", _("Counterfactual instances with verdicts")),
+}
+
+
+def _for_kind(formats: dict[str, tuple[str, Any]], kind: str) -> list[tuple[str, Any]]:
+    return [(name, label) for name, (only, label) in formats.items() if only in ("", kind)]
+
+
+class UploadForm(forms.Form):
+    """A file of items, or of images for items."""
+
+    file = forms.FileField(label=_("File"), max_length=200)
+    format = forms.ChoiceField(label=_("Format"))
+    purpose = forms.ChoiceField(
+        label=_("Purpose"),
+        choices=Item.Purpose.choices,
+        help_text=_("Qualification and hidden gold items need gold; they measure annotators."),
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["format"].choices = _for_kind(UPLOADS, project.kind)  # type: ignore[attr-defined]
+
+
+class ExportForm(forms.Form):
+    """The format of an export."""
+
+    format = forms.ChoiceField(label=_("Format"))
+    gold_only = forms.BooleanField(label=_("Only items with gold"), required=False)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["format"].choices = _for_kind(DOWNLOADS, project.kind)  # type: ignore[attr-defined]
+
+
+class ItemFilterForm(forms.Form):
+    """Search and filter of the item list, and the position of a page."""
+
+    search = forms.CharField(
+        label=_("Search ID and text"), required=False, max_length=200, widget=forms.SearchInput
+    )
+    state = forms.ChoiceField(
+        label=_("State"), required=False, choices=[("", _("All states")), *STATES.items()]
+    )
+    after = forms.IntegerField(required=False, min_value=0, max_value=2**31, widget=forms.HiddenInput)
+    before = forms.IntegerField(required=False, min_value=0, max_value=2**31, widget=forms.HiddenInput)
+
+    def wanted(self) -> dict[str, Any]:
+        """Return the arguments of `item_page`; bad values count as none."""
+        self.is_valid()
+        data = self.cleaned_data
+        return {
+            "search": data.get("search", "").strip().replace("\0", ""),
+            "state": data.get("state", ""),
+            "after": data.get("after") or 0,
+            "before": data.get("before"),
+        }
+
+
+class ItemForm(forms.Form):
+    """The correction of an item."""
+
+    text = forms.CharField(label=_("Sentence or question"), widget=forms.Textarea(attrs={"rows": 2}))
+    program = forms.CharField(label=_("Program"), widget=forms.Textarea(attrs={"rows": 3}))
+    answer = forms.CharField(
+        label=_("Expected answer"),
+        required=False,
+        max_length=1000,
+        help_text=_("true, false, a number or a text. Leave empty if it is unknown."),
+    )
+
+    def __init__(self, data: Any = None, *, item: Item) -> None:
+        answer = "" if item.answer is None else item.answer
+        shown = answer if isinstance(answer, str) else json.dumps(answer)
+        initial = {"text": item.text, "program": item.program, "answer": shown}
+        super().__init__(data, initial=initial)
+        self._kind = kind_of(item.project)
+
+    def clean_program(self) -> str:
+        """Return the program as the site writes it."""
+        try:
+            return str(program_of_text(self.cleaned_data["program"], self._kind))
+        except ProgramError as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean_answer(self) -> object:
+        """Return the answer as a truth value, number or text."""
+        text = self.cleaned_data["answer"].strip()
+        try:
+            value = json.loads(text.lower() if text.lower() in ("true", "false") else text)
+        except ValueError:
+            return text or None
+        return value if isinstance(value, bool | int | float) else text
+
+
+class ProjectInvitationForm(forms.Form):
+    """An invitation to a project."""
+
+    role = forms.ChoiceField(label=_("Role"))
+    email = forms.EmailField(
+        label=_("E-mail address"),
+        required=False,
+        help_text=_("Optional. Without it, send the link yourself."),
+    )
+    days = forms.TypedChoiceField(
+        label=_("Valid for"),
+        coerce=int,
+        choices=[(7, _("7 days")), (14, _("14 days")), (30, _("30 days"))],
+        initial=14,
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="invite_%s")
+        roles = [(str(role), role.label) for role in sharing("project").ROLES]
+        self.fields["role"].choices = roles  # type: ignore[attr-defined]
+
+
+class WebhookForm(forms.Form):
+    """A new webhook."""
+
+    url = forms.CharField(label=_("Address (URL)"), max_length=500, widget=forms.URLInput)
+    kinds = forms.MultipleChoiceField(
+        label=_("Events"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Choose none to receive all events."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        kinds = sorted(EVENT_LABELS.kinds.items(), key=lambda kind: str(kind[1]))
+        self.fields["kinds"].choices = kinds  # type: ignore[attr-defined]
+
+
+class BotsForm(forms.Form):
+    """A simulation with bots."""
+
+    n = forms.IntegerField(label=_("Bots"), min_value=1, max_value=20, initial=3)
+    behaviour = forms.ChoiceField(label=_("Behaviour"))
+    items = forms.IntegerField(
+        label=_("Items per bot"),
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text=_("Leave empty to annotate until nothing is left."),
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="bots_%s")
+        choices = [(name, name) for name in BEHAVIOURS]
+        self.fields["behaviour"].choices = choices  # type: ignore[attr-defined]

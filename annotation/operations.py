@@ -24,17 +24,17 @@ from annotation.schemas import (
     Note,
     Object,
     ObjectId,
-    Payload,
     Position,
     Problem,
     Span,
     State,
 )
+from foundation.frozen_model import FrozenModel
 
 MOST_OBJECTS = 5000  # of one layer
 
 
-class Change(Payload):
+class Change(FrozenModel):
     """A change of one node's layer. Missing fields stay as they are."""
 
     node: Position
@@ -68,7 +68,7 @@ class OperationIn(Edit):
         return self.model_dump(mode="json", exclude_unset=True, exclude={"id", "base", "undoes"})
 
 
-class Subject(Payload):
+class Subject(FrozenModel):
     """The passage, or the number of images, that edits are checked against."""
 
     kind: Kind

@@ -23,6 +23,8 @@ TASKS = {Annotation.Task.ANNOTATION: Act.ANNOTATE, Annotation.Task.ADJUDICATION:
 class NotAllowed(AnnotationError):
     """The person may not do this; the message is for that person."""
 
+    status = 403
+
 
 def roles_of(member: Membership) -> Roles:
     """Return a person's roles on a project: by share and workspace."""

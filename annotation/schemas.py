@@ -10,25 +10,22 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from foundation.frozen_model import FrozenModel
 
 Kind = Literal["boxes", "spans"]
 State = Literal["open", "done", "nothing", "unsure"]
 Plain = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # PostgreSQL stores no NUL
 Value = bool | int | Annotated[float, Field(allow_inf_nan=False)] | Plain
+MOST_NAME = 500  # characters of the name of an image
 ObjectId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Position = Annotated[int, Field(ge=0, lt=2**31)]  # what both databases can store
 Note = Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")]
 
 
-class Payload(BaseModel):
-    """Base of all types here: no unknown fields, immutable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Drawn(Payload):
+class Drawn(FrozenModel):
     """The fields of a new box or span besides its coordinates."""
 
     id: ObjectId
@@ -64,7 +61,7 @@ class Span(Drawn):
         return self
 
 
-class Chosen(Payload):
+class Chosen(FrozenModel):
     """A reference to an object of a child's layer, which it follows."""
 
     id: ObjectId
@@ -85,7 +82,7 @@ Object = Annotated[
 ]
 
 
-class Layer(Payload):
+class Layer(FrozenModel):
     """One person's objects, state and note at one node."""
 
     state: State = "open"
@@ -97,7 +94,7 @@ class Layer(Payload):
 ProblemKind = Literal["wrong module", "wrong argument", "wrong structure", "cannot be answered", "other"]
 
 
-class Problem(Payload):
+class Problem(FrozenModel):
     """The statement that the program itself is wrong."""
 
     kind: ProblemKind
@@ -105,25 +102,25 @@ class Problem(Payload):
     note: Note = ""
 
 
-class Document(Payload):
+class Document(FrozenModel):
     """The annotation or gold of one item, by node index."""
 
     layers: dict[Position, Layer] = {}
     problem: Problem | None = None
 
 
-class Image(Payload):
+class Image(FrozenModel):
     """An image of an item: its file name, and its size in pixels as shown.
 
     The size is None until the file has been opened.
     """
 
-    name: Plain
+    name: Annotated[Plain, Field(max_length=MOST_NAME)]
     width: Annotated[int, Field(gt=0)] | None = None
     height: Annotated[int, Field(gt=0)] | None = None
 
 
-class AnnotationRecord(Payload):
+class AnnotationRecord(FrozenModel):
     """One person's annotation of an item, as files hold it."""
 
     annotator: str
@@ -135,7 +132,7 @@ class AnnotationRecord(Payload):
     predictions_shown: tuple[str, ...] = ()  # system@revision of every prediction that was on the screen
 
 
-class ItemRecord(Payload):
+class ItemRecord(FrozenModel):
     """An item of an annotation project, as files hold it."""
 
     external_id: Annotated[Plain, Field(min_length=1, max_length=200)]
@@ -151,7 +148,7 @@ class ItemRecord(Payload):
     extra: dict[str, Any] = {}  # data that a format needs for a lossless round trip, by format
 
 
-class ModuleOutput(Payload):
+class ModuleOutput(FrozenModel):
     """A system's output at one node: probabilities, attention or a value.
 
     There is a probability per proposal, or attention per token. Without an index it belongs to the next
@@ -165,7 +162,7 @@ class ModuleOutput(Payload):
     value: Value | None = None
 
 
-class SystemRecord(Payload):
+class SystemRecord(FrozenModel):
     """A model output for one item. ``proposals`` holds each image's boxes.
 
     ``answer`` is the value of the whole program; None if it is unknown.

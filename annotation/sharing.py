@@ -11,6 +11,7 @@ from annotation.policies import check_own_role
 from annotation.queries.members import active_members
 
 ROLES = (Role.ANNOTATOR, Role.ADJUDICATOR, Role.MANAGER)
+INVITES = Act.ANNOTATION_MANAGE
 
 
 def object_of(pk: int) -> Project | None:

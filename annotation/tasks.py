@@ -1,42 +1,19 @@
-"""Tasks of the annotation app: deliver webhooks and execute programs.
+"""Tasks of the annotation app: execute programs.
 
-The pending rows are the job: a lost message only delays them until the next sweep. Each webhook has its own
-task, so that an address that does not answer delays no other.
+The pending rows are the job: a lost message only delays them until the next sweep.
 """
 
 from functools import partial
 from typing import Any
 
-import httpx
 from celery import Task, shared_task
 
 from annotation.actions.runs import RUNS, compute_slice, fail_run, finish_run
-from annotation.actions.webhooks import TIMEOUT, deliver
 from annotation.models import OutputRun
-from annotation.queries.deliveries import due_deliveries, due_webhooks
 from annotation.queries.runs import missing
 from jobs.queue import attempt, cut_slices, publish
 
 SLICE = 16  # items: a batch of pictures, and seconds to lose
-
-MOST = 100  # deliveries of a webhook at a time; the next sweep takes the rest
-
-
-@shared_task(ignore_result=True)
-def deliver_webhooks() -> None:
-    """Start a task for each webhook with due deliveries; called by beat."""
-    for webhook in due_webhooks():
-        deliver_to.apply_async((webhook,), retry=False)
-
-
-@shared_task(ignore_result=True)
-def deliver_to(webhook: int) -> None:
-    """Send the due deliveries of a webhook until one fails."""
-    # Without a proxy of the environment, so that the connection goes to the address that was checked.
-    with httpx.Client(timeout=TIMEOUT, trust_env=False) as client:
-        for delivery in due_deliveries(webhook, MOST):
-            if not deliver(delivery=delivery, client=client):
-                break
 
 
 @shared_task(bind=True, max_retries=None)

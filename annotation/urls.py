@@ -1,12 +1,10 @@
-"""URLs of the annotation app: pages, and the API of the editor."""
+"""URLs of the pages of annotation."""
 
 from urllib.parse import quote, unquote
 
 from django.urls import path, register_converter
 
-from annotation.api import editor as editor_api
-from annotation.api import urls as data_api
-from annotation.views import annotators, managers, outputs, reviewers
+from annotation.views import annotators, items, managers, members, outputs, reviewers, webhooks
 
 app_name = "annotation"
 
@@ -33,7 +31,6 @@ urlpatterns = [
     path("annotate/new/", managers.new_project, name="new_project"),
     path("annotate/<slug:slug>/", annotators.project, name="project"),
     path("annotate/<slug:slug>/next/", annotators.next_item, name="next"),
-    path("annotate/<slug:slug>/images/<int:pk>/", annotators.image, name="image"),
     path("annotate/<slug:slug>/review/", reviewers.waiting, name="review"),
     path("annotate/<slug:slug>/outputs/", outputs.listed, name="outputs"),
     path("annotate/<slug:slug>/runs/", outputs.runs, name="output_runs"),
@@ -50,31 +47,33 @@ urlpatterns = [
     path("annotate/<slug:slug>/items/<int:pk>/adjudicate/", reviewers.adjudicate, name="adjudicate"),
     path("annotate/<slug:slug>/items/<int:pk>/accept/", reviewers.accept, name="accept"),
     path("annotate/<slug:slug>/items/<int:pk>/return/", reviewers.send_back, name="return"),
-    path("annotate/<slug:slug>/dashboard/", managers.dashboard, name="dashboard"),
-    path("annotate/<slug:slug>/people.csv", managers.people_csv, name="people_csv"),
-    path("annotate/<slug:slug>/members/", managers.set_member, name="member"),
+    path("annotate/<slug:slug>/items/", items.listed, name="items"),
+    path("annotate/<slug:slug>/items/upload/", items.upload, name="upload_items"),
+    path("annotate/<slug:slug>/items/<int:pk>/edit/", items.edit, name="edit_item"),
+    path("annotate/<slug:slug>/items/<int:pk>/delete/", items.delete, name="delete_item"),
+    path("annotate/<slug:slug>/imports/<int:pk>/", items.preview, name="import"),
+    path("annotate/<slug:slug>/imports/<int:pk>/apply/", items.apply, name="apply_import"),
+    path("annotate/<slug:slug>/imports/<int:pk>/undo/", items.undo, name="undo_import"),
+    path("annotate/<slug:slug>/members/", members.listed, name="members"),
+    path("annotate/<slug:slug>/members/set/", members.set_member, name="member"),
+    path("annotate/<slug:slug>/members/invite/", members.invite, name="invite"),
+    path(
+        "annotate/<slug:slug>/members/invitations/<int:pk>/revoke/", members.revoke, name="revoke_invitation"
+    ),
+    path("annotate/<slug:slug>/members/bots/", members.bots, name="bots"),
+    path("annotate/<slug:slug>/people.csv", members.people_csv, name="people_csv"),
     path("annotate/<slug:slug>/places/", managers.set_annotators_per_item, name="annotators_per_item"),
-    path("annotate/<slug:slug>/under-way/", managers.under_way, name="under_way"),
-    path("annotate/<slug:slug>/under-way/assign/", managers.assign, name="assign"),
-    path("annotate/<slug:slug>/under-way/<int:pk>/reclaim/", managers.reclaim, name="reclaim"),
+    path("annotate/<slug:slug>/under-way/", members.under_way, name="under_way"),
+    path("annotate/<slug:slug>/under-way/assign/", members.assign, name="assign"),
+    path("annotate/<slug:slug>/under-way/<int:pk>/reclaim/", members.reclaim, name="reclaim"),
+    path("annotate/<slug:slug>/webhooks/", webhooks.listed, name="webhooks"),
+    path("annotate/<slug:slug>/webhooks/add/", webhooks.add, name="add_webhook"),
+    path("annotate/<slug:slug>/webhooks/<int:pk>/", webhooks.deliveries, name="webhook"),
+    path("annotate/<slug:slug>/webhooks/<int:pk>/end/", webhooks.end, name="end_webhook"),
+    path("annotate/<slug:slug>/export/", managers.export, name="export"),
     path("annotate/<slug:slug>/settings/", managers.settings, name="settings"),
     path("annotate/<slug:slug>/guidelines/", managers.write_guideline, name="guideline"),
     path("annotate/<slug:slug>/audit/", managers.audit, name="audit"),
     path("annotate/<slug:slug>/close/", managers.change_status, {"act": "close"}, name="close"),
     path("annotate/<slug:slug>/reopen/", managers.change_status, {"act": "reopen"}, name="reopen"),
-    path("api/annotation/keys/", editor_api.KeysView.as_view(), name="api_keys"),
-    path("api/annotation/work/<int:pk>/", editor_api.EditorStateView.as_view(), name="api_editor"),
-    path(
-        "api/annotation/work/<int:pk>/operations/", editor_api.OperationsView.as_view(), name="api_operations"
-    ),
-    path("api/annotation/work/<int:pk>/submit/", editor_api.SubmitView.as_view(), name="api_submit"),
-    path("api/annotation/work/<int:pk>/release/", editor_api.ReleaseView.as_view(), name="api_release"),
-    path("api/annotation/work/<int:pk>/take-back/", editor_api.TakeBackView.as_view(), name="api_take_back"),
-    path("api/annotation/work/<int:pk>/comments/", editor_api.CommentsView.as_view(), name="api_comments"),
-    path(
-        "api/annotation/work/<int:pk>/comments/<int:comment>/resolve/",
-        editor_api.ResolveView.as_view(),
-        name="api_resolve",
-    ),
-    *data_api.urlpatterns,
 ]

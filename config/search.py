@@ -14,6 +14,7 @@ from accounts.queries.workspaces import workspaces_of
 from annotation.policies import may
 from annotation.queries.members import memberships
 from annotation.queries.records import items_for
+from predictions.queries.rest import datasets_for, runs_for
 from studyapp.queries.access import studies_of
 
 MOST = 10  # of each kind
@@ -43,6 +44,8 @@ def search(user: User, text: str) -> list[Group]:
         Group(_("Studies"), "studies", _studies(user, text)),
         Group(_("Annotation projects"), "annotation", _projects(user, text)),
         Group(_("Items"), "file", _items(user, text)),
+        Group(_("Datasets"), "data", _datasets(user, text)),
+        Group(_("Systems"), "systems", _runs(user, text)),
         Group(_("People"), "people", _people(user, text)),
     ]
     return [group for group in groups if group.hits]
@@ -78,6 +81,20 @@ def _items(user: User, text: str) -> list[Hit]:
             for item in rows
         ]
     return hits
+
+
+def _datasets(user: User, text: str) -> list[Hit]:
+    rows = datasets_for(user).filter(name__icontains=text).order_by("-pk")
+    return [
+        Hit(dataset.name, dataset.workspace.name, reverse("data:dataset", args=[dataset.pk]))
+        for dataset in rows[:MOST]
+    ]
+
+
+def _runs(user: User, text: str) -> list[Hit]:
+    """Return the newest runs of systems."""
+    rows = runs_for(user).filter(system__name__icontains=text).order_by("-pk")
+    return [Hit(run.system.name, run.dataset.name, reverse("data:run", args=[run.pk])) for run in rows[:MOST]]
 
 
 def _people(user: User, text: str) -> list[Hit]:

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import drf_spectacular_sidecar
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
@@ -137,6 +138,9 @@ AUTH_USER_MODEL = "accounts.User"
 # The kinds of objects that can be shared on their own, each with the module that shares them
 # (accounts.shareable).
 SHAREABLE = {"study": "studyapp.sharing", "project": "annotation.sharing"}
+# The modules of apps that refer to datasets and runs, so that nothing in use is deleted
+# (predictions.queries.uses).
+DATA_USERS = ["studyapp.data_uses"]
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "accounts.sessions.Backend",
@@ -270,6 +274,11 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [
     BASE_DIR / "static",
     ("annotorious", BASE_DIR / "node_modules/@annotorious/annotorious/dist"),
+    # Not its Django app, which would serve a second library that we do not use.
+    (
+        "swagger-ui",
+        Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist",
+    ),
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -320,11 +329,12 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Touchstone",
-    "DESCRIPTION": "Annotation projects, and the progress of studies. See docs/reference/annotation-api.md.",
+    "DESCRIPTION": "Workspaces, data, studies, annotation projects and jobs. See docs/reference/rest-api.md.",
     "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
-    "POSTPROCESSING_HOOKS": ["annotation.api.describe.ids_are_natural"],
+    "SCHEMA_PATH_PREFIX": "/api/v1",  # operations are grouped by the word behind it
+    "POSTPROCESSING_HOOKS": ["accounts.rest.describe.ids_are_natural"],
 }
 
 REDIS_URL = env.str("REDIS_URL", default=f"redis+socket://{VAR_DIR / 'broker.sock'}")
@@ -389,7 +399,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "deliver-webhooks": {
-        "task": "annotation.tasks.deliver_webhooks",
+        "task": "jobs.tasks.deliver_webhooks",
         "schedule": WEBHOOK_SECONDS,
         "options": {"expires": WEBHOOK_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
@@ -407,7 +417,12 @@ CELERY_BEAT_SCHEDULE = {
 # The work of each kind of job (`jobs.models.Job`), and the folder of uploaded and made files.
 JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
+    "import_items": "annotation.imports.import_items_file",
+    "export_annotations": "annotation.downloads.export_annotations",
+    "simulate_annotators": "annotation.simulation.simulate_annotators",
     "import_predictions": "predictions.imports.import_predictions_file",
+    "saliency": "predictions.run_jobs.compute_saliency",
+    "score": "predictions.run_jobs.compute_scores",
     "export_bundle": "studyapp.downloads.export_bundle",
     "export_responses": "studyapp.downloads.export_responses",
     "report": "studyapp.downloads.report",

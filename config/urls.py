@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.i18n import set_language
 
 from accounts.rest.views import Unknown
-from config.views import Schema, ScriptTexts, choose_theme, search, start
+from config.views import Schema, ScriptTexts, api_docs, choose_theme, search, start
 
 urlpatterns: list[URLPattern | URLResolver] = [
     # The first two hold the same login and logout: ours under the names that our pages use, and before those
@@ -18,15 +18,18 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("search/", search, name="search"),
     path("theme/", choose_theme, name="theme"),
     path("language/", set_language, name="set_language"),
+    path("api/docs/", api_docs, name="api_docs"),
     path("api/schema/", Schema.as_view(), name="schema"),
     path("api/v1/", include("accounts.rest.urls")),
     path("api/v1/", include("jobs.rest.urls")),
     path("api/v1/", include("predictions.rest.urls")),
+    path("api/v1/", include("annotation.rest.urls")),
     path("api/v1/", include("studyapp.rest.urls")),
     re_path("^api/v1/", Unknown.as_view(), name="api_unknown"),
     # The texts that scripts show, in the language of the page; its address names the language for caches.
     path("words/<slug:language>/", ScriptTexts.as_view(), name="words"),
     path("", include("jobs.urls")),
+    path("", include("predictions.urls")),
     path("", include("annotation.urls")),
     path("", include("studyapp.urls")),
 ]

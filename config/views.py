@@ -81,6 +81,13 @@ class ScriptTexts(JavaScriptCatalog):
         return response
 
 
+@require_safe
+@login_required
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """Show the REST API with forms that try it; all files are local."""
+    return render(request, "api_docs.html")
+
+
 class Schema(SpectacularAPIView):
     """The OpenAPI document of all endpoints, for users with login or token."""
 

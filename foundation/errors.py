@@ -11,6 +11,7 @@ TouchstoneError
 """
 
 from pathlib import Path
+from typing import Any
 
 
 class TouchstoneError(Exception):
@@ -21,6 +22,11 @@ class TouchstoneError(Exception):
 
     status = 400
 
+    @property
+    def members(self) -> dict[str, Any]:
+        """Further members of the problem details: data for a program."""
+        return {}
+
 
 class BadFile(TouchstoneError):
     """A file is missing or malformed."""
@@ -28,6 +34,7 @@ class BadFile(TouchstoneError):
     status = 422
 
     def __init__(self, path: Path, message: str, *, line: int | None = None) -> None:
+        self.path, self.message, self.line = path, message, line
         position = f"{path}" if line is None else f"{path}:{line}"
         super().__init__(f"{position}: {message}")
 

@@ -20,9 +20,25 @@ Label = Annotated[str, Field(strict=True, max_length=40), AfterValidator(_storab
 Index = Annotated[NonNegativeInt, Field(strict=True)]
 
 
+def message_of(error: ValueError) -> str:
+    """Return the message of an error in a value, also of pydantic's."""
+    return first_error(error) if isinstance(error, ValidationError) else str(error)
+
+
 def first_error(error: ValidationError) -> str:
     """Return the first error as ``context[3][1]: message``."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    message = "is missing" if first["type"] == "missing" else first["msg"]
-    return f"{field.removeprefix('.')}: {message}"
+    field, message = all_errors(error)[0]
+    return f"{field}: {message}"
+
+
+def all_errors(error: ValidationError) -> list[tuple[str, str]]:
+    """Return every error as a field, such as ``context[3][1]``, and a message."""
+    return [
+        (
+            "".join(
+                f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"]
+            ).removeprefix("."),
+            "is missing" if each["type"] == "missing" else each["msg"],
+        )
+        for each in error.errors(include_url=False, include_input=False)
+    ]

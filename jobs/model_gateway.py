@@ -22,6 +22,7 @@ from modelserver.wire.schema import (
     Explanation,
     ItemError,
     ModuleItem,
+    ProgramKind,
     QAItem,
     QAPrediction,
     SaliencyOptions,
@@ -152,14 +153,17 @@ def served_system(name: str, kind: SystemKind = "reader") -> SystemInfo:
     raise UnknownSystem(f"the model server at {client.base_url} does not serve {name!r}; it serves: {names}")
 
 
-def served_names(kind: SystemKind) -> list[str]:
+def served_names(kind: SystemKind, programs: ProgramKind | None = None) -> list[str]:
     """Return the names of the served systems of a kind.
+
+    With ``programs`` only those that execute programs of that kind.
 
     Raises:
         ModelServerError: As ``ModelClient.systems``.
     """
     with connected(patience=0) as client:
-        return sorted(system.name for system in client.systems().systems if system.kind == kind)
+        systems = [system for system in client.systems().systems if system.kind == kind]
+    return sorted(system.name for system in systems if programs in (None, system.programs or programs))
 
 
 def server_problem() -> str | None:

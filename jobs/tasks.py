@@ -1,22 +1,33 @@
-"""Tasks of the workers: jobs that people start, and their upkeep."""
+"""Tasks of the workers: jobs that people start, their upkeep, webhooks.
+
+The pending rows of webhooks are the job, too: a lost message only delays them until the next sweep. Each
+webhook has its own task, so that an address that does not answer delays no other.
+"""
 
 from datetime import timedelta
 
+import httpx
 from celery import shared_task
+from django.apps import apps
 from django.utils import timezone
 
 from foundation.errors import NoBroker
 from jobs.actions import jobs
+from jobs.actions.webhooks import TIMEOUT, deliver
 from jobs.models import Job
 from jobs.queue import publish
+from jobs.webhooks.models import DeliveryBase
+from jobs.webhooks.queries import delivery_tables, due_deliveries, due_webhooks
 
 QUIET = timedelta(minutes=15)  # longer than the hard limit of a task, so a quiet job is a lost one
+MOST = 100  # deliveries of a webhook at a time; the next sweep takes the rest
 
 
 @shared_task(ignore_result=True)
 def run_job(job_id: int) -> None:
-    """Do the work of a job."""
-    jobs.run_job(job_id=job_id)
+    """Do the work of a job, or a turn of it."""
+    if jobs.run_job(job_id=job_id):
+        enqueue_job(Job.objects.get(pk=job_id))
 
 
 def enqueue_job(job: Job) -> None:
@@ -35,3 +46,28 @@ def sweep_jobs() -> None:
     stuck = Job.objects.filter(status=Job.Status.RUNNING, started_at__lt=quiet)
     publish(run_job, [(pk,) for pk in (lost | stuck).values_list("pk", flat=True)])
     jobs.purge_files()
+
+
+@shared_task(ignore_result=True)
+def deliver_webhooks() -> None:
+    """Start a task for each webhook with due deliveries; called by beat."""
+    for table in delivery_tables():
+        for webhook in due_webhooks(table):
+            deliver_to.apply_async((table._meta.label, webhook), retry=False)
+
+
+@shared_task(ignore_result=True)
+def deliver_to(table: str, webhook: int) -> None:
+    """Send the due deliveries of a webhook until one fails.
+
+    Args:
+        table: The label of the table of deliveries, as in "annotation.Delivery".
+        webhook: The key of the webhook.
+    """
+    model = apps.get_model(table)
+    assert issubclass(model, DeliveryBase)
+    # Without a proxy of the environment, so that the connection goes to the address that was checked.
+    with httpx.Client(timeout=TIMEOUT, trust_env=False) as client:
+        for delivery in due_deliveries(model, webhook, MOST):
+            if not deliver(model, delivery=delivery, client=client):
+                break

@@ -16,9 +16,12 @@ from modelserver.modular.visual import system as visual
 from modelserver.systems import extractive, heuristic, reader
 from modelserver.systems.base import ModularSystem, System
 from modelserver.wire.errors import InvalidRequest, UnknownSystem
-from modelserver.wire.schema import SystemKind
+from modelserver.wire.schema import ProgramKind, SystemKind
 
-MODULAR = (visual.load, text_nmn.load)
+MODULAR: dict[Callable[..., System | ModularSystem], ProgramKind] = {
+    visual.load: "boxes",
+    text_nmn.load: "spans",
+}
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 
 
@@ -32,12 +35,14 @@ class SystemSpec:
         load: Takes a weights folder (None: the shipped one) and a device, and
             returns a System if the kind is "reader", else a ModularSystem.
         kind: Reader or modular network.
+        programs: The kind of programs that a modular network executes.
     """
 
     name: str
     description: str
     load: Callable[[Path | None, torch.device], System | ModularSystem]
     kind: SystemKind = "reader"
+    programs: ProgramKind | None = None
 
 
 def _spec(
@@ -48,7 +53,8 @@ def _spec(
     def opened(weights: Path | None, device: torch.device) -> System | ModularSystem:
         return load(weights or shipped, device, name=name, description=description)
 
-    return SystemSpec(name, description, opened, "modular" if load in MODULAR else "reader")
+    kind: SystemKind = "modular" if load in MODULAR else "reader"
+    return SystemSpec(name, description, opened, kind, MODULAR.get(load))
 
 
 # Weights of `extractive-qa` that are shipped; `train extractive-qa` makes others.

@@ -9,10 +9,12 @@ from foundation.event_labels import EventLabels
 
 EVENT_LABELS = EventLabels(
     kinds={
+        "dataset_deleted": _("Dataset deleted"),
         "dataset_imported": _("Dataset imported"),
         "predictions_imported": _("Predictions imported"),
         "reading_probed": _("Reading probe started"),
         "run_cancelled": _("Run cancelled"),
+        "run_deleted": _("Run deleted"),
         "run_failed": _("Run failed"),
         "run_finished": _("Run finished"),
         "run_scored": _("Run scored"),

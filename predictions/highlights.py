@@ -26,11 +26,12 @@ def highlights(weights: Iterable[Weight]) -> list[Piece]:
     return [
         (title, index, start, end, level)
         for title, index, start, end, weight in given
-        if (level := _level(weight / largest))
+        if (level := level_of(weight / largest))
     ]
 
 
-def _level(share: float) -> int:
+def level_of(share: float) -> int:
+    """Return the level of a share of the largest weight, 0 for hardly any."""
     return next((level for least, level in LEVELS if share >= least), 0)
 
 

@@ -9,6 +9,7 @@ from studyapp.models import Study, StudyShare
 from studyapp.queries.access import SHARED_ROLES
 
 ROLES: tuple[Role, ...] = SHARED_ROLES
+INVITES = None
 
 
 def object_of(pk: int) -> Study | None:

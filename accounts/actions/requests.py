@@ -1,9 +1,16 @@
-"""Store responses of the REST API, for requests that are repeated."""
+"""Store responses of the REST API, for requests that are repeated.
 
+Some hold what is shown only once: the address of a link, or the secret of a webhook. They are therefore
+stored encrypted, with a key made of the site's and of the request's.
+"""
+
+from base64 import urlsafe_b64encode
 from datetime import timedelta
 
+from cryptography.fernet import Fernet
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from accounts.models import AnsweredRequest, User
 
@@ -23,9 +30,20 @@ def claim(*, user: User, key: str, digest: str) -> AnsweredRequest:
 
 def store_response(*, row: AnsweredRequest, status: int, content_type: str, body: str) -> AnsweredRequest:
     """Store the response that repeated requests get."""
-    row.status, row.content_type, row.body = status, content_type, body
+    row.status, row.content_type = status, content_type
+    row.body = _cipher(row).encrypt(body.encode()).decode()
     row.save(update_fields=["status", "content_type", "body"])
     return row
+
+
+def read_response(row: AnsweredRequest) -> str:
+    """Return the body of a stored response."""
+    return _cipher(row).decrypt(row.body.encode()).decode()
+
+
+def _cipher(row: AnsweredRequest) -> Fernet:
+    digest = salted_hmac("accounts.actions.requests", f"{row.user_id} {row.key}", algorithm="sha256").digest()
+    return Fernet(urlsafe_b64encode(digest))
 
 
 def forget_response(*, row: AnsweredRequest) -> None:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.actions import audit, passwords, sessions
 from accounts.client_address import client_address
-from accounts.login.invited import invitation_of, path_of_invitation
+from accounts.login.invited import invitation_at, invitation_of
 from accounts.models import User
 
 
@@ -37,14 +37,6 @@ class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return True for visitors with an open invitation."""
         return invitation_of(request) is not None
-
-    def get_login_redirect_url(self, request: HttpRequest) -> str:
-        """Return the invitation that the visitor came with, or the start."""
-        return path_of_invitation(request) or super().get_login_redirect_url(request)
-
-    def get_signup_redirect_url(self, request: HttpRequest) -> str:
-        """Return the invitation that the visitor came with."""
-        return path_of_invitation(request) or super().get_signup_redirect_url(request)
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address that all limits use."""
@@ -119,6 +111,10 @@ class SessionsAdapter(DefaultUserSessionsAdapter):
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
     """Logins by OpenID Connect."""
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Return True for people who began the login at an open invitation."""
+        return invitation_at(sociallogin.state.get("next")) is not None
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Clear an account that its person did not make themselves.

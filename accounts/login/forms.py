@@ -10,7 +10,8 @@ from allauth.socialaccount import forms as social
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from accounts.login.invited import invitation_of
+from accounts.login.invited import invitation_at, invitation_of
+from accounts.models import Invitation
 
 LABELS = {
     "code": _("Code"),
@@ -64,9 +65,13 @@ class Invited(Plain):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        invitation = invitation_of(context.request)
+        invitation = self.invitation()
         if invitation is not None and not self.initial.get("email"):
             self.initial["email"] = invitation.email
+
+    def invitation(self) -> Invitation | None:
+        """Return the invitation that the visitor came with."""
+        return invitation_of(context.request)
 
     def label_of(self, name: str) -> Any:
         """Say that the address is optional."""
@@ -80,6 +85,10 @@ class SignUp(Invited, account.SignupForm):
 
 class ProviderSignUp(Invited, social.SignupForm):
     """Sign-up of a person whom a provider has identified."""
+
+    def invitation(self) -> Invitation | None:
+        """Return the invitation at which the login began."""
+        return invitation_at(self.sociallogin.state.get("next"))
 
 
 class ChangePassword(Password, account.ChangePasswordForm):

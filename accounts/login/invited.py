@@ -1,23 +1,31 @@
-"""The invitation that a visitor came with, kept in the session.
+"""The invitation that a visitor came with, which opens the sign-up.
 
-The page of an invitation stores it there; the sign-up asks for it.
+The page of an invitation leads to login and sign-up with its own address as ``next``, which their forms and
+the login by a provider carry along. Nothing is stored before the visitor sends a form.
 """
 
+from urllib.parse import urlsplit
+
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest
+from django.urls import Resolver404, resolve
 
 from accounts.models import Invitation
 from accounts.queries.invitations import live_invitation
-
-# {"token_hash": SHA-256 of the token, "path": address of the invitation}
-SESSION_KEY = "invitation"
+from accounts.random_secrets import hash_of
 
 
 def invitation_of(request: HttpRequest) -> Invitation | None:
-    """Return the invitation of this visitor if it is still open."""
-    kept = request.session.get(SESSION_KEY)
-    return live_invitation(kept["token_hash"]) if kept else None
+    """Return the invitation to which a visitor wants to go on."""
+    return invitation_at(request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME))
 
 
-def path_of_invitation(request: HttpRequest) -> str | None:
-    """Return the address of the invitation, to go on there after login."""
-    return request.session[SESSION_KEY]["path"] if invitation_of(request) else None
+def invitation_at(address: str | None) -> Invitation | None:
+    """Return the invitation of which this is the address, if it is open."""
+    try:
+        match = resolve(urlsplit(address or "").path)
+    except (Resolver404, ValueError):
+        return None
+    if match.view_name != "people:invitation":
+        return None
+    return live_invitation(hash_of(match.kwargs["token"]))

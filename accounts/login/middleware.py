@@ -32,6 +32,7 @@ class RequireSecondFactor:
             "account_login",
             "account_logout",
             "account_reauthenticate",
+            "accounts:activate_totp",
             "words",
         }
     )

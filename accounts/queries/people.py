@@ -140,12 +140,26 @@ def check_open(invitation: Invitation) -> None:
         raise InvitationEnded(_("This invitation was revoked. Ask the person who sent it for another one."))
     if invitation.expires_at <= timezone.now():
         raise InvitationEnded(_("This invitation has expired. Ask the person who sent it for another one."))
-    # A link of a former owner would let them bring people in, or themselves back.
-    if not (by.is_active and may_manage(by, invitation.workspace)):
+    # A link of a former owner or manager would let them bring people in, or themselves back.
+    if not (by.is_active and may_invite(by, invitation)):
         raise InvitationEnded(
             _("%(name)s may no longer invite people to this workspace. Ask an owner for another invitation.")
             % {"name": by.username}
         )
+
+
+def may_invite(user: User, invitation: Invitation) -> bool:
+    """Return True if a user may give what an invitation gives.
+
+    Owners may in their workspace; people who manage one object may for it.
+    """
+    if may_manage(user, invitation.workspace):
+        return True
+    shared = object_of(invitation)
+    act = sharing(invitation.kind).INVITES if shared is not None else None
+    if shared is None or act is None:
+        return False
+    return allows(Roles(roles_in(user, invitation.workspace_id), shared.shared_roles(user)), act)
 
 
 def may_manage(user: User, workspace: Workspace) -> bool:

@@ -13,6 +13,11 @@ def has_second_factor(user: User) -> bool:
     return Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).exists()
 
 
+def has_recovery_codes(user: User) -> bool:
+    """Return True if a user has recovery codes, used ones included."""
+    return Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).exists()
+
+
 def needs_second_factor(user: User) -> bool:
     """Return True for superusers, and for roles above annotator."""
     if user.is_superuser:

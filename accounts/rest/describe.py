@@ -32,6 +32,7 @@ BODY, EDITS = (400, 413, 415, 422), (412, 428)
 def described(
     *,
     answers: Any = None,
+    media: str = FILE,
     status: int = 200,
     takes: Any = None,
     lines: type[BaseModel] | None = None,
@@ -44,6 +45,7 @@ def described(
 
     Args:
         answers: The type of the response; bytes for a file.
+        media: The media type of a file.
         status: Its status.
         takes: The type of the request body.
         lines: The body may be JSON lines of this type instead.
@@ -59,9 +61,11 @@ def described(
     }
     if query and "dry_run" in query.model_fields:
         responses[200] = OpenApiResponse(answers, "The report of a dry run.")
-    success = {(status, FILE): OpenApiTypes.BINARY} if answers is bytes else {status: answers}
+    success = {(status, media): OpenApiTypes.BINARY} if answers is bytes else {status: answers}
     headers = [HEADER] * creates + ["If-Match"] * edits
-    request = {JSON: takes, LINES: lines} if lines else {FILE: takes} if takes is bytes else takes
+    # The media types are named, because the views have no parsers from which they could be found.
+    bodies = {FILE: takes} if takes is bytes else {JSON: takes} if takes else {}
+    request = {**bodies, LINES: lines} if lines else bodies or None
 
     def decorate(method: Any) -> Any:
         summary = method.__doc__.partition("\n")[0].removesuffix(".")
@@ -98,3 +102,13 @@ def parameters(shape: type[BaseModel]) -> list[OpenApiParameter]:
             )
         )
     return described_fields
+
+
+def ids_are_natural(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
+    """Declare every ID in an address as not negative (drf_spectacular hook)."""
+    for path in result["paths"].values():
+        for operation in path.values():
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "path" and parameter["schema"].get("type") == "integer":
+                    parameter["schema"]["minimum"] = 0
+    return result

@@ -1,22 +1,17 @@
 """Endpoints of workspaces: their people, roles and invitations."""
 
-from collections.abc import Iterable, Sequence
-
-from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase
-from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.access import NOT_THERE
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.actions.workspaces import create_workspace, end_role, give_role, rename_workspace
-from accounts.models import Invitation, Role, User, Workspace
+from accounts.models import Role, User, Workspace
 from accounts.policy import Act
 from accounts.queries.people import (
     account_called,
     may_manage,
-    object_of,
     pending_invitations,
     people_of,
     workspace_at,
@@ -26,6 +21,7 @@ from accounts.rest import shapes
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
+from accounts.rest.invitations import answer_invitation, invitation_rows
 from accounts.rest.pages import Page, answer, page_of
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
@@ -122,9 +118,10 @@ class Invitations(WorkspaceView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the invitations of a workspace."""
         rows = pending_invitations(self.workspace(slug, Act.WORKSPACE_MANAGE))
-        return page_of(request, read_query(request, Page), rows, _invitations)
+        return page_of(request, read_query(request, Page), rows, invitation_rows)
 
-    @described(answers=shapes.MadeInvitation, status=201, takes=shapes.NewInvitation)
+    @described(answers=shapes.MadeInvitation, status=201, takes=shapes.NewInvitation, creates=True)
+    @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create an invitation."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
@@ -138,9 +135,7 @@ class Invitations(WorkspaceView):
             kind=new.kind,
             shared=_shared(new, workspace),
         )
-        address = settings.SITE_URL + reverse("people:invitation", args=[created.token])
-        [row] = _invitations([created.invitation])
-        return answer(shapes.MadeInvitation(**row.model_dump(), address=address), status=201)
+        return answer_invitation(created)
 
 
 class OneInvitation(WorkspaceView):
@@ -200,13 +195,3 @@ def _members(workspace: Workspace) -> HttpResponse:
         for person in people_of(workspace)
     ]
     return answer(shapes.Members(results=rows))
-
-
-def _invitations(rows: Sequence[Invitation]) -> Iterable[shapes.InvitationRow]:
-    names = ("role", "kind", "email", "created_at", "expires_at")
-    for row in rows:
-        shared = object_of(row)
-        values = {name: getattr(row, name) for name in names}
-        yield shapes.InvitationRow.model_validate(
-            {"id": str(row.pk), "object": None if shared is None else shared.slug, **values}
-        )

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.core.exceptions import ValidationError as ModelError
 from django.http import Http404, HttpResponse
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from rest_framework.exceptions import APIException
 from rest_framework.views import set_rollback
 
@@ -29,7 +29,12 @@ class FieldProblem(BaseModel):
 
 
 class ProblemDetails(BaseModel):
-    """Problem details; ``errors`` names the fields, if fields are wrong."""
+    """Problem details; ``errors`` names the fields, if fields are wrong.
+
+    Some have further members, as the stored state after a conflict.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
     type: str = "about:blank"
     title: str
@@ -77,6 +82,7 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | 
 
 def _problem(error: Exception) -> ProblemDetails | None:
     fields: list[FieldProblem] = []
+    members: dict[str, Any] = {}
     match error:
         case Refused():
             status, detail, fields = error.status_code, str(error.detail), error.errors
@@ -104,9 +110,10 @@ def _problem(error: Exception) -> ProblemDetails | None:
         case ForbiddenTransition():
             status, detail = 409, str(error)
         case TouchstoneError():
-            status, detail = error.status, str(error)
+            status, detail, members = error.status, str(error), error.members
             if field := getattr(error, "field", ""):
                 fields = [FieldProblem(field=field, detail=detail)]
         case _:
             return None
-    return ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=fields)
+    title = HTTPStatus(status).phrase
+    return ProblemDetails(title=title, status=status, detail=detail, errors=fields, **members)

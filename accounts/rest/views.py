@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404
+from django.http import Http404, QueryDict
 from redis.exceptions import RedisError
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -42,8 +43,23 @@ class PerUser(UserRateThrottle):
             return True
 
 
+class Unread(BaseParser):
+    """Leave the body to the endpoint.
+
+    The check of the CSRF token looks for it in the body before the endpoint reads that.
+    """
+
+    def parse(self, *_arguments: Any, **_options: Any) -> QueryDict:
+        """Return an empty form."""
+        return QueryDict()
+
+
 class AnyType(BaseContentNegotiation):
     """Leave the choice of the media type to the endpoint, instead of 406."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
+        """Return the parser that reads nothing."""
+        return Unread()
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

@@ -12,12 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import NOT_THERE, user_of
 from accounts.actions import invitations
-from accounts.errors import InvitationEnded
-from accounts.models import Invitation, Role, Workspace
+from accounts.models import Role, Workspace
 from accounts.people.forms import InvitationForm
 from accounts.people.mail import has_mail_server, send_invitation
 from accounts.queries import people
-from accounts.random_secrets import hash_of
 from accounts.views.people import managed_or_404
 from foundation.errors import TouchstoneError
 
@@ -86,13 +84,9 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     invitation = people.invitation_with(token)
     if invitation is None:
         raise Http404(_("There is no such invitation. Check that you copied the whole link."))
-    if not request.user.is_authenticated:
-        return _offer_login(request, invitation, token)
-    user = user_of(request)
     try:
-        if request.method == "POST":
-            invitations.accept_invitation(invitation=invitation, by=user)
-            request.session.pop("invitation", None)
+        if request.method == "POST" and request.user.is_authenticated:
+            invitations.accept_invitation(invitation=invitation, by=user_of(request))
             messages.success(
                 request,
                 _("You have the role %(role)s in %(place)s now.")
@@ -102,26 +96,12 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
         people.check_open(invitation)
     except TouchstoneError as ended:
         return _ended(request, str(ended))
-    return render(request, "people/invitation.html", _shown(invitation))
-
-
-def _offer_login(request: HttpRequest, invitation: Invitation, token: str) -> HttpResponse:
-    try:
-        people.check_open(invitation)
-    except InvitationEnded as ended:
-        return _ended(request, str(ended))
-    if request.method != "HEAD":
-        # The page that creates accounts lets people in who come with an invitation.
-        request.session["invitation"] = {"token_hash": hash_of(token), "path": request.path}
-    return render(request, "people/invitation.html", _shown(invitation))
-
-
-def _shown(invitation: Invitation) -> dict[str, object]:
-    return {
+    context = {
         "invitation": invitation,
         "role": Role(invitation.role).label,
         "place": people.target_label(invitation),
     }
+    return render(request, "people/invitation.html", context)
 
 
 def _ended(request: HttpRequest, sentence: str) -> HttpResponse:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from allauth.account.views import EmailView, PasswordResetView
+from allauth.mfa.recovery_codes.views import DownloadRecoveryCodesView, ViewRecoveryCodesView
 from allauth.socialaccount.providers.openid_connect import views as openid_connect
 from allauth.usersessions.views import ListUserSessionsView
 from django.conf import settings
@@ -18,6 +19,7 @@ from django.views.generic.edit import FormView
 
 from accounts.access import NOT_THERE, user_of
 from accounts.actions.passwords import create_reset_link
+from accounts.queries.second_factor import has_recovery_codes
 from accounts.queries.sessions import sessions_of
 from accounts.views.site_accounts import administered_or_404
 
@@ -40,6 +42,33 @@ class Sessions(ListUserSessionsView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """List the sessions."""
         return FormView.get_context_data(self, sessions=sessions_of(user_of(self.request)), **kwargs)
+
+
+class RecoveryCodes(ViewRecoveryCodesView):
+    """The recovery codes of an account; that of allauth notes the first view.
+
+    It does so on a GET. Here a GET shows a button, and the codes come with the POST.
+    """
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the button, to people who have codes."""
+        if not has_recovery_codes(user_of(request)):
+            raise Http404(NOT_THERE)
+        return render(request, "mfa/recovery_codes/show.html")
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the codes, after the password."""
+        return super().get(request, *args, **kwargs)
+
+
+class RecoveryCodesFile(DownloadRecoveryCodesView):
+    """The recovery codes as a file, on a POST for the same reason."""
+
+    http_method_names = ["post"]
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Return the file."""
+        return super().get(request, *args, **kwargs)
 
 
 class ResetPassword(KnowsMail, PasswordResetView):

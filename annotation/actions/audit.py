@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.utils import timezone
-
 from accounts.models import User
 from annotation.event_labels import EVENT_LABELS
 from annotation.models import AuditEvent, Delivery, Project, Webhook
 from foundation.prepared_queries import Prepared, insert, slot
+from jobs.actions.webhooks import queue_event
 
 _LISTENING = Prepared(
     lambda: Webhook.objects.filter(project=slot("project", Project), active=True).only("kinds")
@@ -25,14 +24,7 @@ def record(*, project: Project, kind: str, by: User | None, data: dict[str, Any]
     EVENT_LABELS.check(kind)
     event = AuditEvent(project=project, kind=kind, actor=by, data=data or {})
     insert(event)
-    now = timezone.now()
-    deliveries = [
-        Delivery(webhook=hook, kind=kind, next_at=now, body=_body(project, event))
-        for hook in _LISTENING.all(project=project.pk)
-        if not hook.kinds or kind in hook.kinds
-    ]
-    if deliveries:
-        Delivery.objects.bulk_create(deliveries)
+    queue_event(Delivery, _LISTENING.all(project=project.pk), kind=kind, body=_body(project, event))
     return event
 
 

@@ -1,8 +1,8 @@
 """Import items with images, gold and annotations: whole files or nothing."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -19,11 +19,14 @@ from annotation.actions.projects import create_project
 from annotation.actions.review import set_gold
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
-from annotation.models import Annotation, Gold, ImageFile, Item, Membership, Project, Role
+from annotation.formats.report import Report
+from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Membership, Project, Role
 from annotation.operations import checked
 from annotation.parsed_items import program_of, subject_of
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation import image_files
+from foundation.errors import BadFile
+from jobs.models import Job
 
 BATCH = 1000
 Row = TypeVar("Row")
@@ -64,6 +67,9 @@ def import_items(
     purpose: str = Item.Purpose.ORDINARY,
     image_folder: Path | None = None,
     dry_run: bool = False,
+    source: str = "",
+    job: Job | None = None,
+    refusals: Report | None = None,
 ) -> ImportReport:
     """Add the items that the project lacks, with gold and annotations.
 
@@ -71,23 +77,96 @@ def import_items(
     password named after them; times missing from a file are those of the import. With a folder, images get
     their files from it, also those of earlier items.
 
-    ``records`` are checked already (`annotation.formats`).
+    Args:
+        records: The items, checked already (`annotation.formats`).
+        project: The project.
+        by: The person who imports them.
+        purpose: The purpose of the items.
+        image_folder: The folder of the images.
+        dry_run: Store nothing.
+        source: The name of the file.
+        job: The job that does it. A job that was done already is not done again.
+        refusals: The report of the reader of ``records``. If it notes errors instead of raising them, nothing
+            is stored.
 
     Raises:
         Conflict: The project holds another item under an ID, or an image of another shape.
     """
     # Lock the project, so that positions stay unique.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    position = (project.items.aggregate(last=Max("position"))["last"] or 0) + 1
+    if job is not None and (earlier := ItemImport.objects.filter(job=job).first()) is not None:
+        return ImportReport(**earlier.counts)
+    first = position = _next_position(project)
     folder = None if image_folder is None else ImageFolder(image_folder)
-    job = _Import(project, purpose, folder, dry_run, timezone.now())
+    refusals = refusals if refusals is not None else Report()
+    work = _Import(project, purpose, folder, dry_run, timezone.now(), refusals)
     for batch in batches(records):
-        position += job.add(batch, position)
-    if job.report.added:
-        audit.record(project=project, kind="items_imported", by=by, data={"added": job.report.added})
-    if dry_run:
+        position += work.add(batch, position)
+    if dry_run or refusals.refused:
         transaction.set_rollback(True)
-    return job.report
+    else:
+        _note(work.report, project, by, source, job, range(first, position))
+    return work.report
+
+
+@transaction.atomic
+def bring_images(
+    *,
+    project: Project,
+    folder: Path,
+    by: User | None = None,
+    dry_run: bool = False,
+    source: str = "",
+    job: Job | None = None,
+    refusals: Report | None = None,
+) -> ImportReport:
+    """Give the images of a project's items their files, found by name.
+
+    Images that have a file keep it. Arguments and errors are those of `import_items`.
+    """
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    if job is not None and (earlier := ItemImport.objects.filter(job=job).first()) is not None:
+        return ImportReport(**earlier.counts)
+    images = ImageFolder(folder)
+    refusals = refusals if refusals is not None else Report()
+    work = _Import(project, Item.Purpose.ORDINARY, images, dry_run, timezone.now(), refusals)
+    work.find_files()
+    if dry_run or refusals.refused:
+        transaction.set_rollback(True)
+    else:
+        position = _next_position(project)
+        _note(work.report, project, by, source, job, range(position, position))
+    return work.report
+
+
+def _next_position(project: Project) -> int:
+    """Return the first position that no item ever had."""
+    items, imports = project.items.aggregate(at=Max("position")), project.imports.aggregate(at=Max("last"))
+    return max(items["at"] or 0, imports["at"] or 0) + 1
+
+
+def _note(
+    report: "ImportReport",
+    project: Project,
+    by: User | None,
+    source: str,
+    job: Job | None,
+    positions: range,
+) -> None:
+    """Note an import that changed something, or that a job did."""
+    if report.added or report.images or job is not None:
+        ItemImport.objects.create(
+            project=project,
+            job=job,
+            source=source[:200],
+            counts=asdict(report),
+            first=positions.start,
+            last=positions.stop - 1,
+            by=by,
+        )
+    if report.added or report.images:
+        data = {"added": report.added} if report.added else {"images": report.images}
+        audit.record(project=project, kind="items_imported", by=by, data=data)
 
 
 @transaction.atomic
@@ -101,6 +180,7 @@ def import_project(
     purpose: str = Item.Purpose.ORDINARY,
     image_folder: Path | None = None,
     dry_run: bool = False,
+    source: str = "",
 ) -> ImportReport:
     """Import items into a workspace's project of that name, made if it is new.
 
@@ -132,6 +212,7 @@ def import_project(
         purpose=purpose,
         image_folder=image_folder,
         dry_run=dry_run,
+        source=source,
     )
     if dry_run:
         transaction.set_rollback(True)  # also removes a project that was made for it
@@ -162,10 +243,16 @@ class _Import:
     """One import in progress, with its counts and known annotators."""
 
     def __init__(
-        self, project: Project, purpose: str, folder: ImageFolder | None, dry_run: bool, now: datetime
+        self,
+        project: Project,
+        purpose: str,
+        folder: ImageFolder | None,
+        dry_run: bool,
+        now: datetime,
+        refusals: Report,
     ) -> None:
         self.project, self.purpose, self.folder, self.dry_run = project, purpose, folder, dry_run
-        self.now = now
+        self.now, self._refusals = now, refusals
         self.report = ImportReport()
         self._annotators: dict[str, int] = {}
 
@@ -191,18 +278,26 @@ class _Import:
         stored = {item.external_id: item for item in self.project.items.filter(external_id__in=ids)}
         new: dict[str, ItemRecord] = {}
         for record in batch:
-            if record.kind != self.project.kind:
-                kinds = f"the project marks {self.project.kind}, not {record.kind}"
-                raise Conflict(f"{record.external_id}: kind: {kinds}")
-            if not record.program:
-                raise Conflict(
-                    f"{record.external_id}: program: is missing; without one there is nothing to do"
-                )
-            if (same := stored.get(record.external_id)) is not None:
-                _require_same(same, record)
-            elif new.setdefault(record.external_id, record) is not record:
-                raise Conflict(f"{record.external_id}: external_id: comes twice")
+            try:
+                self._check(record, stored.get(record.external_id), new)
+            except Conflict as error:
+                self._refusals.refuse(error)
+            else:
+                if record.external_id not in stored:
+                    new[record.external_id] = record
         return list(new.values())
+
+    def _check(self, record: ItemRecord, stored: Item | None, new: Collection[str]) -> None:
+        """Check that an item fits the project, and what it holds already."""
+        if record.kind != self.project.kind:
+            kinds = f"the project marks {self.project.kind}, not {record.kind}"
+            raise Conflict(f"{record.external_id}: kind: {kinds}")
+        if not record.program:
+            raise Conflict(f"{record.external_id}: program: is missing; without one there is nothing to do")
+        if stored is not None:
+            _require_same(stored, record)
+        elif record.external_id in new:
+            raise Conflict(f"{record.external_id}: external_id: comes twice")
 
     def _row(self, record: ItemRecord, position: int) -> tuple[Any, ...]:
         tokens, names = as_json(record.tokens), as_json([image.name for image in record.images])
@@ -284,36 +379,60 @@ class _Import:
         named: dict[str, Image] = {}
         for image in (image for record in records for image in record.images):
             first = named.setdefault(image.name, image)
-            _require_shape(image.name, _Kept(first.width, first.height, ""), image)
+            require_shape(image.name, Kept(first.width, first.height, ""), image)
             if not (first.width and first.height):
                 named[image.name] = image
         rows = self.project.image_files.filter(name__in=named).values_list("name", "width", "height", "path")
-        there = {name: _Kept(width, height, path) for name, width, height, path in rows} if named else {}
-        new = []
+        there = {name: Kept(width, height, path) for name, width, height, path in rows} if named else {}
+        new: list[tuple[Any, ...]] = []
         for name, image in named.items():
-            kept = there.get(name)
-            if kept is not None:
-                _require_shape(name, kept, image)
-            if kept is None or (self.folder is not None and not kept.path):
-                file = self._file(image)
-                if kept is None:
-                    new.append((self.project.pk, name, *file))
-                else:
-                    _require_shape(name, kept, Image(name=name, width=file.width, height=file.height))
-                    self.project.image_files.filter(name=name).update(**file._asdict())
+            try:
+                self._keep_image(name, image, there.get(name), new)
+            except (Conflict, BadFile) as error:
+                self._refusals.refuse(error)
         insert(ImageFile, IMAGE, new)
         return len(new)
 
-    def _file(self, image: Image) -> "_Kept":
+    def _keep_image(self, name: str, image: Image, kept: "Kept | None", new: list[tuple[Any, ...]]) -> None:
+        """Add an image to the new ones, or its file to one that lacks it."""
+        if kept is not None:
+            require_shape(name, kept, image)
+        if kept is None or (self.folder is not None and not kept.path):
+            file = self._file(image)
+            if kept is None:
+                new.append((self.project.pk, name, *file))
+            else:
+                require_shape(name, kept, Image(name=name, width=file.width, height=file.height))
+                self.project.image_files.filter(name=name).update(**file._asdict())
+
+    def find_files(self) -> None:
+        """Bring the files of images that lack theirs and are in the folder."""
+        assert self.folder is not None
+        for kept in self.project.image_files.filter(path="").order_by("pk").iterator():
+            image = Image(name=kept.name, width=kept.width, height=kept.height)
+            try:
+                self.folder.find(kept.name)
+            except ValueError:
+                continue  # it may come with another upload
+            except BadFile as error:
+                self._refusals.refuse(error)
+                continue
+            try:
+                self._keep_image(kept.name, image, Kept(kept.width, kept.height, ""), [])
+                self.report.images += 1
+            except (Conflict, BadFile) as error:
+                self._refusals.refuse(error)
+
+    def _file(self, image: Image) -> "Kept":
         """Return what is stored of an image, copying and measuring its file."""
         if self.folder is None:
-            return _Kept(image.width, image.height, "")
+            return Kept(image.width, image.height, "")
         try:
             source = self.folder.find(image.name)
         except ValueError as error:
             raise Conflict(str(error)) from error
-        kept = _Kept(source.width, source.height, "")
-        _require_shape(image.name, kept, image)
+        kept = Kept(source.width, source.height, "")
+        require_shape(image.name, kept, image)
         return (
             kept
             if self.dry_run
@@ -321,7 +440,7 @@ class _Import:
         )
 
 
-class _Kept(NamedTuple):
+class Kept(NamedTuple):
     """An image as the site stores it."""
 
     width: int | None
@@ -329,7 +448,7 @@ class _Kept(NamedTuple):
     path: str
 
 
-def _require_shape(name: str, kept: _Kept, image: Image) -> None:
+def require_shape(name: str, kept: Kept, image: Image) -> None:
     """Check that the aspect ratio matches.
 
     Boxes are fractions, so another size does no harm.

@@ -1,6 +1,6 @@
 """Import model outputs, and note which of them annotators saw."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -138,16 +138,25 @@ def _fitted(record: SystemRecord, output: ModuleOutput, item: Item, kind: str) -
     return output
 
 
-def note_shown(*, annotation: Annotation, predictions: Sequence[dict[str, Any]] | None, to: int) -> None:
-    """Note on an annotation which model outputs its annotator saw.
+@transaction.atomic
+def note_shown(*, annotation: Annotation, outputs: Collection[str], by: User) -> None:
+    """Note on an annotation which model outputs its annotator sees.
 
-    ``to`` is the ID of the viewer: views by reviewers change nothing.
+    Views by reviewers change nothing.
+
+    Args:
+        annotation: The annotation.
+        outputs: Each output as ``system@revision``.
+        by: The viewer.
+
+    Raises:
+        Conflict: The item has no such output.
     """
-    shown = {f"{output['system']}@{output['revision']}" for output in predictions or ()}
-    if to != annotation.annotator_id or shown <= set(annotation.predictions_shown):
+    if by.pk != annotation.annotator_id:
         return
-    with transaction.atomic():  # skip the write for most reads, which change nothing
-        held = Annotation.objects.select_for_update(of=("self",), no_key=True).get(pk=annotation.pk)
-        held.predictions_shown = sorted(shown | set(held.predictions_shown))
-        held.save(update_fields=["predictions_shown"])
-    annotation.predictions_shown = held.predictions_shown
+    held = Annotation.objects.select_for_update(of=("self",), no_key=True).get(pk=annotation.pk)
+    stored = SystemOutput.objects.filter(item=held.item_id).values_list("system", "revision")
+    if unknown := set(outputs) - {f"{system}@{revision}" for system, revision in stored}:
+        raise Conflict(f"the item has no output of {min(unknown)}")
+    held.predictions_shown = sorted({*outputs, *held.predictions_shown})
+    held.save(update_fields=["predictions_shown"])

@@ -1,6 +1,5 @@
 """Change projects, members, guidelines, shortcuts and webhooks."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,8 @@ from django.db.models.functions import Greatest
 from accounts.actions import audit as workspace_audit
 from accounts.models import User, Workspace
 from annotation.actions import audit
-from annotation.models import Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
+from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
+from jobs.actions import webhooks
 
 
 @transaction.atomic
@@ -123,24 +123,21 @@ def bind_keys(*, user: User, keys: Mapping[str, str]) -> KeyBindings:
     return bindings
 
 
-@transaction.atomic
 def add_webhook(*, project: Project, url: str, kinds: Sequence[str], by: User) -> Webhook:
     """Add a webhook with a new secret that signs its deliveries.
 
     Raises:
-        ValidationError: The address is not valid.
+        ValidationError: The address is not valid, or not public.
     """
-    hook = Webhook(project=project, url=url, kinds=list(kinds), secret=secrets.token_hex(32), created_by=by)
-    hook.full_clean()
-    hook.save()
-    audit.record(project=project, kind="webhook_added", by=by, data={"url": url, "kinds": list(kinds)})
+    webhooks.check_url(url)
+    with transaction.atomic():
+        hook = webhooks.store_webhook(Webhook(project=project), url=url, kinds=kinds, by=by)
+        audit.record(project=project, kind="webhook_added", by=by, data={"url": url, "kinds": list(kinds)})
     return hook
 
 
 @transaction.atomic
 def end_webhook(*, webhook: Webhook, by: User) -> None:
     """End a webhook. Its past deliveries stay on record."""
-    webhook.active = False
-    webhook.save(update_fields=["active"])
-    webhook.deliveries.filter(next_at__isnull=False).update(next_at=None)
-    audit.record(project=webhook.project, kind="webhook_ended", by=by, data={"url": webhook.url})
+    if webhooks.deactivate(webhook, Delivery):
+        audit.record(project=webhook.project, kind="webhook_ended", by=by, data={"url": webhook.url})

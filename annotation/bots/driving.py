@@ -73,5 +73,9 @@ async def _send(bot: Bot, ask: Ask, client: httpx.AsyncClient, patience: float) 
                 raise
             await asyncio.sleep(RETRY_SECONDS)
             continue
+        # Bots are quicker than people, so they meet the limit of the API.
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS and "Retry-After" in response.headers:
+            await asyncio.sleep(float(response.headers["Retry-After"]))
+            continue
         bot.seconds.append((ask.act, time.perf_counter() - begun))
         return Answer(response.status_code, response.headers.get("location", ""), response.content)

@@ -117,7 +117,7 @@ def _next(path: str, token: str) -> _Stated:
     match = _EDITOR.search(answer.location)
     if match is None:
         return None
-    opened = yield from _ask(Ask("open", "GET", f"/api/annotation/work/{match[1]}/"), 200)
+    opened = yield from _ask(Ask("open", "GET", f"/api/v1/annotations/{match[1]}/editor/"), 200)
     return opened.json()
 
 
@@ -145,7 +145,7 @@ class _Annotation:
     @property
     def path(self) -> str:
         """Return its address in the API."""
-        return f"/api/annotation/work/{self.pk}/"
+        return f"/api/v1/annotations/{self.pk}/"
 
     def do(self) -> Walk:
         """Draw, save and submit, or release the item."""
@@ -218,7 +218,7 @@ class _Annotation:
 
     def _submit(self) -> Walk:
         if self.bot.rng.random() < self.bot.behaviour.reloads:
-            self._check((yield from _ask(Ask("open", "GET", self.path), 200)).json())
+            self._check((yield from _ask(Ask("open", "GET", f"{self.path}editor/"), 200)).json())
         last = self.most is not None and len(self.bot.submitted) + 1 >= self.most
         sent = {"revision": self.revision, "go_on": self.bot.behaviour.goes_on and not last}
         answer = yield from _ask(self._post("submit", "submit/", sent), 200, 410)
@@ -226,7 +226,7 @@ class _Annotation:
             self.bot.lost += 1
         else:
             self.bot.submitted.append(self.pk)
-            self.following = answer.json().get("work")
+            self.following = answer.json().get("annotation")
 
     def _check(self, state: Json) -> None:
         """Check that the site shows the bot's objects, and nothing else."""

@@ -20,10 +20,12 @@ from analysis.counterfactuals.partitions import words
 from analysis.io.errors import InputError
 from analysis.programs import parse
 from annotation.formats.checks import DRAFT, check_record
+from annotation.formats.report import Report
 from annotation.formats.texts import Tokens, tokenize, tokens_of
 from annotation.formats.writing import written
 from annotation.schemas import Document, ItemRecord, Layer, Span
 from foundation.errors import BadFile
+from foundation.import_fields import message_of
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (
     "words that ought to count", "words that ought not to count", "what was changed: better words as a note",
@@ -83,7 +85,9 @@ def program_text() -> str:
     return PROGRAM.format(*STEPS)
 
 
-def read_reasons(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[ItemRecord]:
+def read_reasons(
+    path: Path, *, report: Report | None = None, on_progress: Callable[[int], None] | None = None
+) -> Iterator[ItemRecord]:
     """Yield an item for each instance of a file.
 
     Raises:
@@ -93,11 +97,14 @@ def read_reasons(path: Path, *, on_progress: Callable[[int], None] | None = None
         instances = read_instances(path)
     except InputError as error:
         raise BadFile(path, str(error).removeprefix(str(path)).lstrip(":, ")) from error
+    report = report if report is not None else Report()
     for number, instance in enumerate(instances):
         try:
-            yield check_record(item_of(instance))
+            record = check_record(item_of(instance))
         except ValueError as error:
-            raise BadFile(path, f"{instance.id}: {error}") from error
+            report.refuse(BadFile(path, f"{instance.id}: {message_of(error)}"))
+        else:
+            yield record
         if on_progress is not None:
             on_progress(number)
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import PIL.Image
 
-from annotation.schemas import Image
+from annotation.schemas import MOST_NAME, Image
 from foundation.errors import BadFile
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")  # what browsers show
@@ -42,6 +42,15 @@ def image_size(path: Path) -> tuple[int, int]:
     return (height, width) if orientation in _TURNED else (width, height)
 
 
+def image_type(path: Path) -> str:
+    """Return the media type of a stored image, by its content.
+
+    Its name could claim to be a page, which browsers would run.
+    """
+    with PIL.Image.open(path, formats=FORMATS) as image:
+        return PIL.Image.MIME[image.format or ""]
+
+
 def _orientation(image: PIL.Image.Image) -> int:
     """Read the EXIF orientation from the header.
 
@@ -50,6 +59,16 @@ def _orientation(image: PIL.Image.Image) -> int:
     exif = PIL.Image.Exif()
     exif.load(image.info.get("exif", b""))
     return int(exif.get(_ORIENTATION, 1))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (
+        OSError,
+        ValueError,
+    ):  # a part of the name is too long for the system, or holds NUL
+        return False
 
 
 class ImageFolder:
@@ -70,13 +89,15 @@ class ImageFolder:
             ValueError: There is none, more than one, or one outside the folder.
             BadFile: The file is not an image.
         """
+        if len(name) > MOST_NAME:
+            raise ValueError(f"the name of an image has {len(name)} characters; at most {MOST_NAME} fit")
         path = self._path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
         width, height = image_size(path)
         return Image(name=path.relative_to(self.root).as_posix(), width=width, height=height)
 
     def _path(self, name: str) -> Path:
         direct = (self.root / name).resolve()
-        if direct.is_file():
+        if _is_file(direct):
             if not direct.is_relative_to(self.root):
                 raise ValueError(f"the image {name!r} lies outside the folder {self.root}")
             return direct

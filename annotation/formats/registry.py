@@ -39,7 +39,7 @@ class Source:
 
 
 def _jsonl(source: Source) -> Iterator[ItemRecord]:
-    return read_jsonl(source.path, on_progress=source.on_progress)
+    return read_jsonl(source.path, report=source.report, on_progress=source.on_progress)
 
 
 def _nlvr(source: Source) -> Iterator[ItemRecord]:
@@ -48,7 +48,13 @@ def _nlvr(source: Source) -> Iterator[ItemRecord]:
 
 def _nlvr2(source: Source) -> Iterator[ItemRecord]:
     programs = source.known_programs("boxes")
-    return read_nlvr2(source.path, images=source.images, programs=programs, on_progress=source.on_progress)
+    return read_nlvr2(
+        source.path,
+        images=source.images,
+        programs=programs,
+        report=source.report,
+        on_progress=source.on_progress,
+    )
 
 
 def _drop(source: Source) -> Iterator[ItemRecord]:
@@ -58,7 +64,10 @@ def _drop(source: Source) -> Iterator[ItemRecord]:
 
 def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
     if source.programs is None or not source.examples:
-        raise Conflict("faithful-nmn needs the table of programs (--programs) and NLVR2 files (--nlvr2)")
+        raise Conflict(
+            "faithful-nmn needs the table of programs (--programs, or .tsv) and NLVR2 files (--nlvr2, or "
+            ".json)"
+        )
     return read_faithful_nmn(
         source.path, source.programs, source.examples, images=source.images, report=source.report
     )
@@ -75,7 +84,7 @@ def _coco(source: Source) -> Iterator[ItemRecord]:
 
 
 def _reasons(source: Source) -> Iterator[ItemRecord]:
-    return read_reasons(source.path)
+    return read_reasons(source.path, report=source.report)
 
 
 READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {

@@ -1,8 +1,10 @@
-"""Count repairs of a reader by kind, with the first examples."""
+"""Count repairs of a reader by kind, and note what it refuses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+from foundation.errors import TouchstoneError
 
 MOST_EXAMPLES = 5  # examples of each kind
 
@@ -24,10 +26,17 @@ class Report:
     """The repairs of one import, in the order of their first example.
 
     It is complete when the reader has been read to its end.
+
+    Attributes:
+        repairs: The repairs by kind.
+        refused: The messages of what was refused, at most ``most_refused``. An import ends at its first
+            error; a preview goes on, so that a person can correct a file in one go.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_refused: int = 0) -> None:
         self.repairs: dict[str, Repair] = {}
+        self.refused: list[str] = []
+        self._most_refused = most_refused
 
     def add(self, kind: str, path: str) -> None:
         """Count one repair. ``path`` names a line, an item or a cell."""
@@ -35,6 +44,12 @@ class Report:
         repair.count += 1
         if len(repair.examples) < MOST_EXAMPLES:
             repair.examples.append(path)
+
+    def refuse(self, error: TouchstoneError) -> None:
+        """Note an error and go on, or raise it once there are too many."""
+        if len(self.refused) >= self._most_refused:
+            raise error
+        self.refused.append(str(error))
 
     def count(self, kind: str) -> int:
         """Return the number of repairs of a kind."""

@@ -1,6 +1,7 @@
 """Tables of projects, members, items, model outputs, annotations and gold."""
 
 from annotation.models.annotations import Annotation, AppendOnlyRow, Comment, Gold, Operation
+from annotation.models.imports import ItemImport
 from annotation.models.items import ImageFile, Item, SystemOutput
 from annotation.models.projects import AuditEvent, Guideline, KeyBindings, Kind, Membership, Project, Role
 from annotation.models.runs import OutputFailure, OutputRun
@@ -16,6 +17,7 @@ __all__ = [
     "Guideline",
     "ImageFile",
     "Item",
+    "ItemImport",
     "KeyBindings",
     "Kind",
     "Membership",

@@ -50,10 +50,10 @@ def annotation_with_item(pk: int) -> Annotation | None:
 
 
 def editor_state(annotation: Annotation) -> dict[str, Any]:
-    """Return all that the editor shows; see docs/reference/annotation-api.md."""
+    """Return all that the editor shows; see docs/reference/rest-api.md."""
     program, document = program_of(annotation.item, annotation.project.kind), document_of(annotation.document)
     return {
-        "id": annotation.pk,
+        "id": str(annotation.pk),
         "task": annotation.task,
         "revision": annotation.revision,
         "status": annotation.status,
@@ -104,7 +104,7 @@ def program_tree(program: Program) -> dict[str, Any]:
 def _item(annotation: Annotation) -> dict[str, Any]:
     item = annotation.item
     return {
-        "id": item.pk,
+        "id": str(item.pk),
         "external_id": item.external_id,
         "kind": annotation.project.kind,
         "text": item.text,
@@ -124,12 +124,15 @@ def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
             "name": name,
             "width": files[name].width if name in files else None,
             "height": files[name].height if name in files else None,
-            "url": reverse("annotation:image", args=[project.slug, files[name].pk])
-            if name in files and files[name].path
-            else "",
+            "url": image_address(project, files[name]) if name in files else "",
         }
         for name in names
     ]
+
+
+def image_address(project: Project, file: ImageFile) -> str:
+    """Return the address of an image, "" if only its name is known."""
+    return reverse("projects_rest:image", args=[project.slug, file.pk]) if file.path else ""
 
 
 def guidelines(project: Project) -> dict[str, dict[str, Any]]:
@@ -141,7 +144,7 @@ def guidelines(project: Project) -> dict[str, dict[str, Any]]:
 def comment_row(comment: Comment) -> dict[str, Any]:
     """Return a comment as the editor shows it."""
     return {
-        "id": comment.pk,
+        "id": str(comment.pk),
         "node": comment.node,
         "object": comment.object_id,
         "text": comment.text,

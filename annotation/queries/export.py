@@ -1,12 +1,15 @@
-"""Yield a project's items with gold, annotations, times and revisions.
+"""Export a project's items with gold, annotations, times and revisions.
 
 They are read in blocks by position, so memory stays constant.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from annotation.formats import registry
 from annotation.models import Annotation, Gold, ImageFile, Item, Project
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 
@@ -17,6 +20,48 @@ _ITEM = (
     "pk", "position", "purpose", "external_id", "program", "text", "passage", "tokens", "images", "answer",
     "extra",
 )  # fmt: skip
+
+
+@dataclass
+class ExportCounts:
+    """The number of exported items, and of those with gold."""
+
+    items: int = 0
+    gold: int = 0
+
+
+def write_items(
+    project: Project,
+    name: str,
+    out: Path,
+    *,
+    gold_only: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> ExportCounts:
+    """Write the items of a project to a file, or to a folder of files.
+
+    Args:
+        project: The project.
+        name: The format, a key of `registry.WRITERS`.
+        out: The file or folder; it appears once it is complete.
+        gold_only: Leave out items without gold.
+        on_progress: Called with the number of items so far, and of all.
+
+    Raises:
+        Conflict: The format cannot hold the items.
+    """
+    counts, total = ExportCounts(), export_size(project, gold_only=gold_only)
+
+    def counted() -> Iterator[ItemRecord]:
+        for record in item_records(project, gold_only=gold_only):
+            counts.items += 1
+            counts.gold += record.gold is not None
+            if on_progress is not None and counts.items % 256 == 0:
+                on_progress(counts.items, total)
+            yield record
+
+    registry.write(name, counted(), out)
+    return counts
 
 
 def item_records(project: Project, *, gold_only: bool = False) -> Iterator[ItemRecord]:

@@ -6,12 +6,23 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
+from accounts.models import Invitation, Role, User, Workspace
 from accounts.models import Membership as WorkspaceMembership
-from accounts.models import Role, User, Workspace
 from accounts.policy import Act
+from accounts.queries.people import pending_invitations
 from accounts.queries.workspaces import workspaces_of
 from annotation.models import Annotation, Membership, Project
 from foundation.prepared_queries import Prepared, slot
+
+SHARED = "project"  # the key of `settings.SHAREABLE`
+
+
+def visible_projects(user: User) -> QuerySet[Project]:
+    """Return the projects that a user sees."""
+    shares = Membership.objects.filter(user=user, active=True)
+    return Project.objects.filter(
+        Q(pk__in=shares.values("project")) | Q(workspace__in=workspaces_of(user, Act.PROJECT_SEE))
+    )
 
 
 def memberships(user: User, workspace: Workspace | None = None) -> list[Membership]:
@@ -20,21 +31,22 @@ def memberships(user: User, workspace: Workspace | None = None) -> list[Membersh
     With a workspace only in its own. Three queries. The projects have counts of the person's submitted and
     returned annotations.
     """
-    shares = Membership.objects.filter(user=user, active=True)
-    visible = Q(pk__in=shares.values("project")) | Q(workspace__in=workspaces_of(user, Act.PROJECT_SEE))
+    visible = visible_projects(user)
     if workspace is not None:
-        visible &= Q(workspace=workspace)
+        visible = visible.filter(workspace=workspace)
     mine = Q(annotations__annotator=user, annotations__task=Annotation.Task.ANNOTATION)
     done = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation.Status.ACCEPTED)
-    projects = (
-        Project.objects.filter(visible)
-        .annotate(
-            done=Count("annotations", filter=mine & Q(annotations__status__in=done)),
-            returned=Count("annotations", filter=mine & Q(annotations__status=Annotation.Status.RETURNED)),
-        )
-        .order_by("-created_at")
-    )
-    stored = {member.project_id: member for member in Membership.objects.filter(user=user)}
+    projects = visible.annotate(
+        done=Count("annotations", filter=mine & Q(annotations__status__in=done)),
+        returned=Count("annotations", filter=mine & Q(annotations__status=Annotation.Status.RETURNED)),
+    ).order_by("-created_at")
+    return as_members(user, list(projects))
+
+
+def as_members(user: User, projects: Sequence[Project]) -> list[Membership]:
+    """Return the person in each of these projects. Two queries."""
+    rows = Membership.objects.filter(user=user, project__in=projects)
+    stored = {member.project_id: member for member in rows}
     members = [stored.get(project.pk) or _unstored(project, user) for project in projects]
     for member, project in zip(members, projects, strict=True):
         member.project, member.user = project, user
@@ -50,6 +62,11 @@ def active_members(*, workspace: Workspace | None, users: Collection[User] | Non
     if users is not None:
         rows = rows.filter(user__in=users)
     return rows.order_by("project__slug", "user__username")
+
+
+def invitations_to(project: Project) -> QuerySet[Invitation]:
+    """Return the invitations to a project that can still be accepted."""
+    return pending_invitations(project.workspace).filter(kind=SHARED, object_id=project.pk)
 
 
 def load_workspace_roles(members: Sequence[Membership]) -> None:

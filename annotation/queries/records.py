@@ -5,7 +5,7 @@ Pages begin after a row, not at an offset, so that the last page costs as much a
 
 from collections.abc import Iterable
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from accounts.policy import Act
@@ -18,12 +18,14 @@ from annotation.models import (
     Item,
     Membership,
     Operation,
+    OutputRun,
     Project,
     SystemOutput,
     Webhook,
 )
 from annotation.policies import may
 from annotation.queries.members import load_workspace_roles
+from jobs.webhooks.queries import last_deliveries, with_counts
 
 
 def items_for(member: Membership) -> QuerySet[Item]:
@@ -51,7 +53,7 @@ def with_status(items: QuerySet[Item], status: str) -> QuerySet[Item]:
 
 def annotations_for(member: Membership) -> QuerySet[Annotation]:
     """Return the annotations that a member may see, oldest first."""
-    rows = member.project.annotations.select_related("item", "annotator")
+    rows = member.project.annotations.select_related("item", "annotator", "project")
     annotations = rows.defer(*_heavy("item")).order_by("pk")
     own = annotations.filter(annotator=member.user, task=Annotation.Task.ANNOTATION)
     return annotations if may(member, Act.ANNOTATION_SETTLE) else own
@@ -81,16 +83,36 @@ def image_files(project: Project, items: Iterable[Item]) -> dict[str, ImageFile]
     return {file.name: file for file in rows}
 
 
+def images(project: Project) -> QuerySet[ImageFile]:
+    """Return the images of a project, also those without a file."""
+    return project.image_files.all()
+
+
+def output_runs(project: Project) -> QuerySet[OutputRun]:
+    """Return the runs of served systems over a project."""
+    return project.output_runs.all()
+
+
 def history(annotation: Annotation) -> QuerySet[Operation]:
     """Return every edit of an annotation, oldest first."""
     return annotation.operations.select_related("by").order_by("revision")
 
 
+def members(project: Project) -> QuerySet[Membership]:
+    """Return everybody who is or was in a project."""
+    return project.memberships.select_related("user", "project")
+
+
 def people(project: Project) -> list[Membership]:
-    """Return everybody who is or was in a project. Two queries."""
-    members = list(project.memberships.select_related("user").order_by("user__username"))
-    load_workspace_roles(members)
-    return members
+    """Return the members by name, with their roles in the workspace."""
+    rows = list(members(project).order_by("user__username"))
+    load_workspace_roles(rows)
+    return rows
+
+
+def locked_project(project: Project) -> Project:
+    """Lock a project until the transaction ends, and read it again."""
+    return Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 
 def guideline_versions(project: Project) -> QuerySet[Guideline]:
@@ -100,16 +122,12 @@ def guideline_versions(project: Project) -> QuerySet[Guideline]:
 
 def webhooks(project: Project) -> QuerySet[Webhook]:
     """Return the project's webhooks with waiting and failed deliveries."""
-    over = Q(deliveries__next_at__isnull=True, deliveries__delivered_at__isnull=True)
-    return project.webhooks.annotate(
-        waiting=Count("deliveries", filter=Q(deliveries__next_at__isnull=False)),
-        failed=Count("deliveries", filter=over & Q(deliveries__attempts__gt=0)),
-    ).order_by("pk")
+    return with_counts(project.webhooks.all())
 
 
 def deliveries(webhook: Webhook) -> QuerySet[Delivery]:
     """Return the last deliveries of a webhook, newest first."""
-    return webhook.deliveries.order_by("-pk")[:100]
+    return last_deliveries(webhook.deliveries.all())
 
 
 def user_called(username: str) -> User | None:

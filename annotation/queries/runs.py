@@ -1,12 +1,15 @@
 """Read runs of systems over a project: their outputs and missing items."""
 
+import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.models import Item, OutputFailure, OutputRun, Project, SystemOutput
 
-SHOWN = 20  # failures of a run on its page
+SHOWN = 5  # items of each reason on the page of a run
+_NAMED = re.compile(r"'[^']*'|\d+")
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,28 @@ def missing(run: OutputRun) -> QuerySet[Item]:
     return Item.objects.filter(~Exists(computed), ~Exists(failed), project=run.project_id)
 
 
-def runs_with_progress(project: Project) -> list[tuple[OutputRun, Progress, list[OutputFailure]]]:
-    """Return a project's runs, newest first, with progress and first failures."""
-    return [
-        (run, progress(run), list(run.failures.select_related("item")[:SHOWN]))
-        for run in project.output_runs.order_by("-pk")
-    ]
+class Reason(NamedTuple):
+    """A reason of failures of a run: message, number and first items."""
+
+    message: str
+    number: int
+    items: list[str]
+
+
+def runs_with_progress(project: Project) -> list[tuple[OutputRun, Progress, list[Reason]]]:
+    """Return a project's runs, newest first, with progress and failures."""
+    return [(run, progress(run), reasons(run)) for run in project.output_runs.order_by("-pk")]
+
+
+def reasons(run: OutputRun) -> list[Reason]:
+    """Return the failures of a run by reason, the most frequent first.
+
+    Messages that differ in names and numbers alone count as one reason.
+    """
+    rows = run.failures.order_by("item__position").values_list("message", "item__external_id")
+    groups: dict[str, tuple[str, list[str]]] = {}
+    for message, item in rows.iterator():
+        key = _NAMED.sub("…", message.replace(item, "…"))
+        groups.setdefault(key, (message, []))[1].append(item)
+    grouped = [Reason(message, len(items), items[:SHOWN]) for message, items in groups.values()]
+    return sorted(grouped, key=lambda reason: -reason.number)

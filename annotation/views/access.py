@@ -21,7 +21,7 @@ from annotation.models import Annotation, Comment, Item, Membership, Webhook
 from annotation.policies import NotAllowed, acts_of, can_see, check_working, may, roles_of
 from annotation.queries.annotations import annotation_with_item
 from annotation.queries.members import membership, membership_at
-from annotation.queries.records import annotations_for, items_for, webhooks
+from annotation.queries.records import items_for, webhooks
 
 
 def member_or_404(request: HttpRequest, slug: str, act: Act = Act.PROJECT_SEE) -> Membership:
@@ -80,14 +80,6 @@ def project_item_or_404(member: Membership, pk: int) -> Item:
     if item is None:
         raise Http404(str(NOT_THERE))
     return item
-
-
-def project_annotation_or_404(member: Membership, pk: int) -> Annotation:
-    """Return an annotation that the member may see; annotators only theirs."""
-    annotation = annotations_for(member).filter(pk=pk).first()
-    if annotation is None:
-        raise Http404(str(NOT_THERE))
-    return annotation
 
 
 def webhook_or_404(member: Membership, pk: int) -> Webhook:

@@ -1,27 +1,30 @@
 """Pages of an annotator: projects, one project, the editor."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import user_of
 from accounts.current_workspace import chosen_workspace
 from accounts.policy import Act
 from accounts.queries.workspaces import workspaces_of
-from annotation.actions import assignments, outputs
+from annotation import states
+from annotation.actions import assignments
 from annotation.errors import NothingLeft
-from annotation.models import Annotation, ImageFile, Membership
-from annotation.policies import NotAllowed, roles_here
+from annotation.models import Annotation, Membership
+from annotation.policies import NotAllowed, may, roles_here
+from annotation.queries import charts
 from annotation.queries.annotations import editor_state, guidelines
 from annotation.queries.members import memberships
-from annotation.queries.progress import own_annotations, totals
-from annotation.views.access import annotation_or_404, member_or_404, members_only
-from foundation import image_files
+from annotation.queries.progress import own_annotations, people, totals
+from annotation.views.access import annotation_or_404, members_only
 
 
 @require_safe
@@ -41,14 +44,48 @@ def home(request: HttpRequest) -> HttpResponse:
 @members_only()
 def project(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show one project: progress, own annotations, and the next item."""
-    context = {
+    project = member.project
+    context: dict[str, Any] = {
         "member": member,
-        "project": member.project,
-        "totals": totals(member.project),
+        "project": project,
+        "totals": totals(project),
         "annotations": own_annotations(member),
-        "guidelines": guidelines(member.project),
+        "guidelines": guidelines(project),
+        "states": charts.items_by_state(project),
     }
+    if may(member, Act.ANNOTATION_SETTLE):
+        context["days"] = charts.submissions_by_day(project)
+    if may(member, Act.ANNOTATION_MANAGE):
+        context["persons"] = charts.finished_by_person(people(project))
+        context["acts"] = [move.act for move in states.PROJECT if project.status in move.sources]
+    context["to_do"] = _next_act(member, context)
     return render(request, "annotation/project.html", context)
+
+
+def _next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Return the next act of a manager or reviewer: sentence, link, label."""
+    slug, counts = member.project.slug, context["totals"]
+    if not counts.items:
+        return None  # the page says so itself
+    if may(member, Act.ANNOTATION_SETTLE) and counts.complete > counts.gold:
+        waiting = counts.complete - counts.gold
+        sentence = ngettext(
+            "%(number)d item is complete and has no gold.",
+            "%(number)d items are complete and have no gold.",
+            waiting,
+        )
+        return sentence % {"number": waiting}, reverse("annotation:review", args=[slug]), _("Review")
+    if not may(member, Act.ANNOTATION_MANAGE):
+        return None
+    if not context["guidelines"]:
+        link = reverse("annotation:guideline", args=[slug])
+        return _("Annotators have no guidelines yet."), link, _("Write guidelines")
+    if counts.gold == counts.items:
+        return _("Every item has gold."), reverse("annotation:export", args=[slug]), _("Export")
+    if not counts.submitted and len(context["persons"]) == 0:
+        link = reverse("annotation:members", args=[slug])
+        return _("Nobody has annotated yet."), link, _("Invite annotators")
+    return None
 
 
 @require_POST
@@ -70,24 +107,11 @@ def editor(request: HttpRequest, pk: int) -> HttpResponse:
     annotation, member = annotation_or_404(request, pk, item=True)
     done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
     state = editor_state(annotation)
-    outputs.note_shown(annotation=annotation, predictions=state["predictions"], to=member.user_id)
     context = {
         "annotation_json": state,
-        "annotation_url": reverse("annotation:api_editor", args=[pk]),
+        "annotation_url": reverse("projects_rest:annotation", args=[pk]),
         "back_url": reverse("annotation:project", args=[annotation.project.slug]),
+        "project": annotation.project,
         "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
     }
     return render(request, "annotation/editor.html", context)
-
-
-@require_safe
-@login_required
-@cache_control(private=True, max_age=86_400, immutable=True)
-def image(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
-    """Serve an image to members. Files never change, so caches may keep them."""
-    member = member_or_404(request, slug)
-    file = get_object_or_404(ImageFile, pk=pk, project=member.project)
-    path = image_files.image_folder() / file.path
-    if not file.path or not path.is_file():
-        raise Http404(NOT_THERE)
-    return FileResponse(path.open("rb"))

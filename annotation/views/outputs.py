@@ -18,6 +18,7 @@ from accounts.policy import Act
 from annotation.actions.runs import cancel_run, start_run
 from annotation.errors import AnnotationError
 from annotation.models import Membership, OutputRun, Project, SystemOutput
+from annotation.parsed_items import kind_of
 from annotation.policies import may
 from annotation.queries.node_outputs import steps
 from annotation.queries.outputs import Faithfulness, compare, faithfulness, systems
@@ -27,6 +28,7 @@ from annotation.views.access import members_only
 from foundation.errors import NoBroker, RunFailed
 from jobs.model_gateway import served_names, served_system
 from modelserver.wire.errors import ModelServerError
+from modelserver.wire.schema import SystemInfo
 
 RESAMPLES = 1_000
 AVERAGINGS = {
@@ -58,7 +60,7 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     form = CompareForm(request.GET if "first" in request.GET else None, project=member.project)
     context = {"systems": systems(member.project), "form": form, **_runs(member)}
     if may(member, Act.ANNOTATION_MANAGE):
-        context |= _served()
+        context |= _served(member.project)
     if form.is_bound and form.is_valid():
         first, second = (_named(form.cleaned_data[name]) for name in ("first", "second"))
         try:
@@ -81,6 +83,7 @@ def start(request: HttpRequest, member: Membership) -> HttpResponse:
     """Start or resume a run of a served system over the programs."""
     try:
         served = served_system(request.POST.get("system", ""), "modular")
+        _require_fit(served, member.project)
         run = start_run(
             project=member.project, system=served.name, revision=served.revision, by=user_of(request)
         )
@@ -90,6 +93,20 @@ def start(request: HttpRequest, member: Membership) -> HttpResponse:
     else:
         messages.success(request, _("Started %(system)s.") % {"system": run.system})
     return redirect("annotation:outputs", member.project.slug)
+
+
+def _require_fit(served: SystemInfo, project: Project) -> None:
+    """Check that a system executes programs of the project's kind.
+
+    Raises:
+        RunFailed: It executes others, so every item would fail.
+    """
+    if served.programs not in (None, project.kind):
+        kinds = {"boxes": _("boxes in images"), "spans": _("spans in a passage")}
+        raise RunFailed(
+            _("%(system)s marks %(programs)s; this project marks %(kind)s.")
+            % {"system": served.name, "programs": kinds[served.programs], "kind": kinds[project.kind]}
+        )
 
 
 @require_POST
@@ -151,10 +168,10 @@ def _runs(member: Membership) -> dict[str, Any]:
     }
 
 
-def _served() -> dict[str, Any]:
-    """Return the served modular networks, or why they are unknown."""
+def _served(project: Project) -> dict[str, Any]:
+    """Return the served networks that fit, or why they are unknown."""
     try:
-        return {"served": served_names("modular")}
+        return {"served": served_names("modular", kind_of(project))}
     except ModelServerError as error:
         return {"server_problem": str(error)}
 

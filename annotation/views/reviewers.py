@@ -17,7 +17,9 @@ from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
 from annotation.models import Annotation, Item, Membership
 from annotation.parsed_items import kind_of, program_of
+from annotation.queries.charts import agreement_by_week
 from annotation.queries.comparison import documents_of, project_agreement
+from annotation.queries.imports import is_in_use
 from annotation.queries.overview import agreement_rows, comparison_page
 from annotation.queries.review import finished_annotations, items_to_settle, review_counts
 from annotation.states import ForbiddenTransition
@@ -105,7 +107,13 @@ def agreement(request: HttpRequest, member: Membership) -> HttpResponse:
     if request.GET.get("format") == "csv":
         return _csv(rows, f"{member.project.slug}-agreement.csv")
     partings = measured.first_parting_modules()
-    context = {"project": member.project, "items": items, "rows": rows, "partings": partings}
+    context = {
+        "project": member.project,
+        "items": items,
+        "rows": rows,
+        "partings": partings,
+        "weeks": agreement_by_week(member.project),
+    }
     return render(request, "annotation/agreement.html", context)
 
 
@@ -127,7 +135,12 @@ def _item_or_404(member: Membership, pk: int) -> Item:
 
 
 def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, object]:
-    return comparison_page(item, member.project) | {"project": member.project, "item": item, "form": form}
+    return comparison_page(item, member.project) | {
+        "project": member.project,
+        "item": item,
+        "form": form,
+        "is_free": not is_in_use(item),
+    }
 
 
 def _decided_or_404(item: Item, form: DecisionForm) -> Annotation:

@@ -2,7 +2,8 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib import import_module
@@ -32,6 +33,10 @@ class JobCancelled(TouchstoneError):
     """Somebody cancelled the job while it ran; nothing of it is stored."""
 
 
+class JobContinues(TouchstoneError):
+    """A turn of a long job is over; its results are stored for the next."""
+
+
 @dataclass(frozen=True)
 class JobResult:
     """The outcome of a job.
@@ -59,7 +64,7 @@ def create_job(
     by: User,
     subject: str = "",
     options: Mapping[str, Any] | None = None,
-    upload: Iterable[bytes] | None = None,
+    upload: Iterable[bytes] | Path | None = None,
     upload_name: str = "upload",
 ) -> Job:
     """Store a job with its uploaded file; the caller enqueues it.
@@ -70,15 +75,19 @@ def create_job(
         by: The person who asked for it.
         subject: The object, as the list of jobs names it.
         options: The wishes, in the form that the kind declares.
-        upload: The uploaded file, block by block.
-        upload_name: Its name, which messages about it show.
+        upload: The uploaded file, block by block, or the upload of another job, which has it, too.
+        upload_name: The name of a new file, which messages about it show.
 
     Raises:
         KeyError: There is no such kind.
     """
     work_of(kind)
     stored = ""
-    if upload is not None:
+    if isinstance(upload, Path):
+        path = new_file(upload.name)
+        path.hardlink_to(upload)  # so that each job deletes its own, and nothing is copied
+        stored = str(path.relative_to(folder()))
+    elif upload is not None:
         path = new_file(get_valid_filename(upload_name) or "upload")
         with path.open("wb") as file:
             file.writelines(upload)
@@ -93,19 +102,26 @@ def create_job(
     )
 
 
-def run_job(*, job_id: int) -> None:
+def run_job(*, job_id: int) -> bool:
     """Do the work of a job that is not finished, and store its outcome.
 
     It runs outside a transaction, so that its progress is visible. An error of ours fails the job with its
     sentence; any other one fails it, too, and is raised for the worker's log.
+
+    Returns:
+        True if the job has another turn, for which it is to be enqueued again.
     """
     job = _begin(job_id)
     if job is None:
-        return
+        return False
     try:
         result = work_of(job.kind)(job, _progress_of(job))
     except JobCancelled:
-        return
+        return False
+    except JobContinues:
+        # A turn that ends by itself is no failed attempt.
+        waiting = {"status": Job.Status.PENDING, "attempts": F("attempts") - 1}
+        return bool(Job.objects.filter(pk=job_id, status=Job.Status.RUNNING).update(**waiting))
     except TouchstoneError as error:
         # The sentence names the file as the person does, without the folder on this machine.
         message = str(error).replace(f"{upload_of(job).parent}/", "")
@@ -125,6 +141,7 @@ def run_job(*, job_id: int) -> None:
         if not ended and result.file is not None:
             # It was cancelled meanwhile, or another worker was faster: nothing points to this file.
             shutil.rmtree(result.file.parent, ignore_errors=True)
+    return False
 
 
 def cancel_job(*, job: Job, by: User) -> None:
@@ -154,6 +171,22 @@ def purge_files() -> int:
 def folder() -> Path:
     """Return the folder of the files of all jobs."""
     return Path(settings.JOB_FOLDER)
+
+
+@contextmanager
+def stored_upload(blocks: Iterable[bytes], name: str) -> Iterator[Path]:
+    """Store an uploaded file block by block, and yield its path for a while.
+
+    `create_job` keeps it. It is stored outside a transaction, which could hold up everybody else for as long
+    as the upload takes.
+    """
+    path = new_file(get_valid_filename(name) or "upload")
+    try:
+        with path.open("wb") as file:
+            file.writelines(blocks)
+        yield path
+    finally:
+        shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def upload_of(job: Job) -> Path:

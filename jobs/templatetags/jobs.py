@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.job_progress import read_progress
 from jobs.models import Job
+from jobs.run_states import RunState, job_state
 
 register = template.Library()
 
@@ -17,7 +18,10 @@ KINDS = {
     "export_bundle": _("Export of a study"),
     "export_responses": _("Responses of a study as CSV"),
     "export_annotations": _("Export of annotations"),
+    "simulate_annotators": _("Simulated annotators"),
     "report": _("Report of a study"),
+    "saliency": _("Saliency of words"),
+    "score": _("Scores"),
 }
 
 
@@ -37,6 +41,12 @@ class Progress(NamedTuple):
 def kind_of(job: Job) -> str:
     """Return the name of a job's kind."""
     return str(KINDS.get(job.kind, job.kind))
+
+
+@register.simple_tag
+def state_of(job: Job) -> RunState:
+    """Return the state of a job; a job with failures is not done."""
+    return job_state(job)
 
 
 @register.simple_tag

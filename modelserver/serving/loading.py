@@ -134,7 +134,13 @@ def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) ->
     spec = SYSTEMS[system]
     make = partial(spec.load, folder, torch.device(hardware.device))
     expect = partial(expected_bytes, folder or WEIGHTS / system)
-    return Source(partial(_served, name, make, hardware), spec.description, expect, kind=spec.kind)
+    return Source(
+        partial(_served, name, make, hardware),
+        spec.description,
+        expect,
+        kind=spec.kind,
+        programs=spec.programs,
+    )
 
 
 def _served(name: str, make: Callable[[], Served], hardware: Hardware) -> Served:

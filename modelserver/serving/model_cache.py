@@ -20,7 +20,7 @@ from modelserver.serving.batching import ModelThreads
 from modelserver.systems.base import WARM_UP, described, out_of_memory, weight_bytes
 from modelserver.systems.predict_each import free_memory
 from modelserver.wire.errors import LoadFailed, ModelServerError, Unavailable
-from modelserver.wire.schema import SystemInfo, SystemKind
+from modelserver.wire.schema import ProgramKind, SystemInfo, SystemKind
 from modelserver.wire.system_protocol import Served, kind_of
 
 Loader = Callable[[], Served]
@@ -34,7 +34,7 @@ class Source:
 
     ``expect`` returns how many bytes its weights will take, as far as that is known before loading, else
     0. ``is_remote`` marks a system that another server computes, so that waiting for it must not occupy
-    a model thread. ``kind`` is shown until it is loaded.
+    a model thread. ``kind`` is shown until it is loaded, and ``programs`` always.
     """
 
     load: Loader
@@ -42,6 +42,7 @@ class Source:
     expect: Callable[[], int] = lambda: 0
     is_remote: bool = False
     kind: SystemKind = "reader"
+    programs: ProgramKind | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class _Entry:
         self.system: Served | None = None
         self.revision = ""  # these four are kept when the system is evicted
         self.description = source.description
-        self.kind = source.kind
+        self.kind, self.programs = source.kind, source.programs
         self.size: int | None = None
         self.users = 0
         self.used_at = 0.0
@@ -84,6 +85,7 @@ class _Entry:
             description=self.description,
             loaded=self.system is not None,
             kind=self.kind,
+            programs=self.programs,
         )
 
     def settle(self, error: ModelServerError | None) -> None:

@@ -26,7 +26,7 @@ from modelserver.serving.system_spec import LocalSpec
 from modelserver.systems.base import described
 from modelserver.systems.predict_each import free_memory, log_failure, predict_each
 from modelserver.wire.errors import ModelServerError
-from modelserver.wire.schema import ItemError, QAItem, SaliencyOptions, SystemKind
+from modelserver.wire.schema import ItemError, ProgramKind, QAItem, SaliencyOptions, SystemKind
 from modelserver.wire.system_protocol import (
     Asked,
     ExecuteTask,
@@ -64,6 +64,7 @@ class AvailableSystem:
     description: str
     expected_bytes: int
     kind: SystemKind
+    programs: ProgramKind | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Worker:
     def available(self) -> dict[str, AvailableSystem]:
         """Return the systems that can be loaded."""
         return {
-            name: AvailableSystem(source.description, source.expect(), source.kind)
+            name: AvailableSystem(source.description, source.expect(), source.kind, source.programs)
             for name, source in self._sources.items()
         }
 

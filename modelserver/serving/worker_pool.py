@@ -328,7 +328,13 @@ class WorkerPool:
         if remote is None:
             system = available[name]
             expected = system.expected_bytes * len(self.processes)
-            return Source(partial(self.load, name), system.description, lambda: expected, kind=system.kind)
+            return Source(
+                partial(self.load, name),
+                system.description,
+                lambda: expected,
+                kind=system.kind,
+                programs=system.programs,
+            )
         from modelserver.systems.remote import RemoteSystem  # imports torch, with the other systems
 
         load = partial(

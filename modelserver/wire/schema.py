@@ -345,6 +345,7 @@ class ExecuteResponse(SystemResponse):
 
 
 SystemKind = Literal["reader", "modular"]
+ProgramKind = Literal["boxes", "spans"]
 
 
 class SystemInfo(Wire):
@@ -352,7 +353,8 @@ class SystemInfo(Wire):
 
     ``revision`` is a digest of its weights and configuration. It is empty for a system that has not been
     loaded since the server started; ``POST /v1/load`` loads it. ``kind`` is "modular" for a network that
-    executes programs; a reader answers questions.
+    executes programs; a reader answers questions. ``programs`` is the kind of programs that a network
+    executes: over boxes of images, or over spans of a passage; None if it takes both, or is a reader.
     """
 
     name: str
@@ -360,6 +362,7 @@ class SystemInfo(Wire):
     description: str
     loaded: bool
     kind: SystemKind = "reader"
+    programs: ProgramKind | None = None
 
 
 class LoadRequest(SystemRequest):

@@ -7,42 +7,79 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import User
-from foundation.errors import BadFile
+from foundation.errors import BadFile, Conflict
 from jobs.model_gateway import predict_items
 from jobs.sliced_runs import RunKind
-from modelserver.wire.schema import SCHEMA_VERSION, ItemError, QAPrediction
+from modelserver.wire.schema import SCHEMA_VERSION, ItemError, QAPrediction, SystemKind
 from predictions.actions import events
+from predictions.actions.executions import Outcome, execute_questions
+from predictions.formats.findings import Findings
 from predictions.formats.predictions import PredictionsFile
 from predictions.formats.records import stray_facts
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System
 from predictions.queries.predictions import missing
 
+# The kind of system that does each kind of run.
+SYSTEM_KINDS: dict[str, SystemKind] = {
+    PredictionRun.Kind.PREDICT: "reader",
+    PredictionRun.Kind.EXECUTE: "modular",
+}
 BATCH = 500
+FIRST_ROWS = 10  # of a preview
 
 
 @transaction.atomic
-def start_run(*, dataset: Dataset, system: str, revision: str, by: User | None = None) -> PredictionRun:
-    """Return the started or resumed run of this revision; see `RunKind.start`."""
+def start_run(
+    *,
+    dataset: Dataset,
+    system: str,
+    revision: str,
+    kind: PredictionRun.Kind = PredictionRun.Kind.PREDICT,
+    by: User | None = None,
+) -> PredictionRun:
+    """Return the started or resumed run of this revision; see `RunKind.start`.
+
+    Raises:
+        Conflict: Programs are to be executed on questions that have neither images nor a single article.
+    """
+    if kind == PredictionRun.Kind.EXECUTE:
+        _require_programs(dataset)
     run, _ = PredictionRun.objects.get_or_create(
         dataset=dataset,
         system=System.objects.get_or_create(name=system)[0],
         revision=revision,
-        defaults={"schema_version": SCHEMA_VERSION, "source": PredictionRun.Source.SERVER},
+        defaults={"schema_version": SCHEMA_VERSION, "source": PredictionRun.Source.SERVER, "kind": kind},
     )
     return RUNS.start(run, by=by)
 
 
+def _require_programs(dataset: Dataset) -> None:
+    first = dataset.questions.first()
+    if first is not None and not first.images and len(first.context) != 1:
+        raise Conflict(
+            gettext(
+                "Programs are executed on images or on one article, and the questions of this dataset have "
+                "neither."
+            )
+        )
+
+
 def _answer(run: PredictionRun, questions: list[Question]) -> None:
-    items = [question.wire() for question in questions]
-    _store(run, questions, predict_items(system=run.system.name, revision=run.revision, items=items))
+    outcomes: Sequence[Outcome]
+    if run.kind == PredictionRun.Kind.EXECUTE:
+        outcomes = execute_questions(system=run.system.name, revision=run.revision, questions=questions)
+    else:
+        items = [question.wire() for question in questions]
+        answers = predict_items(system=run.system.name, revision=run.revision, items=items)
+        outcomes = [each if isinstance(each, ItemError) else Prediction.columns(each) for each in answers]
+    _store(run, questions, outcomes)
 
 
 @transaction.atomic
-def _store(
-    run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[QAPrediction | ItemError]
-) -> None:
+def _store(run: PredictionRun, questions: Sequence[Question], outcomes: Sequence[Outcome]) -> None:
     """Store a slice. Of two workers' results, a prediction wins.
 
     The run is locked first, so that neither worker misses what the other stores.
@@ -51,9 +88,9 @@ def _store(
     pairs = list(zip(questions, outcomes, strict=True))
     Prediction.objects.bulk_create(
         [
-            Prediction(run=run, question=question, **Prediction.columns(outcome))
+            Prediction(run=run, question=question, **outcome)
             for question, outcome in pairs
-            if isinstance(outcome, QAPrediction)
+            if not isinstance(outcome, ItemError)
         ],
         ignore_conflicts=True,
     )
@@ -90,10 +127,9 @@ fail_run, cancel_run = RUNS.fail_run, RUNS.cancel_run
 
 @dataclass(frozen=True)
 class FileReport:
-    """Counts of an import of a predictions file.
+    """Counts of an import of a predictions file, or of its preview.
 
     Attributes:
-        run: The run that holds the predictions.
         added: Predictions stored now.
         unchanged: Predictions stored before.
         unknown: Ids in the file that the dataset lacks.
@@ -103,7 +139,6 @@ class FileReport:
         stray_facts: Predicted facts that name no sentence of the question's articles; they are stored too.
     """
 
-    run: PredictionRun
     added: int = 0
     unchanged: int = 0
     unknown: int = 0
@@ -116,7 +151,7 @@ class FileReport:
 @transaction.atomic
 def import_predictions(
     *, file: PredictionsFile, dataset: Dataset, system: str, by: User | None = None
-) -> FileReport:
+) -> tuple[PredictionRun, FileReport]:
     """Store the predictions of a file as a finished run, all or none.
 
     Importing the same file again adds nothing.
@@ -135,52 +170,119 @@ def import_predictions(
             "finished_at": timezone.now(),
         },
     )
-    report = FileReport(run=run)
+    report, findings = FileReport(), Findings(file.path)
     for batch in _question_batches(dataset):
-        report = _import_batch(file, run, batch, report)
-    matched = report.added + report.unchanged
-    if not matched:
-        raise BadFile(
-            file.path, f"none of its {len(file.ids)} ids is a question of the dataset {dataset.name!r}"
+        read = _read_batch(file, batch, findings)
+        stored = _stored(run, batch)
+        Prediction.objects.bulk_create(
+            [
+                Prediction(run=run, question=question, **Prediction.columns(prediction))
+                for question, prediction in read
+                if question.pk not in stored
+            ]
         )
+        report = _counted(report, file, batch, read, stored)
+    report = _complete(report, file, dataset, findings)
     if report.added:
         events.record(kind="predictions_imported", by=by, data=_named(run) | {"added": report.added})
-    return replace(report, unknown=len(file.ids) - matched)
+    return run, report
+
+
+def preview_predictions(
+    *, file: PredictionsFile, dataset: Dataset, system: str, findings: Findings
+) -> tuple[list[dict[str, Any]], FileReport]:
+    """Return the first rows and the counts of an import; write nothing.
+
+    ``findings`` takes what is mended and refused.
+    """
+    run = PredictionRun.objects.filter(dataset=dataset, system__name=system, revision=file.revision).first()
+    report, rows = FileReport(), list[dict[str, Any]]()
+    for batch in _question_batches(dataset):
+        read = _read_batch(file, batch, findings)
+        rows += [
+            {"external_id": one.external_id, "text": one.text, "answer": each.answer, "facts": each.facts}
+            for one, each in read[: FIRST_ROWS - len(rows)]
+        ]
+        _note(findings, file, batch, read)
+        report = _counted(report, file, batch, read, set() if run is None else _stored(run, batch))
+    return rows, _complete(report, file, dataset, findings)
+
+
+Read = list[tuple[Question, QAPrediction]]
 
 
 def _question_batches(dataset: Dataset) -> Iterator[list[Question]]:
-    stream = dataset.questions.only("pk", "external_id", "context").iterator(chunk_size=BATCH)
+    stream = dataset.questions.only("pk", "external_id", "text", "context").iterator(chunk_size=BATCH)
     while batch := list(islice(stream, BATCH)):
         yield batch
 
 
-def _import_batch(
-    file: PredictionsFile, run: PredictionRun, batch: list[Question], report: FileReport
+def _read_batch(file: PredictionsFile, batch: Sequence[Question], findings: Findings) -> Read:
+    """Return the predictions for questions that the file has."""
+    read: Read = []
+    for question in batch:
+        if question.external_id in file.ids:
+            try:
+                read.append((question, file.prediction(question.external_id, question.context)))
+            except BadFile as error:
+                findings.end_at(error)
+    return read
+
+
+def _stored(run: PredictionRun, batch: Sequence[Question]) -> set[int]:
+    keys = [question.pk for question in batch]
+    return set(run.predictions.filter(question__in=keys).values_list("question_id", flat=True))
+
+
+def _counted(
+    report: FileReport, file: PredictionsFile, batch: Sequence[Question], read: Read, stored: set[int]
 ) -> FileReport:
-    stored = set(
-        run.predictions.filter(question__in=[question.pk for question in batch]).values_list(
-            "question_id", flat=True
-        )
-    )
-    listed = [question for question in batch if question.external_id in file.ids]
-    read = {question: file.prediction(question.external_id, question.context) for question in listed}
-    new = [
-        Prediction(run=run, question=question, **Prediction.columns(prediction))
-        for question, prediction in read.items()
-        if question.pk not in stored
-    ]
-    Prediction.objects.bulk_create(new)
-    ids = {question.external_id for question in listed}
+    ids = {question.external_id for question, _ in read}
+    old = sum(question.pk in stored for question, _ in read)
     return replace(
         report,
-        added=report.added + len(new),
-        unchanged=report.unchanged + len(listed) - len(new),
-        without_prediction=report.without_prediction + len(batch) - len(listed),
+        added=report.added + len(read) - old,
+        unchanged=report.unchanged + old,
+        without_prediction=report.without_prediction
+        + sum(question.external_id not in file.ids for question in batch),
         without_answer=report.without_answer + len(ids - file.content.answer.keys()),
         without_facts=report.without_facts + len(ids - file.content.sp.keys()),
         stray_facts=report.stray_facts
-        + sum(len(stray_facts(question.context, one.facts)) for question, one in read.items()),
+        + sum(len(stray_facts(question.context, one.facts)) for question, one in read),
     )
+
+
+def _note(findings: Findings, file: PredictionsFile, batch: Sequence[Question], read: Read) -> None:
+    """Add the mendings of a batch, as `_counted` counts them, with examples."""
+    for question in batch:
+        if question.external_id not in file.ids:
+            findings.mend("without_prediction", question.external_id)
+    for question, prediction in read:
+        if question.external_id not in file.content.answer:
+            findings.mend("without_answer", question.external_id)
+        if question.external_id not in file.content.sp:
+            findings.mend("without_fact_list", question.external_id)
+        if stray := stray_facts(question.context, prediction.facts):
+            findings.mend("stray_predicted_facts", f"{question.external_id}: {stray[0]}", len(stray))
+
+
+def _complete(report: FileReport, file: PredictionsFile, dataset: Dataset, findings: Findings) -> FileReport:
+    """Count ids of the file that are no questions; refuse if all are.
+
+    Raises:
+        BadFile: As `Findings.refuse`.
+    """
+    matched = report.added + report.unchanged + findings.refused_count
+    if not matched:
+        findings.refuse("", f"none of its {len(file.ids)} ids is a question of the dataset {dataset.name!r}")
+    unknown = max(0, len(file.ids) - matched)
+    if unknown and matched:
+        findings.mend("unknown_ids", _first_unknown(file, dataset), unknown)
+    return replace(report, unknown=unknown)
+
+
+def _first_unknown(file: PredictionsFile, dataset: Dataset) -> str:
+    return min(file.ids - set(dataset.questions.values_list("external_id", flat=True)), default="")
 
 
 def _named(run: PredictionRun) -> dict[str, str | int]:

@@ -13,8 +13,9 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 from pydantic_core import PydanticCustomError
 
 from foundation.errors import BadFile
-from foundation.import_fields import Id, Index, Label, LongText, Text, first_error
+from foundation.import_fields import Id, Index, Label, LongText, Text
 from foundation.json_stream import read_values
+from predictions.formats.findings import Findings
 from predictions.formats.records import QuestionRecord
 
 COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_facts")
@@ -55,25 +56,31 @@ class _Entry(BaseModel):
     supporting_facts: Annotated[list[GoldFact] | None, BeforeValidator(_paired("title", "sent_id"))]
 
 
-def read_hotpot(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
+def read_hotpot(
+    path: Path, *, on_progress: Callable[[int], None] | None = None, findings: Findings | None = None
+) -> Iterator[QuestionRecord]:
     """Yield the questions of a file in its order.
 
     Args:
         path: The file.
         on_progress: Called with the number of bytes read so far.
+        findings: Takes what is refused; without it the first refusal is raised.
 
     Raises:
         BadFile: An entry is wrong or repeats an id; names file, line, entry and field.
     """
+    findings = findings or Findings(path)
     seen: dict[str, int] = {}
     number = 0
     for number, (line, entry) in enumerate(_entries(path, on_progress), start=1):
-        record = _record(path, line, number, entry)
+        record = _record(findings, line, number, entry)
+        if record is None:
+            continue
         first = seen.setdefault(record.external_id, number)
         if first != number:
-            raise BadFile(
-                path, f"entry {number}: the id {record.external_id} is that of entry {first}", line=line
-            )
+            reason = f"the id {record.external_id} is that of entry {first}"
+            findings.refuse(f"entry {number}", reason, line=line)
+            continue
         yield record
     if number == 0:
         raise BadFile(path, "holds no questions")
@@ -102,14 +109,18 @@ def _rows(path: Path, line: int, columns: dict[str, Any]) -> Iterator[dict[str, 
         yield dict(zip(present, values, strict=True))
 
 
-def _record(path: Path, line: int, number: int, entry: Any) -> QuestionRecord:
+def _record(findings: Findings, line: int, number: int, entry: Any) -> QuestionRecord | None:
+    """Return the record of an entry, None if the entry is refused."""
     if not isinstance(entry, dict):
-        raise BadFile(path, f"entry {number}: expected an object, found {type(entry).__name__}", line=line)
+        findings.refuse(f"entry {number}", f"expected an object, found {type(entry).__name__}", line=line)
+        return None
     try:
         fields = _Entry.model_validate(entry)
     except ValidationError as error:
-        raise BadFile(path, f"{_named(number, entry)}: {first_error(error)}", line=line) from error
-    return QuestionRecord(place=f"{path}:{line}: {_named(number, entry)}", **dict(fields))
+        findings.refuse_fields(error, entry=_named(number, entry), line=line)
+        return None
+    place = f"{findings.path}:{line}: {_named(number, entry)}"
+    return QuestionRecord(place=place, line=line, **dict(fields))
 
 
 def _named(number: int, entry: dict[str, Any]) -> str:

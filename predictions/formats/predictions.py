@@ -9,6 +9,7 @@ context spoke for the answer; tokens that do not overlap).
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from foundation.errors import BadFile
-from foundation.import_fields import Index, Text, first_error
+from foundation.import_fields import Index, Text, all_errors
 from modelserver.wire.schema import (
     AnswerLocation,
     AnswerType,
@@ -26,6 +27,7 @@ from modelserver.wire.schema import (
     QAPrediction,
     TokenWeight,
 )
+from predictions.formats.findings import BadFields
 from predictions.highlights import check_places
 
 Weight = Annotated[float, Field(allow_inf_nan=False)]
@@ -107,7 +109,7 @@ class PredictionsFile:
         try:
             check_places(context, given)
         except ValueError as error:
-            raise BadFile(self.path, f"explanation_weights[{external_id}]: {error}") from error
+            raise self._wrong("explanation_weights", external_id, str(error)) from error
         return [
             TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
             for title, index, start, end, weight in given
@@ -121,15 +123,21 @@ class PredictionsFile:
         sentences = [texts[index] for name, texts in context if name == title and index < len(texts)]
         if not any(end <= len(sentence) for sentence in sentences):
             message = f"no sentence {index} of {title!r} with {end} characters is in the question's articles"
-            raise BadFile(self.path, f"answer_location[{external_id}]: {message}")
+            raise self._wrong("answer_location", external_id, message)
         fact: Fact = (title, index)
         return AnswerLocation(first=fact, last=fact, start=start, end=end)
+
+    def _wrong(self, part: str, external_id: str, reason: str) -> BadFile:
+        line = _line_of(self.path.read_bytes(), (part, external_id))
+        return BadFile(self.path, f"{part}[{external_id}]: {reason}", line=line)
 
 
 def read_predictions(path: Path) -> PredictionsFile:
     """Read and check a file, which is held in memory whole.
 
-    Raises BadFile, which names the file and the line of a syntax error, or the part and id of another.
+    Raises:
+        BadFile: Names the file and the line; for all but a syntax error part and id, too.
+        BadFields: Has all wrong fields.
     """
     try:
         data = path.read_bytes()
@@ -140,10 +148,30 @@ def read_predictions(path: Path) -> PredictionsFile:
     except json.JSONDecodeError as error:
         raise BadFile(path, f"not JSON: {error.msg}", line=error.lineno) from error
     except ValidationError as error:
-        raise BadFile(path, first_error(error)) from error
+        raise _bad_fields(path, data, error) from error
     except (ValueError, RecursionError) as error:
         raise BadFile(path, f"not JSON that can be read: {error}") from error
     return PredictionsFile(path, hashlib.sha256(data).hexdigest()[:REVISION_DIGITS], content)
+
+
+def _bad_fields(path: Path, data: bytes, error: ValidationError) -> BadFields:
+    places = [each["loc"] for each in error.errors(include_url=False, include_input=False)]
+    lines = [_line_of(data, place) for place in places]
+    return BadFields(path, [(*problem, line) for problem, line in zip(all_errors(error), lines, strict=True)])
+
+
+def _line_of(data: bytes, place: Sequence[int | str]) -> int | None:
+    """Return the line of a part of the file, or of an id in it.
+
+    A name within another text may be taken for it: the line is a help, the field is exact.
+    """
+    at = 0
+    for name in place[:2]:
+        place_of = data.find(json.dumps(name, ensure_ascii=False).encode(), at)
+        if place_of < 0:
+            return None
+        at = place_of
+    return data.count(b"\n", 0, at) + 1
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

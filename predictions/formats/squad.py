@@ -12,7 +12,8 @@ from typing import Annotated
 from pydantic import BaseModel, Field, ValidationError
 
 from foundation.errors import BadFile
-from foundation.import_fields import Id, LongText, Text, first_error
+from foundation.import_fields import Id, LongText, Text
+from predictions.formats.findings import Findings
 from predictions.formats.records import QuestionRecord
 
 
@@ -40,13 +41,19 @@ class _File(BaseModel):
     data: list[_Article]
 
 
-def read_quoref(path: Path, *, on_progress: Callable[[int], None] | None = None) -> Iterator[QuestionRecord]:
+def read_quoref(
+    path: Path, *, on_progress: Callable[[int], None] | None = None, findings: Findings | None = None
+) -> Iterator[QuestionRecord]:
     """Yield the questions of a file, without those of several answers."""
-    return read_squad(path, on_progress=on_progress, parts=True)
+    return read_squad(path, on_progress=on_progress, findings=findings, parts=True)
 
 
 def read_squad(
-    path: Path, *, on_progress: Callable[[int], None] | None = None, parts: bool = False
+    path: Path,
+    *,
+    on_progress: Callable[[int], None] | None = None,
+    findings: Findings | None = None,
+    parts: bool = False,
 ) -> Iterator[QuestionRecord]:
     """Yield the questions of a file in its order.
 
@@ -55,32 +62,48 @@ def read_squad(
     Args:
         path: The file.
         on_progress: Called once with the number of bytes.
+        findings: Takes what is left out or refused; without it the first refusal is raised.
         parts: Several answers are parts of one; such a question is left out.
 
     Raises:
         BadFile: A field is wrong or an id is repeated; names file and field.
     """
+    findings = findings or Findings(path)
+    seen: set[str] = set()
+    for where, title, passage, asked in _asked(path, findings, on_progress):
+        if asked.external_id in seen:
+            findings.refuse(where, "the id is there already")
+            continue
+        seen.add(asked.external_id)
+        if not asked.answers:
+            findings.mend("unanswered", asked.external_id)
+        elif parts and len({one.text for one in asked.answers}) > 1:
+            findings.mend("several_answers", asked.external_id)
+        else:
+            yield _record(path, where, title, passage, asked)
+    if not seen and not findings.refused_count:
+        raise BadFile(path, "holds no questions")
+
+
+def _asked(
+    path: Path, findings: Findings, on_progress: Callable[[int], None] | None
+) -> Iterator[tuple[str, str, str, _Asked]]:
+    """Yield the place, title, passage and content of each question."""
     try:
         content = path.read_bytes()
         articles = _File.model_validate_json(content).data
     except OSError as error:
         raise BadFile(path, error.strerror or "cannot be read") from error
     except ValidationError as error:
-        raise BadFile(path, first_error(error)) from error
+        findings.refuse_fields(error)
+        return
     if on_progress is not None:
         on_progress(len(content))
-    seen: set[str] = set()
     for number, article in enumerate(articles):
         for place, paragraph in enumerate(article.paragraphs):
             for asked in paragraph.qas:
                 where = f"data.{number}.paragraphs.{place} ({asked.external_id})"
-                if asked.external_id in seen:
-                    raise BadFile(path, f"{where}: the id is there already")
-                seen.add(asked.external_id)
-                if asked.answers and not (parts and len({one.text for one in asked.answers}) > 1):
-                    yield _record(path, where, article.title, paragraph.context, asked)
-    if not seen:
-        raise BadFile(path, "holds no questions")
+                yield where, article.title, paragraph.context, asked
 
 
 def _record(path: Path, where: str, title: str, passage: str, asked: _Asked) -> QuestionRecord:

@@ -11,11 +11,19 @@ class Dataset(models.Model):
     """A named set of questions of a workspace.
 
     Importing the same external ids again changes nothing.
+
+    Attributes:
+        licence: The terms of use, as the person who imported it named them; empty if unknown.
+        question_count, without_facts: The number of its questions, and of those with unknown gold facts.
+            Imports keep them, because counting 100,000 questions for every page would take too long.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="datasets")
     name = models.SlugField(max_length=100)
     source_format = models.CharField(max_length=40)
+    licence = models.CharField(max_length=100, blank=True)
+    question_count = models.PositiveIntegerField(default=0)
+    without_facts = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
 
@@ -54,6 +62,7 @@ class Question(models.Model):
 
     class Meta:
         ordering = ["pk"]
+        indexes = [models.Index(fields=["dataset", "id"], name="questions_of_a_dataset")]
         constraints = [
             models.UniqueConstraint(fields=["dataset", "external_id"], name="question_once_per_dataset"),
             models.CheckConstraint(condition=~models.Q(text=""), name="question_has_text"),

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role, User, Workspace
 from jobs.models import SlicedRun
@@ -35,11 +36,18 @@ class PredictionRun(SlicedRun):
         SERVER = "server"
         FILE = "file"
 
+    class Kind(models.TextChoices):
+        """The work of the system: to answer questions, or to execute programs."""
+
+        PREDICT = "predict", _("Predictions")
+        EXECUTE = "execute", _("Program execution")
+
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="runs")
     system = models.ForeignKey(System, on_delete=models.PROTECT, related_name="runs")
     revision = models.CharField(max_length=64)
     schema_version = models.PositiveSmallIntegerField()
     source = models.CharField(max_length=10, choices=Source)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.PREDICT)
     saliency = models.JSONField(null=True)
 
     class Meta:

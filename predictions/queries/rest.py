@@ -24,7 +24,12 @@ def runs_for(user: User, workspace: str | None = None) -> QuerySet[PredictionRun
     rows = PredictionRun.objects.filter(dataset__workspace__in=workspaces_of(user, Act.DATA_SEE))
     if workspace is not None:
         rows = rows.filter(dataset__workspace__slug=workspace)
-    return rows.select_related("dataset__workspace", "system").annotate(
+    return with_counts(rows.select_related("dataset__workspace", "system"))
+
+
+def with_counts(runs: QuerySet[PredictionRun]) -> QuerySet[PredictionRun]:
+    """Return runs with ``size`` in questions, ``answered`` and ``failed``."""
+    return runs.annotate(
         size=_count(Question, "dataset", of="dataset"),
         answered=_count(Prediction, "run"),
         failed=_count(PredictionFailure, "run"),

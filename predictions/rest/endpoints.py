@@ -9,23 +9,26 @@ from rest_framework.request import Request
 
 from accounts.models import Workspace
 from accounts.policy import Act
-from accounts.rest.bodies import check_length, read_blocks, read_body, read_query
+from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.pages import answer, page_of
 from accounts.rest.views import RestView
-from jobs.actions.jobs import create_job
 from jobs.model_gateway import served_system
-from jobs.rest.endpoints import JobRow, job_row
+from jobs.rest.endpoints import JobRow, JobView, job_row
+from jobs.rest.uploads import answer_upload
+from jobs.run_states import run_state
+from jobs.served_systems import served_systems, server_states
 from jobs.tasks import enqueue_job
-from predictions.actions.predictions import cancel_run, start_run
+from predictions.actions.computations import start_scoring, start_weighing
+from predictions.actions.deletion import delete_dataset, delete_run
+from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_run
+from predictions.actions.uploads import apply_preview
 from predictions.imports import DatasetOptions, PredictionsOptions
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries import rest
 from predictions.rest import shapes
 from predictions.tasks import enqueue_missing
-
-MOST_FILE_BYTES = 2 << 30
 
 
 class Datasets(RestView):
@@ -44,10 +47,10 @@ class Datasets(RestView):
 class DatasetView(RestView):
     """The base of the endpoints of one dataset."""
 
-    def dataset(self, pk: int) -> Dataset:
-        """Return a dataset that the user may see, or raise Http404 or 403."""
+    def dataset(self, pk: int, act: Act = Act.DATA_SEE) -> Dataset:
+        """Return a dataset with which the user may do this, or raise 404 or 403."""
         dataset = Dataset.objects.select_related("workspace").filter(pk=pk).first()
-        self.require(Act.DATA_SEE, dataset)
+        self.require(act, dataset)
         return rest.datasets_for(self.user).get(pk=pk)
 
 
@@ -58,6 +61,13 @@ class OneDataset(DatasetView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One dataset."""
         return answer(_datasets([self.dataset(pk)])[0])
+
+    @described(status=204, errors=(409,))
+    def delete(self, request: Request, pk: int) -> HttpResponse:
+        """Delete a dataset that nothing refers to."""
+        dataset = self.dataset(pk, Act.DATA_MANAGE)
+        delete_dataset(dataset=dataset, by=self.user)
+        return HttpResponse(status=204)
 
 
 class Questions(DatasetView):
@@ -77,23 +87,20 @@ class Questions(DatasetView):
 class Imports(RestView):
     """Imports of files of questions or predictions."""
 
-    @described(answers=JobRow, status=202, takes=bytes, query=shapes.ImportQuery)
+    @described(answers=JobRow, status=202, takes=bytes, query=shapes.ImportQuery, creates=True)
     def post(self, request: Request) -> HttpResponse:
         """Import a file of questions or predictions."""
         query = read_query(request, shapes.ImportQuery)
-        check_length(request, MOST_FILE_BYTES)
         workspace, options = self._wishes(query)
-        job = create_job(
+        return answer_upload(
+            self,
+            request,
             kind=f"import_{query.kind}",
             workspace=workspace,
-            by=self.user,
             subject=query.name or query.system or "",
             options=options.model_dump(),
-            upload=read_blocks(request),
-            upload_name=query.file_name,
+            file_name=query.file_name,
         )
-        enqueue_job(job)
-        return answer(job_row(request, job), status=202)
 
     def _wishes(self, query: shapes.ImportQuery) -> tuple[Workspace, DatasetOptions | PredictionsOptions]:
         """Return the workspace and the options of the job."""
@@ -101,14 +108,29 @@ class Imports(RestView):
             workspace = Workspace.objects.filter(slug=query.workspace).first()
             self.require(Act.DATA_MANAGE, workspace)
             assert workspace is not None  # `require` raised for none
-            wishes = {"name": query.name, "format": query.format, "dry_run": query.dry_run}
+            names = ("name", "format", "licence", "dry_run")
+            wishes = {name: getattr(query, name) for name in names}
             return workspace, DatasetOptions.model_validate(wishes)
         dataset = Dataset.objects.select_related("workspace").filter(pk=query.dataset or 0).first()
         self.require(Act.DATA_MANAGE, dataset)
         assert dataset is not None  # `require` raised for none
         return dataset.workspace, PredictionsOptions.model_validate(
-            {"dataset": dataset.pk, "system": query.system}
+            {"dataset": dataset.pk, "system": query.system, "dry_run": query.dry_run}
         )
+
+
+class ApplyImport(JobView):
+    """Applies the preview of an import."""
+
+    @described(answers=JobRow, status=202, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Apply the preview of an import."""
+        preview = self.job(pk)
+        self.require(Act.DATA_MANAGE, preview.workspace)
+        job, is_new = apply_preview(preview=preview, by=self.user)
+        if is_new:
+            enqueue_job(job)
+        return answer(job_row(request, job), status=202)
 
 
 class Systems(RestView):
@@ -119,6 +141,26 @@ class Systems(RestView):
         """List the systems of my workspaces."""
         query = read_query(request, shapes.InWorkspace)
         return page_of(request, query, rest.systems_for(self.user, query.workspace), _systems)
+
+
+class ServedSystems(RestView):
+    """The model servers and their systems."""
+
+    @described(answers=shapes.Served)
+    def get(self, request: Request) -> HttpResponse:
+        """List the systems that are served now."""
+        names = ("name", "kind", "revision", "description", "loaded")
+        return answer(
+            shapes.Served(
+                servers=[
+                    shapes.ServerRow(address=each.address, answers=each.answers) for each in server_states()
+                ],
+                systems=[
+                    shapes.ServedSystemRow(**{name: getattr(one, name) for name in names})
+                    for one in served_systems()
+                ],
+            )
+        )
 
 
 class Runs(RestView):
@@ -136,13 +178,16 @@ class Runs(RestView):
     @described(answers=shapes.RunRow, status=201, takes=shapes.NewRun, errors=(409, 503), creates=True)
     @once
     def post(self, request: Request) -> HttpResponse:
-        """Start or resume predictions."""
+        """Start or resume predictions or program executions."""
         new = read_body(request, shapes.NewRun)
         dataset = Dataset.objects.select_related("workspace").filter(pk=new.dataset).first()
         self.require(Act.DATA_MANAGE, dataset)
         assert dataset is not None  # `require` raised for none
-        served = served_system(new.system)
-        run = start_run(dataset=dataset, system=served.name, revision=served.revision, by=self.user)
+        kind = PredictionRun.Kind(new.kind)
+        served = served_system(new.system, SYSTEM_KINDS[kind])
+        run = start_run(
+            dataset=dataset, system=served.name, revision=served.revision, kind=kind, by=self.user
+        )
         transaction.on_commit(partial(enqueue_missing, run))
         return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)
 
@@ -164,6 +209,36 @@ class OneRun(RunView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """One run with its progress."""
         return answer(_runs([self.run(pk)])[0])
+
+    @described(status=204, errors=(409,))
+    def delete(self, request: Request, pk: int) -> HttpResponse:
+        """Delete a run that nothing refers to."""
+        delete_run(run=self.run(pk, Act.DATA_MANAGE), by=self.user)
+        return HttpResponse(status=204)
+
+
+class StartScoring(RunView):
+    """Starts the scoring of a run."""
+
+    @described(answers=JobRow, status=202, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Score a run in a job."""
+        job = start_scoring(run=self.run(pk, Act.DATA_MANAGE), by=self.user)
+        enqueue_job(job)
+        return answer(job_row(request, job), status=202)
+
+
+class StartSaliency(RunView):
+    """Starts the saliency of the predictions of a run."""
+
+    @described(answers=JobRow, status=202, takes=shapes.NewSaliency, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Compute the saliency of words in a job."""
+        run = self.run(pk, Act.DATA_MANAGE)
+        method = read_body(request, shapes.NewSaliency).method
+        job = start_weighing(run=run, method=method, by=self.user)
+        enqueue_job(job)
+        return answer(job_row(request, job), status=202)
 
 
 class Cancel(RunView):
@@ -236,6 +311,7 @@ def _datasets(rows: Sequence[Dataset]) -> list[shapes.DatasetRow]:
             workspace=row.workspace.slug,
             name=row.name,
             format=row.source_format,
+            licence=row.licence,
             questions=row.size,  # type: ignore[attr-defined]  # annotated
             created_at=row.created_at,
         )
@@ -252,7 +328,11 @@ def _questions(rows: Sequence[Question]) -> Iterable[shapes.QuestionRow]:
 
 
 def _systems(rows: Sequence[System]) -> Iterable[shapes.PredictingSystemRow]:
-    return (shapes.PredictingSystemRow(id=str(row.pk), name=row.name) for row in rows)
+    served = {one.name: one for one in served_systems()}
+    for row in rows:
+        now = served.get(row.name)
+        kind, revision = (now.kind, now.revision) if now else (None, None)
+        yield shapes.PredictingSystemRow(id=str(row.pk), name=row.name, kind=kind, revision=revision)
 
 
 def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
@@ -265,7 +345,9 @@ def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
                 "questions": row.size,  # type: ignore[attr-defined]  # annotated, as the next two
                 "predictions": row.answered,  # type: ignore[attr-defined]
                 "failures": row.failed,  # type: ignore[attr-defined]
-                **{name: getattr(row, name) for name in ("revision", "source", "status", "error")},
+                "state": run_state(row, row.failed).label,  # type: ignore[attr-defined]
+                "saliency": (row.saliency or {}).get("method"),
+                **{name: getattr(row, name) for name in ("revision", "source", "kind", "status", "error")},
                 **{name: getattr(row, name) for name in ("created_at", "finished_at")},
             }
         )

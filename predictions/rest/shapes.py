@@ -8,8 +8,10 @@ from pydantic import Field
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page, PageOf
 from foundation.import_fields import Text
+from modelserver.wire.schema import SaliencyMethod, SystemKind
 
 Id = Annotated[str, Field(pattern=r"^[0-9]+$")]
+RunKindName = Literal["predict", "execute"]
 RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
 
@@ -21,6 +23,7 @@ class DatasetRow(Payload):
     workspace: str
     name: str
     format: str
+    licence: str
     questions: int
     created_at: datetime
 
@@ -43,16 +46,51 @@ class QuestionRow(Payload):
 
 
 class PredictingSystemRow(Payload):
-    """A system that has run on a dataset that you see."""
+    """A system that has run on a dataset that you see.
+
+    ``kind`` and ``revision`` are those of the model servers, null if none serves it now.
+    """
 
     id: Id
     name: str
+    kind: SystemKind | None
+    revision: str | None
+
+
+class ServedSystemRow(Payload):
+    """A system that the model servers serve now.
+
+    A reader answers questions (``predict``), a modular one executes programs (``execute``). ``revision`` is
+    empty until the system is loaded for the first time.
+    """
+
+    name: str
+    kind: SystemKind
+    revision: str
+    description: str
+    loaded: bool
+
+
+class ServerRow(Payload):
+    """A model server: its host and port, and if it answers."""
+
+    address: str
+    answers: bool
+
+
+class Served(Payload):
+    """The model servers, and the systems that all of them that answer have."""
+
+    servers: list[ServerRow]
+    systems: list[ServedSystemRow]
 
 
 class RunRow(Payload):
     """A run of a revision of a system over a dataset, with its progress.
 
-    ``source`` is ``server`` for predictions of the model server, ``file`` for imported ones.
+    ``source`` is ``server`` for predictions of the model server, ``file`` for imported ones. ``state`` is
+    the label of the status, which also counts failures: ``Done with 3 failures``. ``saliency`` is the method
+    of its weights, null for none.
     """
 
     id: Id
@@ -60,7 +98,10 @@ class RunRow(Payload):
     system: str
     revision: str
     source: Literal["server", "file"]
+    kind: RunKindName
     status: RunStatus
+    state: str
+    saliency: SaliencyMethod | None
     error: str
     questions: int
     predictions: int
@@ -70,10 +111,20 @@ class RunRow(Payload):
 
 
 class NewRun(Payload):
-    """The dataset to predict, and a system that the model server serves."""
+    """The dataset, and a system that the model server serves.
+
+    A reader can ``predict``, a modular system can ``execute`` programs.
+    """
 
     dataset: Id
     system: Name
+    kind: RunKindName = "predict"
+
+
+class NewSaliency(Payload):
+    """The method by which words are weighed."""
+
+    method: SaliencyMethod = "integrated-gradients"
 
 
 class FailureRow(Payload):
@@ -149,7 +200,8 @@ class ImportQuery(Payload):
     """The file to import, which is the body.
 
     A dataset needs ``workspace``, ``name`` and ``format``, predictions need ``dataset`` and ``system``. With
-    ``dry_run`` the job reads all of the file and stores nothing.
+    ``dry_run`` the job reads all of the file and stores nothing: its result previews the import, which
+    ``imports/ID/apply/`` does then. The file may be packed with zip or gzip.
     """
 
     kind: Literal["dataset", "predictions"]
@@ -159,6 +211,7 @@ class ImportQuery(Payload):
     dataset: Id | None = None
     system: Name | None = None
     dry_run: bool = False
+    licence: Annotated[Text, Field(max_length=100)] = ""
     file_name: Annotated[Text, Field(max_length=100)] = "upload"
 
 

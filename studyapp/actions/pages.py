@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from foundation.prepared_queries import PreparedUpdate, slot
+from studyapp.actions import webhooks
 from studyapp.actions.participants import (
     end,
     enter_stage,
@@ -23,7 +24,16 @@ from studyapp.actions.participants import (
 from studyapp.definition.checks import is_admitted, is_comprehended
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer
-from studyapp.models import Outcome, Participant, Stage, StageResponse, SurveyResponse, TimedPage, Trial
+from studyapp.models import (
+    Outcome,
+    Participant,
+    Stage,
+    StageResponse,
+    SurveyResponse,
+    TimedPage,
+    Trial,
+    WebhookEvent,
+)
 from studyapp.queries.flags import HONEYPOT
 from studyapp.queries.studies import frozen
 from studyapp.rules import states
@@ -100,6 +110,7 @@ def submit_stage(
         stages = stages_of(content)
         enter_stage(participant, stages[stages.index(Stage(page.stage)) + 1], now)
     elif content.comprehension and page.stage == Stage.COMPREHENSION:
+        webhooks.announce_flag(participant, "failed_comprehension")
         if page.attempt < content.comprehension.tries:
             StageResponse.objects.create(participant=participant, stage=page.stage, attempt=page.attempt + 1)
         else:
@@ -185,6 +196,8 @@ def submit_trial(
         return False
     _COUNT_ITEM(participant=trial.participant_id, number=int(kind == "item"), now=now)
     record(trial.participant, "item_submitted", {"position": trial.position})
+    if passed is False:
+        webhooks.announce_flag(trial.participant, "failed_attention")
     return True
 
 
@@ -196,6 +209,7 @@ def note_honeypot(*, participant: Participant, page: str) -> None:
     with transaction.atomic():
         if hold(participant):
             record(participant, HONEYPOT, {"page": page})
+            webhooks.announce_flag(participant, "honeypot")
 
 
 @transaction.atomic
@@ -236,6 +250,9 @@ def submit_survey(
     """
     now = timezone.now()
     stored = _values(now, answers, changes, timing)
+    if webhooks.listens(participant.version.study_id, WebhookEvent.FLAGGED):
+        # Of two who complete at once with the same answers, the second has to see the first.
+        lock_version(participant.version)
     if not (hold(participant) and _STORE_SURVEY(participant=participant.pk, **stored)):
         return False
     participant.status = states.next_status(states.PARTICIPANT, "complete", participant.status)
@@ -246,4 +263,5 @@ def submit_survey(
         update_fields=["status", "outcome", "completed_at", "ended_at", "last_seen_at", "completion_code"]
     )
     record(participant, "completed", {})
+    webhooks.announce_completed(participant)
     return True

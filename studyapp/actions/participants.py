@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
-from studyapp.actions import events
+from studyapp.actions import events, webhooks
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.models import (
     Condition,
@@ -67,6 +67,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
     )
     insert(participant)
     record(participant, "consented", {})
+    webhooks.announce_full_link(link)
     enter_stage(participant, stages_of(frozen(version))[0], now)
     return participant
 
@@ -184,11 +185,12 @@ def _below_quota(
     if mode != Mode.LIVE:
         return groups
     held = {name: sum(counted.get(name, {}).values()) for name in groups}
-    return {
-        name: conditions
-        for name, conditions in groups.items()
-        if all(condition.quota is None or held[name] < condition.quota for condition in conditions)
-    }
+    return {name: conditions for name, conditions in groups.items() if _has_room(conditions, held[name])}
+
+
+def _has_room(conditions: Sequence[Condition], held: int) -> bool:
+    """Return whether a group of conditions may hold another participant."""
+    return all(condition.quota is None or held < condition.quota for condition in conditions)
 
 
 _ASSIGNMENT = (
@@ -214,7 +216,8 @@ def _assign(participant: Participant, now: datetime) -> bool:
     content = frozen(version)
     assert content.order_seed is not None  # only an imported study has none, and it is never open
     counted = _count(version, participant.mode, now)
-    groups = _below_quota(_open_groups(version), counted, participant.mode)
+    opened = _open_groups(version)
+    groups = _below_quota(opened, counted, participant.mode)
     if not groups:
         return False
     seed = assignment.derive_seed(content.order_seed, participant.public_id)
@@ -239,7 +242,29 @@ def _assign(participant: Participant, now: datetime) -> bool:
     )
     _lay_out(participant, conditions, content)
     record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
+    _announce_quotas(participant, opened, counted)
     return True
+
+
+def _announce_quotas(
+    participant: Participant,
+    groups: Mapping[str, Sequence[Condition]],
+    counted: Mapping[str, Mapping[tuple[int, int], int]],
+) -> None:
+    """Announce the quotas that an assignment filled.
+
+    ``counted`` does not count it yet; ``groups`` are all that are open.
+    """
+    conditions = groups[participant.group]
+    if participant.mode != Mode.LIVE or all(condition.quota is None for condition in conditions):
+        return
+    held = {name: sum(counted.get(name, {}).values()) for name in groups}
+    held[participant.group] += 1
+    webhooks.announce_full(
+        participant.version.study,
+        [each for each in conditions if each.quota is not None and held[participant.group] >= each.quota],
+        all_groups=None if any(_has_room(groups[name], held[name]) for name in groups) else groups.values(),
+    )
 
 
 _LOCK = Prepared(

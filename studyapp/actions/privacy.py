@@ -23,6 +23,7 @@ from studyapp.models import (
     ReceivedNotice,
     Stage,
     StageResponse,
+    StudyDelivery,
     StudyVersion,
     SurveyResponse,
     Trial,
@@ -144,6 +145,7 @@ def _locked(participant: Participant) -> Participant | None:
 
 def _anonymise(participant: Participant) -> None:
     ExternalIds.objects.filter(participant=participant).delete()
+    StudyDelivery.objects.filter(participant=participant).delete()  # they hold the old ID
     Event.objects.filter(participant=participant).update(data={})
     _remove_typed_texts(participant)
     shift = _since_midnight(participant.consented_at)

@@ -25,6 +25,7 @@ from studyapp.models.studies import (
     StudyShare,
     StudyVersion,
 )
+from studyapp.models.webhooks import StudyDelivery, StudyWebhook, WebhookEvent
 
 __all__ = [
     "Condition",
@@ -46,9 +47,12 @@ __all__ = [
     "StageResponse",
     "Stimulus",
     "Study",
+    "StudyDelivery",
     "StudyShare",
     "StudyVersion",
+    "StudyWebhook",
     "SurveyResponse",
     "TimedPage",
     "Trial",
+    "WebhookEvent",
 ]

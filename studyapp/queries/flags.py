@@ -88,11 +88,40 @@ def flag_counts(rows: list[Flagged]) -> list[tuple[Flag, str, int]]:
     return [(flag, suspicion_flags.MEANINGS[flag], counts[flag]) for flag in suspicion_flags.FLAGS]
 
 
-def _pages(study: Study) -> Iterator[tuple[int, tuple[int, str], list[ItemPage]]]:
-    """Yield each participant's submitted items, without practice and checks."""
+def flags_at_completion(participant: Participant) -> list[Flag]:
+    """Return the flags that follow from all items of a participant.
+
+    Of others it reads only those with the same answers to the first item, so that it is quick enough for the
+    request that completes the participant.
+    """
+    study = participant.version.study
+    own = [pages for _who, _among, pages in _pages(study, participant=participant)]
+    if not own:
+        return []
+    [pages] = own
+    flags = suspicion_flags.own_flags(pages)
+    digest = suspicion_flags.pattern(pages)
+    if digest is not None:
+        alike = Trial.objects.filter(
+            participant__version=participant.version_id,
+            participant__mode=participant.mode,
+            item__external_id=pages[0].item,
+            answers=pages[0].answers,
+        ).exclude(participant=participant)
+        others = _pages(study, participant__in=alike.order_by().values("participant"))
+        if any(suspicion_flags.pattern(each) == digest for _who, _among, each in others):
+            flags.append("identical_pattern")
+    return suspicion_flags.in_order(flags)
+
+
+def _pages(study: Study, **narrow: Any) -> Iterator[tuple[int, tuple[int, str], list[ItemPage]]]:
+    """Yield each participant's submitted items, without practice and checks.
+
+    ``narrow`` are filters of trials, for some participants alone.
+    """
     rows = (
         Trial.objects.filter(
-            participant__version__study=study, answers__isnull=False, item__kind=Item.Kind.ITEM
+            participant__version__study=study, answers__isnull=False, item__kind=Item.Kind.ITEM, **narrow
         )
         .exclude(participant__status=Participant.Status.WITHDRAWN)
         .order_by("participant_id", "position")

@@ -208,7 +208,8 @@ class Links(StudyView):
         rows = EntryLink.objects.filter(study=self.study(slug, Act.STUDY_EDIT))
         return page_of(request, read_query(request, Page), rows, _links)
 
-    @described(answers=shapes.MadeLink, status=201, takes=shapes.NewLink)
+    @described(answers=shapes.MadeLink, status=201, takes=shapes.NewLink, creates=True)
+    @once
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Create an entry link."""
         study = self.study(slug, Act.STUDY_EDIT)

@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from studyapp.rest import endpoints
+from studyapp.rest import endpoints, webhooks
 
 app_name = "studies_rest"
 
@@ -36,6 +36,9 @@ urlpatterns = [
     path(f"{_STUDY}reopen/", endpoints.Reopen.as_view(), name="reopen"),
     path(f"{_STUDY}versions/", endpoints.Versions.as_view(), name="versions"),
     path(f"{_STUDY}links/", endpoints.Links.as_view(), name="links"),
+    path(f"{_STUDY}webhooks/", webhooks.Webhooks.as_view(), name="webhooks"),
+    path(f"{_STUDY}webhooks/<int:pk>/", webhooks.OneWebhook.as_view(), name="webhook"),
+    path(f"{_STUDY}webhooks/<int:pk>/deliveries/", webhooks.Deliveries.as_view(), name="deliveries"),
     path(f"{_STUDY}progress/", endpoints.Progress.as_view(), name="progress"),
     path(f"{_STUDY}flow/", endpoints.Flow.as_view(), name="flow"),
     path(f"{_STUDY}estimates/", endpoints.Estimates.as_view(), name="estimates"),

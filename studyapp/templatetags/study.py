@@ -83,6 +83,7 @@ TABS: tuple[tuple[str | Promise, tuple[Sheet, ...]], ...] = (
         (
             Sheet(_("Links"), "staff_settings", Act.STUDY_SEE, ("staff_make_link",)),
             Sheet(_("Members"), "staff_members", Act.STUDY_EDIT, ("staff_share",)),
+            Sheet(_("Webhooks"), "staff_webhooks", Act.STUDY_EDIT, ("staff_add_webhook", "staff_webhook")),
             Sheet(_("Privacy"), "staff_privacy", Act.STUDY_PERSONAL),
             Sheet(_("Log"), "staff_log", Act.STUDY_RESULTS),
             Sheet(_("Duplicate"), "staff_duplicate", Act.STUDY_EDIT),

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import require, require_somewhere, user_of
 from accounts.policy import Act
 from foundation.translated_messages import translated_error
+from predictions.articles import articles
 from predictions.models import PredictionRun
 from studyapp.actions import correctness as actions
 from studyapp.models import JudgedAnswer, Study
@@ -24,7 +25,6 @@ from studyapp.queries.drafts import definition_of
 from studyapp.queries.studies import latest_version
 from studyapp.views.access import study_page
 from studyapp.web.staff_forms import SettleForm, VerdictForm
-from studyapp.web.stimulus_html import articles
 
 
 def run_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from foundation.event_labels import EventLabels
-from studyapp.models import JudgedAnswer, Mode
+from studyapp.models import JudgedAnswer, Mode, WebhookEvent
 from studyapp.studio.steps import STEPS
 
 # The origin of a revision of a draft: a step of the studio, or one of these.
@@ -63,6 +63,8 @@ EVENT_LABELS = EventLabels(
         "study_restored": _("Study restored from the archive"),
         "study_resumed": _("Study resumed"),
         "survey_shown": _("Final survey shown"),
+        "webhook_added": _("Webhook added"),
+        "webhook_ended": _("Webhook deleted"),
         "withdrawn": _("Withdrew"),
     },
     details={
@@ -83,6 +85,7 @@ EVENT_LABELS = EventLabels(
         "how": _("how"),
         "is_correct": _("correct"),
         "is_open": _("open"),
+        "kinds": _("events"),
         "label": _("label"),
         "method": _("method"),
         "mode": _("mode"),
@@ -106,11 +109,13 @@ EVENT_LABELS = EventLabels(
         "status": _("state"),
         "system": _("system"),
         "text": _("text"),
+        "url": _("address"),
         "version": _("version"),
     },
     values={
         "changed": CHANGES,
         "how": dict(JudgedAnswer.How.choices),
+        "kinds": dict(WebhookEvent.choices),
         "mode": dict(Mode.choices),
         "outcome": {
             "done": _("Done"),

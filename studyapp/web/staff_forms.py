@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
 from accounts.models import Role, User
-from studyapp.models import JudgedAnswer
+from studyapp.models import JudgedAnswer, WebhookEvent
 from studyapp.queries.access import SHARED_ROLES
 from studyapp.rules.sample_sizes import SizeSettings
 from studyapp.web.workspace_form import WorkspaceForm
@@ -97,6 +97,22 @@ class ShareForm(forms.Form):
                 _("There is no active user with this name. Check the spelling, or invite the person first.")
             )
         return user
+
+
+class WebhookForm(forms.Form):
+    """The address and the events of a new webhook."""
+
+    url = forms.URLField(
+        max_length=500,
+        assume_scheme="https",
+        help_text=_("A public https address that accepts POST requests."),
+    )
+    kinds = forms.MultipleChoiceField(
+        choices=WebhookEvent.choices,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Without a choice it receives all."),
+    )
 
 
 class SizeForm(WorkspaceForm):

@@ -4,105 +4,21 @@ Frozen content never changes and holds no data of participants, so each piece is
 rendered once per process.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import linebreaks
 from django.utils.safestring import SafeString, mark_safe
 
+from predictions.articles import Sentence, articles, cut_pieces
 from predictions.program_steps import ItemImage
 from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.models import StudyVersion
 from studyapp.queries.studies import image_paths, localised, study_slug
 from studyapp.web.program_html import pictures, shown_steps
-
-
-class Piece(NamedTuple):
-    """A piece of a sentence, highlighted from 0 (not) to 3 (strong)."""
-
-    text: str
-    level: int = 0
-
-
-class Sentence(NamedTuple):
-    """A sentence; ``is_fact`` if the system gives it as explanation."""
-
-    pieces: tuple[Piece, ...]
-    is_fact: bool
-
-    @property
-    def text(self) -> str:
-        """The text without highlights."""
-        return "".join(piece.text for piece in self.pieces)
-
-
-class Article(NamedTuple):
-    """An article with its title and sentences."""
-
-    title: str
-    sentences: list[Sentence]
-
-    @property
-    def is_explained(self) -> bool:
-        """True if the article contains a fact or a highlighted token."""
-        return any(
-            sentence.is_fact or any(piece.level for piece in sentence.pieces) for sentence in self.sentences
-        )
-
-
-def articles(
-    context: Iterable[tuple[str, Sequence[str]]],
-    facts: Iterable[tuple[str, int]],
-    tokens: Iterable[tuple[str, int, int, int, int]] = (),
-) -> tuple[list[Article], list[Article]]:
-    """Highlight facts and tokens in the articles.
-
-    Args:
-        context: Titles and sentences.
-        facts: Titles and 0-based indices of sentences.
-        tokens: Title, sentence index, start, end and level of each token.
-
-    Returns:
-        The articles with highlights, and the others. Empty sentences are left
-        out; a fact or token without a sentence is ignored.
-    """
-    chosen = set(facts)
-    places: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
-    for title, index, start, end, level in tokens:
-        places.setdefault((title, index), []).append((start, end, level))
-    shown = [
-        Article(
-            title,
-            [
-                Sentence(_pieces(text, places.get((title, index), [])), (title, index) in chosen)
-                for index, text in enumerate(sentences)
-                if text.strip()
-            ],
-        )
-        for title, sentences in context
-    ]
-    return (
-        [article for article in shown if article.is_explained],
-        [article for article in shown if not article.is_explained],
-    )
-
-
-def _pieces(text: str, places: Sequence[tuple[int, int, int]]) -> tuple[Piece, ...]:
-    """Cut a stripped sentence at its tokens; merge neighbours of one level."""
-    levels = [0] * len(text)
-    for start, end, level in places:
-        levels[start:end] = [level] * (min(end, len(text)) - start)
-    # Highlight a blank between two tokens of one level, so that they become one piece.
-    for at in range(1, len(text) - 1):
-        if text[at].isspace() and levels[at - 1] == levels[at + 1]:
-            levels[at] = levels[at - 1]
-    first, last = len(text) - len(text.lstrip()), len(text.rstrip())
-    runs = groupby(range(first, last), key=lambda at: levels[at])
-    return tuple(Piece("".join(text[at] for at in run), level) for level, run in runs)
 
 
 def instructions_html(version: StudyVersion, language: str = "") -> SafeString:
@@ -180,7 +96,7 @@ def _program(
         "images": pictures(images, urls),
         "passage": passage,
         "steps": [
-            (step, [Sentence(_pieces(passage, step.tokens), False)] if step.tokens and passage else [])
+            (step, [Sentence(cut_pieces(passage, step.tokens), False)] if step.tokens and passage else [])
             for step in shown_steps(shown.steps or [], images, urls)
         ],
     }

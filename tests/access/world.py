@@ -15,6 +15,7 @@ from jobs.actions.jobs import create_job
 from predictions.models import PredictionRun
 from studyapp.actions.correctness import queue_answers
 from studyapp.actions.sizes import create_plan
+from studyapp.actions.webhooks import add_webhook as add_study_webhook
 from studyapp.models import JudgedAnswer, Study, StudyShare
 from studyapp.queries.correctness import missed_answers
 from studyapp.rules.sample_sizes import SizeSettings
@@ -59,6 +60,9 @@ def make_world(slug: str) -> World:
         study = studies.make_study()
         participant = studies.make_participant(study=study, items=1)
         run = PredictionRun.objects.filter(dataset__workspace=workspace).earliest("pk")
+        study_hook = add_study_webhook(
+            study=study, url="https://example.org/hook", kinds=[], by=studies.make_user()
+        )
         queue_answers(answers=missed_answers(run), by=studies.make_user())
         judged = JudgedAnswer.objects.filter(question__dataset=run.dataset).earliest("pk")
         plan = create_plan(
@@ -76,7 +80,11 @@ def make_world(slug: str) -> World:
         hook = add_webhook(project=project, url="https://example.org/hook", kinds=[], by=boss)
         output = OutputRun.objects.create(project=project, system="net", revision="r1", created_by=boss)
         item = Item.objects.get(pk=made.item_id)
-        invitation = create_invitation(workspace=workspace, role=Role.VIEWER, days=7, by=boss).invitation
+        created = create_invitation(workspace=workspace, role=Role.VIEWER, days=7, by=boss)
+        invitation = created.invitation
+        to_project = create_invitation(
+            workspace=workspace, role=Role.ANNOTATOR, days=7, by=boss, kind="project", shared=project
+        ).invitation
         token = create_token(by=boss, name="script", scope=Scope.READ, days=30).token
         job = create_job(kind="report", workspace=workspace, by=boss)
         report = studies.make_report(study=study, job=job)
@@ -97,15 +105,28 @@ def make_world(slug: str) -> World:
         ("studyapp", "name"): "conditions",
         ("studyapp", "path"): "conditions",
         ("studyapp:staff_end_share", "pk"): 0,
+        ("studyapp:staff_webhook", "pk"): study_hook.pk,
+        ("studyapp:staff_end_webhook", "pk"): study_hook.pk,
         ("studies_rest", "slug"): study.slug,
         ("studies_rest", "table"): "trials",
+        ("studies_rest", "pk"): study_hook.pk,
         ("predictions_rest", "pk"): run.pk,
         ("predictions_rest:dataset", "pk"): run.dataset_id,
         ("predictions_rest:questions", "pk"): run.dataset_id,
         ("jobs", "pk"): job.pk,
+        ("predictions_rest:apply_import", "pk"): job.pk,
+        ("data", "pk"): run.pk,
+        ("data", "number"): 1,
+        **{
+            (f"data:{name}", "pk"): run.dataset_id
+            for name in ("dataset", "delete", "questions", "predictions")
+        },
+        **{(f"data:{name}", "pk"): judged.question_id for name in ("question", "image")},
+        **{(f"data:{name}", "pk"): job.pk for name in ("import", "apply")},
         ("jobs_rest", "pk"): job.pk,
         ("people", "slug"): slug,
         ("people", "pk"): boss.pk,
+        ("people", "token"): created.token,
         ("people", "role"): Role.VIEWER.value,
         ("people:end_share", "kind"): "project",
         ("people:end_share", "shared"): project.pk,
@@ -119,12 +140,22 @@ def make_world(slug: str) -> World:
         ("workspaces_rest", "role"): Role.VIEWER.value,
         ("annotation", "slug"): project.slug,
         ("annotation", "pk"): made.pk,
-        ("annotation", "comment"): comment.pk,
-        ("annotation:image", "pk"): image.pk,
         ("annotation:stop_outputs", "pk"): output.pk,
         ("annotation", "system"): "net",
         ("annotation", "revision"): "r1",
-        ("annotation:api_webhook", "pk"): hook.pk,
+        ("projects_rest", "slug"): project.slug,
+        ("projects_rest", "pk"): made.pk,
+        ("projects_rest", "comment"): comment.pk,
+        ("projects_rest", "user"): member.user.username,
+        ("projects_rest:image", "pk"): image.pk,
+        ("projects_rest:invitation", "pk"): to_project.pk,
+        ("projects_rest:webhook", "pk"): hook.pk,
+        ("projects_rest:deliveries", "pk"): hook.pk,
+        ("projects_rest:cancel_run", "pk"): output.pk,
+        **{(f"projects_rest:{name}", "pk"): item.pk for name in ("item", "item_gold", "adjudicate")},
+        ("annotation:webhook", "pk"): hook.pk,
+        ("annotation:end_webhook", "pk"): hook.pk,
+        ("annotation:undo_import", "pk"): project.imports.first().pk,  # type: ignore[union-attr]
         **{
             (f"annotation:{name}", "pk"): item.pk
             for name in (
@@ -133,14 +164,15 @@ def make_world(slug: str) -> World:
                 "adjudicate",
                 "accept",
                 "return",
-                "api_item",
-                "api_item_gold",
+                "edit_item",
+                "delete_item",
             )
         },
     }
     operation = {"id": str(uuid4()), "base": made.revision, "node": 2, "state": "nothing"}
     bodies = {
-        "annotation:api_operations": {"operations": [operation]},
+        "projects_rest:operations": {"operations": [operation]},
+        "projects_rest:projects": {"workspace": slug, "slug": f"new-{slug}", "title": "New", "kind": "boxes"},
         "predictions_rest:runs": {"dataset": str(run.dataset_id), "system": "net"},
         "studies_rest:studies": {"workspace": slug, "definition": {"study": f"new-{slug}"}},
     }

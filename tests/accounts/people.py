@@ -9,9 +9,12 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import ApiToken, AuditEntry, Invitation, Role, User
+from accounts.random_secrets import hash_of
 from tests.workspaces import main
 
 PASSWORD = "a harbour in the fog"
+TOKEN = "t" * 32  # of the invitation
+INVITATION = f"/invitations/{TOKEN}/"
 
 
 def make_user(name: str = "ada", **fields) -> User:
@@ -59,19 +62,12 @@ def make_invitation(by: User, **fields) -> Invitation:
     values = {
         "workspace": main(),
         "role": Role.ANNOTATOR,
-        "token_hash": "b" * 64,
+        "token_hash": hash_of(TOKEN),
         "expires_at": timezone.now() + timedelta(days=1),
         "created_by": by,
         **fields,
     }
     return Invitation.objects.create(**values)
-
-
-def carry(client: Client, invitation: Invitation) -> None:
-    """Do what the page of an invitation does."""
-    session = client.session
-    session["invitation"] = {"token_hash": invitation.token_hash, "path": "/invitations/abc/"}
-    session.save()
 
 
 def kinds(user: User) -> list[str]:

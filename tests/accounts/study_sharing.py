@@ -7,6 +7,7 @@ from accounts.models import Role, User, Workspace
 from studyapp.models import Study, StudyShare
 
 ROLES = (Role.OWNER, Role.RESEARCHER, Role.ANALYST, Role.VIEWER)
+INVITES = None
 
 
 def object_of(pk: int) -> Study | None:

@@ -14,11 +14,11 @@ from accounts.actions.invitations import create_invitation
 from accounts.actions.passwords import create_reset_link
 from accounts.actions.tokens import create_token
 from accounts.models import Role, Scope, User
+from accounts.random_secrets import hash_of
 from studyapp.actions.shares import share_study
 from studyapp.models import Study
 from tests.accounts.people import (
     PASSWORD,
-    carry,
     confirm,
     log_in,
     make_invitation,
@@ -46,6 +46,9 @@ ENGLISH = frozenset(
     )
 )
 SHOWN = re.compile(r'(?:aria-label|title|alt|placeholder)="([^"]*)"')
+
+TOKEN = "u" * 32
+LINK = f"/invitations/{TOKEN}/"
 
 
 def browser() -> Client:
@@ -234,10 +237,10 @@ def test_refusals(page, path, form):
 def test_refusals_of_visitors(owner):
     guest = browser()
     assert english(log_in(guest, password="wrong")) == set()
-    carry(guest, make_invitation(owner, token_hash="c" * 64))
+    make_invitation(owner, token_hash=hash_of(TOKEN))
     wrong = {"username": "bea", "email": "x", "password1": "1", "password2": "2"}
     for form in ({}, wrong, {**wrong, "username": "b ea", "password2": "1"}):
-        assert english(guest.post("/accounts/signup/", form)) == set()
+        assert english(guest.post("/accounts/signup/", {**form, "next": LINK})) == set()
     link = create_reset_link(user=owner, by=None).partition("/accounts/")[2]
     assert english(guest.get(f"/accounts/{link}", follow=True)) == set()
 
@@ -260,8 +263,13 @@ def test_mails(page, owner):
         page.post("/people/main/invite/create/", {"role": "viewer", "email": "x@example.org", "days": "7"}),
     ]
     guest = browser()
-    carry(guest, make_invitation(owner, token_hash="c" * 64))
-    form = {"username": "zoe", "password1": PASSWORD, "password2": PASSWORD}
+    make_invitation(owner, token_hash=hash_of(TOKEN))
+    form = {
+        "username": "zoe",
+        "password1": PASSWORD,
+        "password2": PASSWORD,
+        "next": LINK,
+    }
     for email in ("a@example.org", "new@example.org"):
         answers.append(guest.post("/accounts/signup/", {**form, "email": email}, follow=True))
     assert [english(answer) for answer in answers] == [set()] * 5

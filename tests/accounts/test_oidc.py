@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from tests.accounts.people import (
-    carry,
+    INVITATION,
     confirm,
     is_logged_in,
     kinds,
@@ -80,12 +80,12 @@ def test_nobody_gets_an_account_without_an_invitation(client):
 
 
 def test_with_an_invitation_a_person_chooses_a_name(client):
-    carry(client, make_invitation(make_user("owner")))
-    assert log_in_there(client, "s-bea").url == "/accounts/3rdparty/signup/"
+    make_invitation(make_user("owner"))
+    assert log_in_there(client, "s-bea", next=INVITATION).url == "/accounts/3rdparty/signup/"
     page = client.get("/accounts/3rdparty/signup/").content.decode()
     assert 'value="bea@example.org"' in page
     data = {"username": "bea", "email": "bea@example.org"}
-    assert client.post("/accounts/3rdparty/signup/", data).url == "/invitations/abc/"
+    assert client.post("/accounts/3rdparty/signup/", data).url == INVITATION
     bea = User.objects.get(username="bea")
     assert not bea.has_usable_password()
     assert kinds(bea) == ["account_created", "login"]

@@ -1,6 +1,7 @@
 """Tests of the second factor: set up, asked for, required, and removed."""
 
 import pytest
+from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.mfa.models import Authenticator
 from django.core.cache import caches
 from django.core.management import CommandError, call_command
@@ -24,6 +25,7 @@ from tests.workspaces import give
 
 pytestmark = pytest.mark.django_db
 
+CODES = "/accounts/2fa/recovery-codes/"
 AUTHENTICATE = "/accounts/2fa/authenticate/"
 
 
@@ -134,12 +136,30 @@ def test_new_recovery_codes_end_the_old_ones(client, user, secret):
     client.post(AUTHENTICATE, {"code": code_for(secret)})
     confirm(client)
     client.post("/accounts/2fa/recovery-codes/generate/")
-    page = client.get("/accounts/2fa/recovery-codes/").content.decode()
     new = recovery_codes(user)
+    asked = client.get(CODES).content.decode()
+    assert "Show recovery codes" in asked
+    assert not any(code in asked for code in new)
+    page = client.post(CODES).content.decode()
     assert all(code in page for code in new)
     assert not set(old) & set(new)
-    text = client.get("/accounts/2fa/recovery-codes/download/")
+    assert client.get(f"{CODES}download/").status_code == 405
+    text = client.post(f"{CODES}download/")
     assert text.content.decode().split() == new
+
+
+def test_codes_are_shown_after_the_password_and_to_their_owner(client, user, secret):
+    assert client.get(CODES).url.startswith("/accounts/login/")
+    log_in(client)
+    client.post(AUTHENTICATE, {"code": code_for(secret)})
+    stage = client.session[AUTHENTICATION_METHODS_SESSION_KEY]
+    session = client.session
+    session[AUTHENTICATION_METHODS_SESSION_KEY] = [{**each, "at": 0} for each in stage]
+    session.save()
+    assert client.post(CODES).url.startswith("/accounts/reauthenticate/")
+    other = Client()
+    other.force_login(make_user("bea"))
+    assert other.get(CODES).status_code == other.post(CODES).status_code == 404
 
 
 def test_without_the_cache_codes_are_not_taken(client, user, secret, monkeypatch):

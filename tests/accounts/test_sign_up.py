@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.queries.invitations import live_invitation
-from tests.accounts.people import PASSWORD, carry, kinds, log_in, make_invitation, make_user
+from tests.accounts.people import INVITATION, PASSWORD, kinds, log_in, make_invitation, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -18,14 +18,17 @@ def owner():
 
 
 def sign_up(client, **data):
-    values = {"username": "bea", "email": "", "password1": PASSWORD, "password2": PASSWORD, **data}
+    values = {"username": "bea", "email": "", "password1": PASSWORD, "password2": PASSWORD}
+    values |= {"next": INVITATION, **data}
     return client.post("/accounts/signup/", values)
 
 
 def test_it_works(client, owner):
-    carry(client, make_invitation(owner))
-    assert client.get("/accounts/signup/").status_code == 200
-    assert sign_up(client).url == "/invitations/abc/"
+    make_invitation(owner)
+    page = client.get(f"/accounts/signup/?next={INVITATION}").content.decode()
+    assert f'name="next" value="{INVITATION}"' in page
+    assert "sessionid" not in client.cookies
+    assert sign_up(client).url == INVITATION
     bea = User.objects.get(username="bea")
     assert client.session["_auth_user_id"] == str(bea.pk)
     assert (bea.is_staff, bea.is_superuser, bea.email) == (False, False, "")
@@ -34,6 +37,7 @@ def test_it_works(client, owner):
 
 def test_nobody_signs_up_without_an_invitation(client):
     assert "You need an invitation" in client.get("/accounts/signup/").content.decode()
+    assert "You need an invitation" in sign_up(client, next="").content.decode()
     assert "You need an invitation" in sign_up(client).content.decode()
     assert not User.objects.exists()
 
@@ -44,28 +48,28 @@ def test_an_ended_invitation_opens_nothing(client, owner, field):
     if field == "accepted_at":
         ended["accepted_by"] = owner
     invitation = make_invitation(owner, **ended)
-    carry(client, invitation)
     assert live_invitation(invitation.token_hash) is None
     sign_up(client)
     assert not User.objects.filter(username="bea").exists()
 
 
-def test_a_made_up_invitation_opens_nothing(client, owner):
-    invitation = make_invitation(owner)
-    invitation.token_hash = "c" * 64
-    carry(client, invitation)
-    sign_up(client)
+@pytest.mark.parametrize(
+    "address", [f"/invitations/{'u' * 32}/", "/people/", "/nowhere/", "", "http://[/", f"//x{INVITATION}y"]
+)
+def test_a_made_up_invitation_opens_nothing(client, owner, address):
+    make_invitation(owner)
+    sign_up(client, next=address)
     assert not User.objects.filter(username="bea").exists()
 
 
 def test_who_has_an_account_goes_on_to_the_invitation(client, owner):
-    carry(client, make_invitation(owner))
-    assert log_in(client, "owner").url == "/invitations/abc/"
+    make_invitation(owner)
+    assert log_in(client, "owner", next=INVITATION).url == INVITATION
 
 
 def test_the_form_begins_with_the_invited_address(client, owner):
-    carry(client, make_invitation(owner, email="bea@example.org"))
-    assert 'value="bea@example.org"' in client.get("/accounts/signup/").content.decode()
+    make_invitation(owner, email="bea@example.org")
+    assert 'value="bea@example.org"' in client.get(f"/accounts/signup/?next={INVITATION}").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_the_form_begins_with_the_invited_address(client, owner):
 def test_what_is_malformed(client, owner, data, sentence):
     owner.email = "owner@example.org"
     owner.save()
-    carry(client, make_invitation(owner))
+    make_invitation(owner)
     page = sign_up(client, **data)
     assert page.status_code == 200
     assert "Your account was not created" in page.content.decode()

@@ -18,7 +18,7 @@ from tests.tokens import bearer
 
 pytestmark = pytest.mark.django_db
 
-PROJECTS = "/api/annotation/projects/"
+PROJECTS = "/api/v1/projects/"
 
 
 @pytest.fixture
@@ -150,10 +150,10 @@ def test_without_token_and_login_the_401_names_the_scheme():
 def test_the_scope_is_held_against_the_method_and_the_view(scope):
     member = make_member()
     annotation = make_annotation(member)
-    work = f"/api/annotation/work/{annotation.pk}/"
+    work = f"/api/v1/annotations/{annotation.pk}/"
     client = Client(headers=bearer(member.user, scope))
     answers = {
-        Scope.READ: client.get(work),
+        Scope.READ: client.get(f"{work}editor/"),
         Scope.ANNOTATE: client.post(f"{work}release/"),
         Scope.MANAGE: client.post(f"{PROJECTS}{annotation.project.slug}/members/", {}),
     }
@@ -169,8 +169,8 @@ def test_the_scope_is_held_against_the_method_and_the_view(scope):
 
 def test_no_csrf_token_is_needed_with_a_token(user):
     strict = Client(enforce_csrf_checks=True)
-    keys = "/api/annotation/keys/"
-    body = {"data": "{}", "content_type": "application/json"}
+    keys = "/api/v1/keys/"
+    body = {"data": '{"keys": {}}', "content_type": "application/json"}
     assert strict.put(keys, **body, headers=bearer(user)).status_code == 200
     strict.force_login(user)
     assert strict.put(keys, **body).status_code == 403

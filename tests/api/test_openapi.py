@@ -27,17 +27,19 @@ from accounts.rest.views import PerUser
 from jobs.actions.jobs import create_job, new_file
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
-from predictions.models import PredictionFailure, PredictionRun, Score
+from predictions.models import Dataset, PredictionFailure, PredictionRun, Score
 from studyapp.actions.running import pause_study
 from studyapp.actions.studies import close_study
+from studyapp.actions.webhooks import add_webhook
 from studyapp.models import Study
 from tests import workspaces
+from tests.annotation.actions.test_output_runs import server
+from tests.api.projects import ANNOTATION, PROJECT, ProjectWorld, make_project_world
 from tests.paths import ROOT
 from tests.studyapp import factories
-from tests.studyapp.serving import model_server
 from tests.tokens import bearer
 
-__all__ = ["model_server"]
+__all__ = ["server"]
 
 PREFIX = "/api/v1/"
 EXAMPLES = 8  # of each operation; every second one is made to reach something
@@ -84,6 +86,13 @@ def _piece(piece: str) -> list[str]:
     return [f"<{name}>", rest] if end else [piece]
 
 
+def test_bodies_are_described(document: dict[str, Any]) -> None:
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if path.startswith(PREFIX) and "415" in operation["responses"]:
+                assert operation["requestBody"]["content"], (method, path)
+
+
 def test_no_two_types_share_a_name(document: dict[str, Any]) -> None:
     # The document would have one of them alone, for both.
     named: dict[str, set[type]] = {}
@@ -122,16 +131,23 @@ class World:
     study: Study
     draft: Study
     run: PredictionRun
+    unused: Dataset
     jobs: dict[str, Job]
     invitation: int
+    webhook: int
+    project: ProjectWorld
 
     def parameters(self, operation: str, path: str) -> dict[str, Any]:
         """The path parameters that reach something."""
+        if path.startswith((PROJECT, ANNOTATION)):
+            return self.project.parameters(operation, path)
         ids = {
             "runs": self.run.pk,
-            "datasets": self.run.dataset_id,
+            "datasets": self.unused.pk if operation.startswith("DELETE ") else self.run.dataset_id,
+            "imports": self.jobs["preview"].pk,
             "jobs": self.jobs["pending" if "cancel" in path else "done"].pk,
             "workspaces": self.invitation,
+            "studies": self.webhook,
         }
         kind = path.removeprefix(PREFIX).partition("/")[0]
         study = self.draft if path.endswith(("/draft/", "/launch/")) else self.study
@@ -153,16 +169,18 @@ class World:
             f"POST {PREFIX}studies/": {"workspace": "main", "definition": {**definition, "study": "next"}},
             f"PUT {STUDY}draft/": {"definition": definition},
             f"POST {STUDY}links/": {"label": "class"},
+            f"POST {STUDY}webhooks/": {"url": "https://example.org/hook", "kinds": ["quota_reached"]},
+            f"POST {PREFIX}runs/{{id}}/saliency/": {"method": "occlusion"},
             f"POST {STUDY}exports/": {"format": "jsonl"},
             f"POST {STUDY}reports/": {"resamples": 10},
         }
-        return bodies.get(operation)
+        return bodies.get(operation, self.project.body(operation))
 
     def query(self, operation: str) -> dict[str, str] | None:
         """The query that reaches something."""
         if operation == f"POST {PREFIX}imports/":
             return {"kind": "dataset", "workspace": "main", "name": "new", "format": "hotpot"}
-        return {} if operation.startswith("GET ") else None
+        return self.project.query(operation) or ({} if operation.startswith("GET ") else None)
 
     def before(self, operation: str) -> None:
         """Bring the study into the state that the operation needs."""
@@ -172,13 +190,15 @@ class World:
         }
         if operation in prepare:
             prepare[operation](study=self.study, by=self.owner)
+        self.project.before(operation)
 
 
 @pytest.fixture
 def world(settings: Any, tmp_path: Path) -> World:
     settings.JOB_FOLDER = tmp_path / "jobs"
+    settings.VAR_DIR = tmp_path
     owner = workspaces.give(User.objects.create_superuser("owner"), Role.OWNER)
-    workspaces.give(User.objects.create_user("second"), Role.VIEWER)
+    second = workspaces.give(User.objects.create_user("second"), Role.VIEWER)
     study = factories.make_study(by=owner)
     factories.make_participant(study=study, completed=True)
     run = factories.make_run(dataset=factories.make_dataset(), system="qi2019")
@@ -195,13 +215,37 @@ def world(settings: Any, tmp_path: Path) -> World:
         study=study,
         draft=factories.make_study(launched=False),
         run=run,
-        jobs={"pending": _job(owner), "done": _finished(_job(owner))},
+        unused=factories.make_dataset(),
+        jobs={"pending": _job(owner), "done": _finished(_job(owner)), "preview": _preview(owner)},
         invitation=invitation.invitation.pk,
+        webhook=_webhook(study, owner),
+        project=make_project_world(owner, second, tmp_path),
     )
+
+
+def _webhook(study: Study, owner: User) -> int:
+    """A webhook with one delivery."""
+    hook = add_webhook(study=study, url="https://example.org/hook", kinds=[], by=owner)
+    factories.make_participant(study=study, completed=True)
+    assert hook.deliveries.exists()
+    return hook.pk
 
 
 def _job(owner: User) -> Job:
     return create_job(kind="report", workspace=workspaces.main(), by=owner, subject="a-study")
+
+
+def _preview(owner: User) -> Job:
+    job = create_job(
+        kind="import_dataset",
+        workspace=workspaces.main(),
+        by=owner,
+        options={"name": "new", "format": "hotpot", "dry_run": True},
+        upload=[b"[]"],
+    )
+    job.status, job.result, job.finished_at = Job.Status.DONE, {"refused_count": 0}, job.created_at
+    job.save()
+    return job
 
 
 def _finished(job: Job) -> Job:
@@ -242,7 +286,7 @@ def kept_connection() -> Iterator[None]:
 def test_answers_are_what_the_document_says(
     document: dict[str, Any],
     world: World,
-    model_server: FakeModelServer,
+    server: FakeModelServer,
     settings: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -262,7 +306,7 @@ def test_answers_are_what_the_document_says(
                 without_success.append(operation.label)
             transaction.set_rollback(True)
     assert without_success == []
-    assert sum(operation.path.startswith(PREFIX) for operation in operations) > 40
+    assert sum(operation.path.startswith(PREFIX) for operation in operations) > 90
 
 
 def _call(operation: Any, world: World, headers: dict[str, str]) -> set[int]:

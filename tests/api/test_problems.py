@@ -73,6 +73,15 @@ def test_a_session_without_the_token_of_its_forms() -> None:
     assert "CSRF" in check_problem(response, 403)["detail"]
 
 
+def test_a_session_with_the_token_of_its_forms() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make_user(Role.RESEARCHER))
+    client.cookies["csrftoken"] = secret = "a" * 32
+    for media in ("application/json", "application/x-www-form-urlencoded", "application/octet-stream"):
+        response = client.post("/api/v1/runs/", b"{}", content_type=media, headers={"X-CSRFToken": secret})
+        check_problem(response, 422 if media == "application/json" else 415)
+
+
 def test_a_token_of_too_small_a_scope(client: Client) -> None:
     headers = bearer(make_user(Role.RESEARCHER), Scope.READ)
     assert "manage" in check_problem(client.post("/api/v1/runs/", headers=headers), 403)["detail"]

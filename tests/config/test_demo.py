@@ -87,7 +87,7 @@ def test_the_annotator_is_given_an_item_and_the_adjudicator_finds_some_to_settle
         headers = {"Referer": str(page.url)}
         page = client.post("/annotate/scenes/next/", data={"csrfmiddlewaretoken": token}, headers=headers)
         assert page.url.path.startswith("/annotate/work/")
-        image = re.search(r"/annotate/scenes/images/\d+/", page.text)[0]
+        image = re.search(r"/api/v1/projects/scenes/images/\d+/", page.text)[0]
         assert client.get(image).headers["content-type"] == "image/png"
     with logged_in(demo_site, adjudicator) as client:
         assert client.get("/annotate/games/review/").text.count("/annotate/games/items/") == BOT_ITEMS

@@ -138,7 +138,7 @@ def test_a_missing_file_is_told(tmp_path: Path):
 
 
 def test_the_number_of_queries_does_not_grow_with_the_questions(file: Path, django_assert_max_num_queries):
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         run(file)
 
 

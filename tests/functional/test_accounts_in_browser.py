@@ -121,9 +121,14 @@ def test_it_works(site: Site, browser: Browser, axe_script: str):
     page.get_by_label("Code", exact=True).fill(code_for(secret))
     press(page, "Turn on second factor")
     expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    look(page, "recovery-codes-hidden")
+    press(page, "Show recovery codes")
     look(page, "recovery-codes")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download codes").click()
     recovery = page.locator(".recovery li").all_inner_texts()
     assert len(set(recovery)) == 10
+    assert download.value.path().read_text().split() == recovery
     follow(page.get_by_role("link", name="Second factor"))
     look(page, "second-factor-on")
     for name, link in (("remove", "Remove second factor"), ("new-codes", "Create new codes")):

@@ -108,9 +108,9 @@ def test_a_person_of_another_workspace_finds_nothing(site: Site, names: tuple[st
     log_in(eve, site, "eve", PASSWORD)
     for path in (
         f"/staff/studies/{study}/", f"/staff/studies/{study}/members/", f"/staff/studio/{study}/review/",
-        f"/annotate/{project}/", f"/annotate/{project}/dashboard/", "/people/main/", "/people/main/audit/",
+        f"/annotate/{project}/", f"/annotate/{project}/members/", "/people/main/", "/people/main/audit/",
         f"/api/v1/studies/{study}/", f"/api/v1/studies/{study}/participants/",
-        f"/api/annotation/projects/{project}/items/",
+        f"/api/v1/projects/{project}/items/",
     ):  # fmt: skip
         response = eve.goto(f"{site.url}{path}")
         assert response is not None

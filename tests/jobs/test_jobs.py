@@ -189,3 +189,51 @@ class TestApi:
         response = client_of(user).get(f"/api/v1/jobs/{job.pk}/file/")
         assert b"".join(response.streaming_content) == b"Done."  # type: ignore[attr-defined]
         assert 'filename="report.txt"' in response["Content-Disposition"]
+
+
+def test_a_killed_import_stores_nothing_and_begins_anew(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = importing(user, questions(3))
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*_args: Any, **_kwargs: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as dying:
+        dying.setattr("predictions.actions.data.events.record", kill)  # the last write of the import
+        with pytest.raises(Killed):
+            run_job(job_id=job.pk)
+    assert not Dataset.objects.exists()
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.attempts, Question.objects.count()) == (Job.Status.DONE, 2, 3)
+    assert Dataset.objects.get().question_count == 3
+
+
+def test_a_job_in_turns_keeps_its_attempts(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = importing(user, questions())
+    turns = [True, True, False]
+
+    def work(_job: Job, _report: Any) -> jobs.JobResult:
+        if turns.pop(0):
+            raise jobs.JobContinues
+        return jobs.JobResult({"done": True})
+
+    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    assert [run_job(job_id=job.pk) for _ in range(3)] == [True, True, False]
+    job.refresh_from_db()
+    assert (job.status, job.attempts, job.result) == (Job.Status.DONE, 1, {"done": True})
+
+
+def test_a_cancelled_job_has_no_further_turn(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = importing(user, questions())
+
+    def work(job: Job, _report: Any) -> jobs.JobResult:
+        cancel_job(job=job, by=user)
+        raise jobs.JobContinues
+
+    monkeypatch.setattr(jobs, "work_of", lambda _kind: work)
+    assert not run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == Job.Status.CANCELLED

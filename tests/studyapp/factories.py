@@ -79,6 +79,7 @@ def make_dataset(
         workspace=workspace or workspaces.main(),
         name=name or f"dataset{next(_numbers)}",
         source_format="hotpot",
+        question_count=questions,
     )
     Question.objects.bulk_create(
         Question(

@@ -34,6 +34,7 @@ from .errors import (
     Unreachable,
     WaitTimeout,
 )
+from .projects import ProjectSettings
 from .studies import Draft
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "NotAllowed",
     "NotAuthenticated",
     "NotFound",
+    "ProjectSettings",
     "RateLimited",
     "RunFailed",
     "Unavailable",

@@ -6,6 +6,7 @@ from types import TracebackType
 
 import httpx
 
+from .annotations import Annotations
 from .connection import Connection
 from .data import Datasets, Imports, Runs, Systems
 from .jobs import Jobs
@@ -41,6 +42,7 @@ class Client:
         self.jobs = Jobs(self._connection)
         self.studies = Studies(self._connection)
         self.projects = Projects(self._connection)
+        self.annotations = Annotations(self._connection)
 
     def close(self) -> None:
         """Close the connection."""

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from io import IOBase
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -20,13 +21,14 @@ TRIES = 4
 LONGEST_WAIT = 120.0  # seconds of a Retry-After that the client waits for; longer ones are the caller's
 _RETRIED = (429, 503)
 _IDEMPOTENT = ("GET", "PUT", "DELETE")
+_PROBLEM = ("type", "title", "status", "detail", "errors")  # members of every problem
 
 Query = Mapping[str, str | int | bool | None]
 
 
-def address(*parts: str | int, api: str = "v1") -> str:
+def address(*parts: str) -> str:
     """Return the address of an endpoint, with its parts quoted."""
-    return "/".join(["/api", api, *(quote(str(part), safe="") for part in parts), ""])
+    return "/".join(["/api/v1", *(quote(part, safe="") for part in parts), ""])
 
 
 class Connection:
@@ -77,13 +79,23 @@ class Connection:
             once: Send an ``Idempotency-Key``, so that trying again creates nothing twice.
             etag: The state that the request changes, for ``If-Match``.
         """
-        headers = {"Idempotency-Key": uuid4().hex} if once else {}
-        headers |= {"If-Match": etag} if etag is not None else {}
+        headers = _key(once) | ({"If-Match": etag} if etag is not None else {})
         return self._send(method, path, json=body, headers=headers)
 
-    def upload(self, path: str, content: bytes | BinaryIO, media_type: str, query: Query) -> Any:
-        """Send a file or lines, and return the JSON of the response."""
-        headers = {"Content-Type": media_type}
+    def upload(
+        self,
+        path: str,
+        content: bytes | BinaryIO,
+        media_type: str,
+        query: Query,
+        *,
+        once: bool = False,
+    ) -> Any:
+        """Send a file or lines, and return the JSON of the response.
+
+        ``once`` is that of `send`.
+        """
+        headers = {"Content-Type": media_type, **_key(once)}
         return self._send("POST", path, content=content, headers=headers, params=_present(query)).json()
 
     def pages(self, path: str, query: Query) -> Iterator[Any]:
@@ -147,8 +159,10 @@ class Connection:
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         with _ours():
-            request = self._http.build_request(method, path, **options)
             for left in reversed(range(TRIES)):
+                if isinstance(options.get("content"), IOBase):
+                    options["content"].seek(0)  # the last try read it to the end
+                request = self._http.build_request(method, path, **options)
                 response = self._http.send(request)
                 if response.is_success:
                     _check_api(response)
@@ -166,6 +180,10 @@ class Connection:
                 response.read()
                 raise _error(response)
             yield response
+
+
+def _key(once: bool) -> dict[str, str]:
+    return {"Idempotency-Key": uuid4().hex} if once else {}
 
 
 def _check_api(response: httpx.Response) -> None:
@@ -191,10 +209,7 @@ def _may_repeat(request: httpx.Request, error: ApiError) -> bool:
 
 
 def _error(response: httpx.Response) -> ApiError:
-    """Return the error that a response describes.
-
-    The API of annotation projects names one ``field`` instead of ``errors``; a proxy may answer in HTML.
-    """
+    """Return the error that a response describes; a proxy may answer in HTML."""
     status = response.status_code
     try:
         body = response.json()
@@ -204,10 +219,9 @@ def _error(response: httpx.Response) -> ApiError:
     title = str(body.get("title") or response.reason_phrase)
     detail = str(body.get("detail") or title)
     fields = [FieldProblem(each["field"], each["detail"]) for each in body.get("errors", ())]
-    if not fields and body.get("field"):
-        fields = [FieldProblem(body["field"], detail)]
+    members = {name: value for name, value in body.items() if name not in _PROBLEM}
     kind = BY_STATUS.get(status, ApiError)
-    return kind(status, title, detail, fields, _seconds(response))
+    return kind(status, title, detail, fields, _seconds(response), members)
 
 
 def _seconds(response: httpx.Response) -> float | None:

@@ -14,9 +14,12 @@ from .rows import (
     JobRow,
     PredictionRow,
     QuestionRow,
+    RunKind,
     RunRow,
     RunStatus,
+    SaliencyMethod,
     ScoreRow,
+    ServedRows,
     SystemRow,
 )
 
@@ -36,6 +39,14 @@ class Datasets:
         row: DatasetRow = self._connection.get(address("datasets", dataset))
         return row
 
+    def delete(self, dataset: str) -> None:
+        """Delete a dataset that nothing refers to.
+
+        Raises:
+            Conflict: Something refers to it; the message names it.
+        """
+        self._connection.send("DELETE", address("datasets", dataset))
+
     def questions(
         self, dataset: str, *, external_id: str | None = None, search: str | None = None
     ) -> Iterator[QuestionRow]:
@@ -51,7 +62,14 @@ class Imports:
         self._connection = connection
 
     def dataset(
-        self, path: str | Path, *, workspace: str, name: str, format: DatasetFormat, dry_run: bool = False
+        self,
+        path: str | Path,
+        *,
+        workspace: str,
+        name: str,
+        format: DatasetFormat,
+        licence: str = "",
+        dry_run: bool = False,
     ) -> JobRow:
         """Upload a file of questions.
 
@@ -59,20 +77,32 @@ class Imports:
             path: The file.
             workspace: The workspace that gets the dataset.
             name: The name of the dataset; questions are added to an existing one.
-            format: The form of the file.
-            dry_run: Read all of the file, and store nothing.
+            format: The form of the file, which may be packed with zip or gzip.
+            licence: The terms of use, if they are known.
+            dry_run: Read all of the file, and store nothing: the result previews the import, and `apply`
+                does it.
         """
         query = {"kind": "dataset", "workspace": workspace, "name": name, "format": format}
+        return self._upload(path, {**query, "licence": licence or None, "dry_run": dry_run})
+
+    def predictions(self, path: str | Path, *, dataset: str, system: str, dry_run: bool = False) -> JobRow:
+        """Upload a file of a system's predictions for a dataset."""
+        query = {"kind": "predictions", "dataset": dataset, "system": system}
         return self._upload(path, {**query, "dry_run": dry_run})
 
-    def predictions(self, path: str | Path, *, dataset: str, system: str) -> JobRow:
-        """Upload a file of a system's predictions for a dataset."""
-        return self._upload(path, {"kind": "predictions", "dataset": dataset, "system": system})
+    def apply(self, job: str) -> JobRow:
+        """Apply a preview, from its upload; applying again returns the same job.
+
+        Raises:
+            Conflict: The preview refused something, is not finished, or its upload is gone.
+        """
+        row: JobRow = self._connection.send("POST", address("imports", job, "apply")).json()
+        return row
 
     def _upload(self, path: str | Path, query: Query) -> JobRow:
         named = {**query, "file_name": Path(path).name[-100:]}
         with Path(path).open("rb") as file:
-            row: JobRow = self._connection.upload(address("imports"), file, FILE, named)
+            row: JobRow = self._connection.upload(address("imports"), file, FILE, named, once=True)
         return row
 
 
@@ -85,6 +115,11 @@ class Systems:
     def list(self, *, workspace: str | None = None) -> Iterator[SystemRow]:
         """Yield systems."""
         return self._connection.pages(address("systems"), {"workspace": workspace})
+
+    def served(self) -> ServedRows:
+        """Return the model servers, and the systems that they serve now."""
+        rows: ServedRows = self._connection.get(address("systems", "served"))
+        return rows
 
 
 class Runs:
@@ -110,9 +145,15 @@ class Runs:
         row: RunRow = self._connection.get(address("runs", run))
         return row
 
-    def start(self, *, dataset: str, system: str) -> RunRow:
-        """Let a system of the model server predict a dataset, or go on."""
-        body = {"dataset": dataset, "system": system}
+    def start(self, *, dataset: str, system: str, kind: RunKind = "predict") -> RunRow:
+        """Let a system of the model server work on a dataset, or go on.
+
+        Args:
+            dataset: The dataset.
+            system: The system.
+            kind: ``predict`` for readers, ``execute`` for modular systems.
+        """
+        body = {"dataset": dataset, "system": system, "kind": kind}
         row: RunRow = self._connection.send("POST", address("runs"), body, once=True).json()
         return row
 
@@ -136,6 +177,26 @@ class Runs:
         if row["status"] != "done":
             raise RunFailed(row)
         return row
+
+    def score(self, run: str) -> JobRow:
+        """Score a run in a job; wait for it with ``jobs.wait``."""
+        row: JobRow = self._connection.send("POST", address("runs", run, "score")).json()
+        return row
+
+    def weigh(self, run: str, *, method: SaliencyMethod = "integrated-gradients") -> JobRow:
+        """Compute the saliency of words for a run's predictions, in a job."""
+        row: JobRow = self._connection.send(
+            "POST", address("runs", run, "saliency"), {"method": method}
+        ).json()
+        return row
+
+    def delete(self, run: str) -> None:
+        """Delete a run that nothing refers to.
+
+        Raises:
+            Conflict: Something refers to it; the message names it.
+        """
+        self._connection.send("DELETE", address("runs", run))
 
     def cancel(self, run: str) -> RunRow:
         """Cancel a run; its predictions so far stay."""

@@ -19,8 +19,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .rows import JobRow, RunRow
 
@@ -70,6 +71,7 @@ class ApiError(ClientError):
         detail: A sentence for people.
         errors: The fields that are wrong, if fields are wrong.
         retry_after: The seconds to wait before another try, None if the site did not say.
+        members: Further data: the steps that are still open, or the stored state after a conflict.
     """
 
     def __init__(
@@ -79,9 +81,11 @@ class ApiError(ClientError):
         detail: str,
         errors: Sequence[FieldProblem] = (),
         retry_after: float | None = None,
+        members: Mapping[str, Any] | None = None,
     ) -> None:
         self.status, self.title, self.detail = status, title, detail
         self.errors, self.retry_after = tuple(errors), retry_after
+        self.members = dict(members or {})
         super().__init__(f"{status} {title}: {detail}")
 
 

@@ -1,22 +1,64 @@
-"""Annotation projects: items, annotations, gold."""
+"""Annotation projects: items, images, people, gold, outputs, files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from .connection import LINES, Connection, address
-from .rows import (
+import httpx
+
+from .connection import FILE, LINES, Connection, address
+from .jobs import Jobs
+from .project_rows import (
+    Agreement,
     AnnotationRow,
+    AnnotationStatus,
+    Averaging,
+    Comparison,
+    EditorState,
+    ExportFormat,
+    Faithfulness,
     GoldRow,
+    GuidelineRow,
+    ImageRow,
+    ImportFormat,
     ItemImport,
     ItemRow,
     ItemStatus,
+    Kind,
+    NewProjectWebhookRow,
+    NextItem,
+    OutputRow,
+    OutputRun,
+    OutputSystem,
+    ProjectDeliveryRow,
     ProjectDetail,
+    ProjectMemberRow,
+    ProjectRole,
     ProjectRow,
+    ProjectStatus,
+    ProjectWebhookRow,
     Purpose,
 )
+from .rows import InvitationRow, JobRow, NewInvitationRow
+
+Rows: TypeAlias = Iterable[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class ProjectSettings:
+    """The settings of a project.
+
+    Attributes:
+        project: The project with its settings and progress.
+        etag: The state of the settings, which a change names.
+    """
+
+    project: ProjectDetail
+    etag: str
 
 
 class Projects:
@@ -24,14 +66,97 @@ class Projects:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._jobs = Jobs(connection)
 
-    def list(self) -> Iterator[ProjectRow]:
+    def list(
+        self, *, workspace: str | None = None, status: ProjectStatus | None = None
+    ) -> Iterator[ProjectRow]:
         """Yield projects."""
-        return self._connection.pages(_address(), {})
+        return self._connection.pages(address("projects"), {"workspace": workspace, "status": status})
+
+    def create(self, slug: str, *, workspace: str, title: str, kind: Kind, **settings: Any) -> ProjectDetail:
+        """Create a project, of which you become a manager.
+
+        Args:
+            slug: Its short name.
+            workspace: The workspace that it belongs to.
+            title: Its title.
+            kind: The objects to mark: boxes in images, or spans in passages.
+            settings: Settings that differ from the usual, as in `change_settings`.
+        """
+        body = {"workspace": workspace, "slug": slug, "title": title, "kind": kind, **settings}
+        row: ProjectDetail = self._connection.send("POST", address("projects"), body, once=True).json()
+        return row
 
     def get(self, project: str) -> ProjectDetail:
-        """Return a project with its progress."""
-        row: ProjectDetail = self._connection.get(_address(project))
+        """Return a project with its settings and progress."""
+        return self.settings(project).project
+
+    def settings(self, project: str) -> ProjectSettings:
+        """Return a project with the state of its settings."""
+        return _settings(self._connection.send("GET", _address(project)))
+
+    def change_settings(self, project: str, settings: Mapping[str, Any], *, etag: str) -> ProjectSettings:
+        """Change settings of a project.
+
+        Args:
+            project: The short name of the project.
+            settings: ``title``, ``annotators_per_item``, ``reservation_minutes``, ``show_answer``,
+                ``show_predictions``, ``qualification_score``, ``hidden_gold_every``: those that change.
+            etag: The state that the change was made on.
+
+        Raises:
+            Conflict: Somebody changed the settings since.
+        """
+        return _settings(self._connection.send("PATCH", _address(project), settings, etag=etag))
+
+    def close(self, project: str) -> ProjectDetail:
+        """Assign no more items."""
+        row: ProjectDetail = self._post(project, "close")
+        return row
+
+    def reopen(self, project: str) -> ProjectDetail:
+        """Assign items again."""
+        row: ProjectDetail = self._post(project, "reopen")
+        return row
+
+    def members(self, project: str) -> Iterator[ProjectMemberRow]:
+        """Yield the people of a project."""
+        return self._connection.pages(_address(project, "members"), {})
+
+    def set_member(self, project: str, user: str, *, role: ProjectRole = "annotator") -> ProjectMemberRow:
+        """Share a project with a person, or change their role."""
+        row: ProjectMemberRow = self._post(project, "members", {"user": user, "role": role})
+        return row
+
+    def end_member(self, project: str, user: str) -> ProjectMemberRow:
+        """End the share of a person; their annotations stay."""
+        row: ProjectMemberRow = self._connection.send("DELETE", _address(project, "members", user)).json()
+        return row
+
+    def invitations(self, project: str) -> Iterator[InvitationRow]:
+        """Yield the invitations to a project that can still be accepted."""
+        return self._connection.pages(_address(project, "invitations"), {})
+
+    def invite(
+        self, project: str, *, role: ProjectRole = "annotator", days: int = 7, email: str = ""
+    ) -> NewInvitationRow:
+        """Create an invitation. Its address is in this row alone."""
+        path, body = _address(project, "invitations"), {"role": role, "days": days, "email": email}
+        row: NewInvitationRow = self._connection.send("POST", path, body, once=True).json()
+        return row
+
+    def revoke(self, project: str, invitation: str) -> None:
+        """Revoke an invitation."""
+        self._connection.send("DELETE", _address(project, "invitations", invitation))
+
+    def guidelines(self, project: str, *, module: str | None = None) -> Iterator[GuidelineRow]:
+        """Yield every version of the instructions to annotators."""
+        return self._connection.pages(_address(project, "guidelines"), {"module": module})
+
+    def write_guideline(self, project: str, text: str, *, module: str = "") -> GuidelineRow:
+        """Write the next version for a module, "" for the whole project."""
+        row: GuidelineRow = self._post(project, "guidelines", {"module": module, "text": text})
         return row
 
     def items(
@@ -41,13 +166,13 @@ class Projects:
         query = {"status": status, "external_id": external_id}
         return self._connection.pages(_address(project, "items"), query)
 
+    def item(self, project: str, item: str) -> ItemRow:
+        """Return an item, named by its ID."""
+        row: ItemRow = self._connection.get(_address(project, "items", item))
+        return row
+
     def add_items(
-        self,
-        project: str,
-        items: Iterable[Mapping[str, Any]],
-        *,
-        purpose: Purpose = "ordinary",
-        dry_run: bool = False,
+        self, project: str, items: Rows, *, purpose: Purpose = "ordinary", dry_run: bool = False
     ) -> ItemImport:
         """Add items, all or none; the same items again change nothing.
 
@@ -57,9 +182,61 @@ class Projects:
             purpose: Their purpose.
             dry_run: Check the items, and store nothing.
         """
-        body = "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items).encode()
         query = {"purpose": purpose, "dry_run": dry_run}
-        row: ItemImport = self._connection.upload(_address(project, "items"), body, LINES, query)
+        row: ItemImport = self._connection.upload(_address(project, "items"), _lines(items), LINES, query)
+        return row
+
+    def import_file(
+        self,
+        project: str,
+        path: str | Path,
+        *,
+        format: ImportFormat,
+        purpose: Purpose = "ordinary",
+        dry_run: bool = False,
+    ) -> JobRow:
+        """Upload a file of items, or a zip file with their images, to a job.
+
+        Wait for it with ``jobs.wait``.
+
+        Args:
+            project: The short name of the project.
+            path: The file.
+            format: Its form; "images" is a zip file of images alone.
+            purpose: The purpose of the items.
+            dry_run: Read all of the file, and store nothing.
+        """
+        query = {
+            "format": format,
+            "purpose": purpose,
+            "dry_run": dry_run,
+            "file_name": Path(path).name[-100:],
+        }
+        with Path(path).open("rb") as file:
+            row: JobRow = self._connection.upload(_address(project, "imports"), file, FILE, query, once=True)
+        return row
+
+    def images(self, project: str, *, name: str | None = None) -> Iterator[ImageRow]:
+        """Yield the images of a project."""
+        return self._connection.pages(_address(project, "images"), {"name": name})
+
+    def add_image(self, project: str, path: str | Path, *, name: str | None = None) -> ImageRow:
+        """Upload an image under the name by which items refer to it.
+
+        The name is that of the file, unless another is given.
+        """
+        with Path(path).open("rb") as file:
+            query = {"name": name if name is not None else Path(path).name}
+            row: ImageRow = self._connection.upload(_address(project, "images"), file, FILE, query)
+        return row
+
+    def download_image(self, project: str, image: str, path: str | Path) -> Path:
+        """Write an image, named by its ID, to a file."""
+        return self._connection.download(_address(project, "images", image), Path(path))
+
+    def next(self, project: str) -> NextItem:
+        """Start or resume your next annotation, which `annotations` saves."""
+        row: NextItem = self._post(project, "next")
         return row
 
     def annotations(
@@ -68,22 +245,183 @@ class Projects:
         *,
         item: str | None = None,
         annotator: str | None = None,
-        status: str | None = None,
+        status: AnnotationStatus | None = None,
     ) -> Iterator[AnnotationRow]:
         """Yield annotations with their documents."""
         query = {"item": item, "annotator": annotator, "status": status}
         return self._connection.pages(_address(project, "annotations"), query)
 
+    def assign(self, project: str, item: str, *, annotator: str) -> AnnotationRow:
+        """Assign an item, named by its external ID, to a person."""
+        row: AnnotationRow = self._post(project, "annotations", {"item": item, "annotator": annotator})
+        return row
+
+    def adjudicate(self, project: str, item: str) -> EditorState:
+        """Start or resume the adjudication of an item, named by its ID."""
+        path = _address(project, "items", item, "adjudicate")
+        row: EditorState = self._connection.send("POST", path).json()
+        return row
+
+    def agreement(self, project: str) -> Agreement:
+        """Measure inter-annotator agreement."""
+        row: Agreement = self._connection.get(_address(project, "agreement"))
+        return row
+
     def gold(self, project: str, *, item: str | None = None, versions: bool = False) -> Iterator[GoldRow]:
         """Yield current gold, or every version of it."""
         return self._connection.pages(_address(project, "gold"), {"item": item, "versions": versions})
 
-    def set_gold(self, project: str, item: int, document: Mapping[str, Any]) -> GoldRow:
+    def set_gold(self, project: str, item: str, document: Mapping[str, Any]) -> GoldRow:
         """Give an item, named by its ID, a new version of its gold."""
         path = _address(project, "items", item, "gold")
-        row: GoldRow = self._connection.send("POST", path, {"document": document}).json()
+        row: GoldRow = self._connection.send("POST", path, {"document": document}, once=True).json()
         return row
 
+    def export(
+        self,
+        project: str,
+        path: str | Path,
+        *,
+        format: ExportFormat = "jsonl",
+        gold_only: bool = False,
+        progress: Callable[[JobRow], None] | None = None,
+        timeout: float | None = None,
+    ) -> Path:
+        """Export the items with gold and annotations, and write the file.
 
-def _address(*parts: str | int) -> str:
-    return address("projects", *parts, api="annotation")
+        Args:
+            project: The short name of the project.
+            path: The file to write.
+            format: Its form; forms of several files come as a zip file.
+            gold_only: Leave out items without gold.
+            progress: Is called with the state of the job.
+            timeout: Seconds to wait for the job at most.
+
+        Raises:
+            JobFailed: The form cannot hold the items, or another reason.
+            WaitTimeout: The job is not finished in time.
+        """
+        body = {"format": format, "gold_only": gold_only}
+        sent = self._connection.send("POST", _address(project, "exports"), body, once=True)
+        job: JobRow = self._jobs.wait(sent.json()["id"], progress=progress, timeout=timeout)
+        return self._jobs.download(job["id"], path)
+
+    def outputs(
+        self, project: str, *, item: str | None = None, system: str | None = None, revision: str | None = None
+    ) -> Iterator[OutputRow]:
+        """Yield model outputs."""
+        query = {"item": item, "system": system, "revision": revision}
+        return self._connection.pages(_address(project, "outputs"), query)
+
+    def add_outputs(self, project: str, outputs: Rows, *, system: str, revision: str) -> int:
+        """Add model outputs, all or none, and return how many are new.
+
+        Args:
+            project: The short name of the project.
+            outputs: Outputs in the form of the JSON lines that the site imports, at most 16 MiB together.
+            system: The system.
+            revision: Its revision.
+        """
+        query = {"system": system, "revision": revision}
+        added: int = self._connection.upload(_address(project, "outputs"), _lines(outputs), LINES, query)[
+            "added"
+        ]
+        return added
+
+    def systems(self, project: str) -> Sequence[OutputSystem]:
+        """Return the systems with outputs in a project."""
+        rows: Sequence[OutputSystem] = self._connection.get(_address(project, "outputs", "systems"))[
+            "results"
+        ]
+        return rows
+
+    def faithfulness(
+        self, project: str, *, system: str, revision: str, worst: int = 50, resamples: int = 0, seed: int = 0
+    ) -> Faithfulness:
+        """Score the modules of a system against the current gold.
+
+        Args:
+            project: The short name of the project.
+            system: The system.
+            revision: Its revision.
+            worst: The number of items to list, from the worst on.
+            resamples: The number of resamples for confidence intervals; 0 gives none.
+            seed: The seed of the resamples.
+        """
+        query: dict[str, Any] = {"system": system, "revision": revision, "worst": worst}
+        row: Faithfulness = self._connection.get(
+            _address(project, "outputs", "faithfulness"), **query, resamples=resamples, seed=seed
+        )
+        return row
+
+    def compare(
+        self,
+        project: str,
+        first: tuple[str, str],
+        second: tuple[str, str],
+        *,
+        averaging: Averaging = "per_example",
+        module: str = "overall",
+        trials: int = 100_000,
+        seed: int = 0,
+    ) -> Comparison:
+        """Compare two systems, each a name and revision, by a permutation test."""
+        names = ("first_system", "first_revision", "second_system", "second_revision")
+        query: dict[str, Any] = dict(zip(names, (*first, *second), strict=True))
+        row: Comparison = self._connection.get(
+            _address(project, "outputs", "comparison"),
+            **query,
+            averaging=averaging,
+            module=module,
+            trials=trials,
+            seed=seed,
+        )
+        return row
+
+    def runs(self, project: str) -> Iterator[OutputRun]:
+        """Yield the runs of served systems over a project."""
+        return self._connection.pages(_address(project, "runs"), {})
+
+    def start_run(self, project: str, *, system: str) -> OutputRun:
+        """Start or resume a served modular network over the programs."""
+        path = _address(project, "runs")
+        row: OutputRun = self._connection.send("POST", path, {"system": system}, once=True).json()
+        return row
+
+    def cancel_run(self, project: str, run: str) -> OutputRun:
+        """Cancel a run; its outputs so far stay."""
+        row: OutputRun = self._connection.send("POST", _address(project, "runs", run, "cancel")).json()
+        return row
+
+    def webhooks(self, project: str) -> Iterator[ProjectWebhookRow]:
+        """Yield the webhooks, without their secrets."""
+        return self._connection.pages(_address(project, "webhooks"), {})
+
+    def add_webhook(self, project: str, url: str, *, kinds: Sequence[str] = ()) -> NewProjectWebhookRow:
+        """Add a webhook. Its signing secret is in this row alone."""
+        path, body = _address(project, "webhooks"), {"url": url, "kinds": [*kinds]}
+        row: NewProjectWebhookRow = self._connection.send("POST", path, body, once=True).json()
+        return row
+
+    def deliveries(self, project: str, webhook: str) -> Iterator[ProjectDeliveryRow]:
+        """Yield the deliveries of a webhook, oldest first."""
+        return self._connection.pages(_address(project, "webhooks", webhook, "deliveries"), {})
+
+    def end_webhook(self, project: str, webhook: str) -> None:
+        """Send nothing more to a webhook."""
+        self._connection.send("DELETE", _address(project, "webhooks", webhook))
+
+    def _post(self, project: str, part: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self._connection.send("POST", _address(project, part), body).json()
+
+
+def _address(*parts: str) -> str:
+    return address("projects", *parts)
+
+
+def _lines(rows: Rows) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def _settings(response: httpx.Response) -> ProjectSettings:
+    return ProjectSettings(response.json(), response.headers["ETag"])

@@ -13,10 +13,12 @@ JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 StudyStatus = Literal["draft", "open", "paused", "closed"]
 Mode = Literal["live", "pilot", "bot"]
+WebhookKind = Literal["participant_completed", "participant_flagged", "quota_reached"]
+RunKind = Literal["predict", "execute"]
+SystemKind = Literal["reader", "modular"]
+SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"]
 DatasetFormat = Literal["hotpot", "squad", "quoref"]
 BundleFormat = Literal["csv", "parquet", "jsonl"]
-ItemStatus = Literal["open", "complete", "gold", "no gold"]
-Purpose = Literal["ordinary", "qualification", "hidden gold"]
 TableName = Literal["participants", "trials", "checks", "stages", "pre-survey", "post-survey", "events"]
 
 
@@ -89,6 +91,7 @@ class DatasetRow(TypedDict):
     workspace: str
     name: str
     format: str
+    licence: str
     questions: int
     created_at: str
 
@@ -107,10 +110,39 @@ class QuestionRow(TypedDict):
 
 
 class SystemRow(TypedDict):
-    """A system that has run on a dataset that you see."""
+    """A system that has run on a dataset that you see.
+
+    ``kind`` and ``revision`` are None if no model server serves it now.
+    """
 
     id: str
     name: str
+    kind: SystemKind | None
+    revision: str | None
+
+
+class ServedSystemRow(TypedDict):
+    """A system that the model servers serve now."""
+
+    name: str
+    kind: SystemKind
+    revision: str
+    description: str
+    loaded: bool
+
+
+class ServerRow(TypedDict):
+    """A model server: its host and port, and if it answers."""
+
+    address: str
+    answers: bool
+
+
+class ServedRows(TypedDict):
+    """The model servers, and the systems that all that answer have."""
+
+    servers: list[ServerRow]
+    systems: list[ServedSystemRow]
 
 
 class RunRow(TypedDict):
@@ -121,7 +153,10 @@ class RunRow(TypedDict):
     system: str
     revision: str
     source: Literal["server", "file"]
+    kind: RunKind
     status: RunStatus
+    state: str
+    saliency: SaliencyMethod | None
     error: str
     questions: int
     predictions: int
@@ -213,6 +248,36 @@ class NewLinkRow(LinkRow):
     address: str
 
 
+class WebhookRow(TypedDict):
+    """A webhook of a study; ``waiting`` and ``failed`` count its deliveries."""
+
+    id: str
+    url: str
+    kinds: list[WebhookKind]
+    active: bool
+    created_at: str
+    waiting: int
+    failed: int
+
+
+class NewWebhookRow(WebhookRow):
+    """A new webhook with its signing secret, which is shown once."""
+
+    secret: str
+
+
+class DeliveryRow(TypedDict):
+    """One event for one webhook. ``next_at`` is None if delivered or failed."""
+
+    id: str
+    kind: WebhookKind
+    created_at: str
+    attempts: int
+    next_at: str | None
+    delivered_at: str | None
+    last_error: str
+
+
 class ConditionProgress(TypedDict):
     """The participants of one condition, or of a group of conditions."""
 
@@ -273,88 +338,3 @@ class Progress(TypedDict):
     study: str
     status: StudyStatus
     modes: list[ModeProgress]
-
-
-class ProjectRow(TypedDict):
-    """An annotation project, and your roles in it."""
-
-    slug: str
-    title: str
-    kind: str
-    status: Literal["open", "closed"]
-    roles: list[RoleName]
-    annotators_per_item: int
-
-
-class ProjectDetail(ProjectRow):
-    """An annotation project with counts of its items and annotations."""
-
-    items: int
-    complete: int
-    gold: int
-    places: int
-    submitted: int
-
-
-class ItemRow(TypedDict):
-    """An item; fields that could reveal gold are None for annotators."""
-
-    id: int
-    external_id: str
-    position: int
-    kind: str
-    program: str
-    text: str
-    passage: str
-    tokens: list[tuple[int, int]]
-    images: list[dict[str, Any]]
-    answer: Any
-    purpose: Purpose | None
-    extra: dict[str, Any] | None
-    places: int | None
-    taken: int | None
-    submitted: int | None
-    has_gold: bool | None
-
-
-class ItemImport(TypedDict):
-    """The counts of an import of items, or of its dry run."""
-
-    added: int
-    unchanged: int
-    with_gold: int
-    annotations: int
-    images: int
-
-
-class AnnotationRow(TypedDict):
-    """One person's annotation of an item, or an adjudication."""
-
-    id: int
-    item_id: int
-    item: str
-    annotator: str
-    task: Literal["annotation", "adjudication"]
-    status: str
-    revision: int
-    started_at: str
-    saved_at: str | None
-    submitted_at: str | None
-    active_seconds: float
-    predictions_shown: list[str]
-    document: dict[str, Any]
-
-
-class GoldRow(TypedDict):
-    """A version of an item's gold; ``work`` is the annotation it came from."""
-
-    id: int
-    item_id: int
-    item: str
-    version: int
-    current: bool
-    method: Literal["imported", "accepted", "adjudicated"]
-    work: int | None
-    by: str | None
-    at: str
-    document: dict[str, Any]

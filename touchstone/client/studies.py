@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from .connection import Connection, address
 from .jobs import Jobs
 from .rows import (
     BundleFormat,
+    DeliveryRow,
     DraftProblem,
     EstimatesSoFar,
     Flow,
@@ -21,11 +22,14 @@ from .rows import (
     LinkRow,
     Mode,
     NewLinkRow,
+    NewWebhookRow,
     Progress,
     StudyRow,
     StudyStatus,
     TableName,
     VersionRow,
+    WebhookKind,
+    WebhookRow,
 )
 
 Definition: TypeAlias = Mapping[str, Any] | str | Path
@@ -141,8 +145,33 @@ class Studies:
     ) -> NewLinkRow:
         """Create an entry link. Its address is in this row alone."""
         body = {"label": label, "mode": mode, "single_use": single_use, "quota": quota}
-        row: NewLinkRow = self._connection.send("POST", address("studies", study, "links"), body).json()
+        path = address("studies", study, "links")
+        row: NewLinkRow = self._connection.send("POST", path, body, once=True).json()
         return row
+
+    def webhooks(self, study: str) -> Iterator[WebhookRow]:
+        """Yield the webhooks, without their secrets."""
+        return self._connection.pages(address("studies", study, "webhooks"), {})
+
+    def add_webhook(self, study: str, url: str, *, kinds: Sequence[WebhookKind] = ()) -> NewWebhookRow:
+        """Add a webhook. Its signing secret is in this row alone.
+
+        Args:
+            study: The short name of the study.
+            url: The public address that gets the events.
+            kinds: The kinds of events; all without any.
+        """
+        path, body = address("studies", study, "webhooks"), {"url": url, "kinds": [*kinds]}
+        row: NewWebhookRow = self._connection.send("POST", path, body, once=True).json()
+        return row
+
+    def deliveries(self, study: str, webhook: str) -> Iterator[DeliveryRow]:
+        """Yield the deliveries of a webhook, oldest first."""
+        return self._connection.pages(address("studies", study, "webhooks", webhook, "deliveries"), {})
+
+    def end_webhook(self, study: str, webhook: str) -> None:
+        """Send nothing more to a webhook."""
+        self._connection.send("DELETE", address("studies", study, "webhooks", webhook))
 
     def progress(self, study: str) -> Progress:
         """Return the counts of participants."""

@@ -81,7 +81,7 @@ class Workspaces:
         """
         path = address("workspaces", workspace, "invitations")
         body = {"role": role, "days": days, "email": email, "kind": kind, "object": object}
-        row: NewInvitationRow = self._connection.send("POST", path, body).json()
+        row: NewInvitationRow = self._connection.send("POST", path, body, once=True).json()
         return row
 
     def revoke(self, workspace: str, invitation: str) -> None:

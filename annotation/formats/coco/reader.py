@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.programs import Program
 from annotation.formats.boxes import fitted
@@ -18,7 +19,7 @@ from annotation.formats.references import document_of
 from annotation.formats.report import Report
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, Image, ItemRecord, Object
 from foundation.errors import BadFile
-from foundation.import_fields import first_error
+from foundation.import_fields import message_of
 
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 
@@ -98,23 +99,25 @@ def read_coco(
     Raises:
         BadFile: Names the part, its position and the field.
     """
+    report = report if report is not None else Report()
     try:
         content = _File.model_validate(json.loads(path.read_bytes()))
-        yield from _Reading(content, images, report if report is not None else Report()).records()
+        yield from _Reading(path, content, images, report).records()
     except OSError as error:
         raise BadFile(path, error.strerror or str(error)) from error
     except json.JSONDecodeError as error:
         raise BadFile(path, f"not JSON: {error.msg}", line=error.lineno) from error
-    except ValidationError as error:
-        raise BadFile(path, first_error(error)) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
+        raise BadFile(path, message_of(error)) from error
+    except RecursionError as error:
         raise BadFile(path, str(error)) from error
 
 
 class _Reading:
     """A file being read."""
 
-    def __init__(self, content: _File, folder: ImageFolder | None, report: Report) -> None:
+    def __init__(self, path: Path, content: _File, folder: ImageFolder | None, report: Report) -> None:
+        self._path = path
         self._content = content
         self._folder = folder
         self._report = report
@@ -122,12 +125,12 @@ class _Reading:
         self._categories = _by_id("categories", content.categories)
         self._outlines: dict[Id, list[tuple[int, str, _Outline]]] = {}
         for number, outline in enumerate(content.annotations):
-            path = f"annotations[{number}]"
+            place = f"annotations[{number}]"
             if outline.image_id not in self._pictures:
-                raise ValueError(f"{path}.image_id: there is no image {outline.image_id!r}")
+                raise ValueError(f"{place}.image_id: there is no image {outline.image_id!r}")
             if outline.category_id not in self._categories:
-                raise ValueError(f"{path}.category_id: there is no category {outline.category_id!r}")
-            self._outlines.setdefault(outline.image_id, []).append((number, path, outline))
+                raise ValueError(f"{place}.category_id: there is no category {outline.category_id!r}")
+            self._outlines.setdefault(outline.image_id, []).append((number, place, outline))
 
     def records(self) -> Iterator[ItemRecord]:
         """Yield our own items first, then one item for each other image."""
@@ -140,7 +143,9 @@ class _Reading:
             annotations.setdefault(annotation.item, []).append(annotation)
         for item in self._content.items:
             pictures = ours.pop(item.external_id, [])
-            yield self._item(item, pictures, annotations.get(item.external_id, []))
+            yield from self._record_or_none(
+                partial(self._item, item, pictures, annotations.get(item.external_id, []))
+            )
         if ours:
             raise ValueError(f"items: there is no item {next(iter(ours))!r}, which an image belongs to")
         names: set[str] = set()
@@ -149,7 +154,17 @@ class _Reading:
                 if picture.file_name in names:
                     raise ValueError(f"images[{number}].file_name: {picture.file_name!r} came before")
                 names.add(picture.file_name)
-                yield self._image(picture)
+                yield from self._record_or_none(partial(self._image, picture))
+
+    def _record_or_none(self, make: Callable[[], ItemRecord]) -> list[ItemRecord]:
+        """Return the record that a function makes, or none if it is refused."""
+        try:
+            return [make()]
+        except ValueError as error:
+            self._report.refuse(BadFile(self._path, message_of(error)))
+        except BadFile as error:  # an image
+            self._report.refuse(error)
+        return []
 
     def _shown(self, picture: _Picture) -> Image:
         """Return the image after checking that its size is the one shown."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.drop.module_outputs import Lists, Question
@@ -20,7 +20,7 @@ from annotation.formats.texts import Tokens, tokenize
 from annotation.formats.writing import written
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
-from foundation.import_fields import Text, first_error
+from foundation.import_fields import Text, message_of
 from foundation.json_stream import read_members
 
 NAME = "drop"  # the part of `extra` for a lossless round trip
@@ -62,19 +62,19 @@ def read_drop(
         try:
             passage = _Passage.model_validate(value)
             tokens = _tokens(passage)
-        except (ValidationError, ValueError) as error:
-            message = first_error(error) if isinstance(error, ValidationError) else str(error)
-            raise BadFile(path, f"{identifier}: {message}", line=line) from error
+        except ValueError as error:
+            report.refuse(BadFile(path, f"{identifier}: {message_of(error)}", line=line))
+            continue
         rest = {**value, "qa_pairs": []}  # the position among the keys, to write them in their order
         for number, pair in enumerate(passage.qa_pairs):
             place = f"{identifier}: qa_pairs[{number}]"
             try:
                 record = _record(passage, tokens, pair, programs or {}, report)
-            except (ValidationError, ValueError) as error:
-                message = first_error(error) if isinstance(error, ValidationError) else str(error)
-                raise BadFile(path, f"{place}.{message}", line=line) from error
-            if record.external_id in seen:
-                raise BadFile(path, f"{place}.query_id: {record.external_id!r} came before", line=line)
+                if record.external_id in seen:
+                    raise ValueError(f"query_id: {record.external_id!r} came before")
+            except ValueError as error:
+                report.refuse(BadFile(path, f"{place}.{message_of(error)}", line=line))
+                continue
             seen.add(record.external_id)
             extra = {"passage_id": identifier, "passage": rest, "pair": pair}
             yield record.model_copy(update={"extra": {NAME: extra}})

@@ -20,6 +20,7 @@ from annotation.formats.nlvr.nlvr2 import Example, read_examples
 from annotation.formats.report import Report
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
+from foundation.import_fields import message_of
 
 NAME = "faithful_nmn"  # the part of `extra` for a lossless round trip
 WRONG = "1"
@@ -78,9 +79,13 @@ def read_faithful_nmn(
                 gold=gold_of(program, rows, report),
                 extra={NAME: extra, "nlvr2": example.rest()},
             )
-            yield check_record(record)
+            record = check_record(record)
         except ValueError as error:
-            raise BadFile(boxes, f"{identifier}: {error}", line=rows[0].line) from error
+            report.refuse(BadFile(boxes, f"{identifier}: {message_of(error)}", line=rows[0].line))
+        except BadFile as error:  # an image
+            report.refuse(error)
+        else:
+            yield record
 
 
 def _grouped(path: Path, report: Report) -> dict[str, list[BoxRow]]:
@@ -94,7 +99,8 @@ def _grouped(path: Path, report: Report) -> dict[str, list[BoxRow]]:
         try:
             content(row, report)
         except ValueError as error:
-            raise BadFile(path, str(error).partition(": ")[2], line=row.line) from error
+            report.refuse(BadFile(path, str(error).partition(": ")[2], line=row.line))
+            continue
         grouped.setdefault(row.identifier, []).append(row)
     if not any(grouped):
         raise BadFile(path, "holds no examples")

@@ -31,7 +31,7 @@ from annotation.schemas import (
     Problem,
 )
 from foundation.errors import BadFile
-from foundation.import_fields import first_error
+from foundation.import_fields import first_error, message_of
 from foundation.json_stream import read_values
 
 NAME = "label_studio"  # the part of `extra` for a lossless round trip
@@ -122,12 +122,13 @@ def read_label_studio(
             record = _Reading(task, number, fields or TaskFields(), images, report).record()
             if record.external_id in seen:
                 raise ValueError(f"data.external_id: {record.external_id!r} came before")
-        except ValidationError as error:
-            raise BadFile(path, f"task {number}: {first_error(error)}", line=line) from error
         except ValueError as error:
-            raise BadFile(path, f"task {number}: {error}", line=line) from error
-        seen.add(record.external_id)
-        yield record
+            report.refuse(BadFile(path, f"task {number}: {message_of(error)}", line=line))
+        except BadFile as error:  # an image
+            report.refuse(error)
+        else:
+            seen.add(record.external_id)
+            yield record
 
 
 class _Reading:

@@ -12,7 +12,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from annotation.formats.boxes import fitted
 from annotation.formats.checks import check_record
@@ -21,7 +21,7 @@ from annotation.formats.nlvr.nlvr2 import Label
 from annotation.formats.report import Report
 from annotation.schemas import Box, Document, Image, ItemRecord, Layer
 from foundation.errors import BadFile
-from foundation.import_fields import Id, LongText, first_error
+from foundation.import_fields import Id, LongText, message_of
 from foundation.json_stream import read_values
 
 PROGRAM = "find[object]"
@@ -80,20 +80,22 @@ def read_nlvr(
     report = report if report is not None else Report()
     seen: set[str] = set()
     for line, value in read_values(path, on_progress=on_progress):
+        name = ""
         try:
             example = _Example.model_validate(value)
-        except ValidationError as error:
-            raise BadFile(path, first_error(error), line=line) from error
-        if example.identifier in seen:
-            raise BadFile(path, f"identifier: {example.identifier!r} came before", line=line)
-        seen.add(example.identifier)
-        try:
+            if example.identifier in seen:
+                raise ValueError(f"identifier: {example.identifier!r} came before")
+            seen.add(example.identifier)
+            name = f"{example.identifier}: "
             records = list(_records(example, images, drawings, split, report))
+            if not records:
+                raise ValueError("none of its drawings is in the folder")
         except ValueError as error:
-            raise BadFile(path, f"{example.identifier}: {error}", line=line) from error
-        if not records:
-            raise BadFile(path, f"{example.identifier}: none of its drawings is in the folder", line=line)
-        yield from records
+            report.refuse(BadFile(path, f"{name}{message_of(error)}", line=line))
+        except BadFile as error:  # an image
+            report.refuse(error)
+        else:
+            yield from records
 
 
 def _records(

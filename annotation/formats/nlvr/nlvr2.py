@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
+from annotation.formats.report import Report
 from annotation.schemas import Image, ItemRecord
 from foundation.errors import BadFile
-from foundation.import_fields import Id, LongText, first_error
+from foundation.import_fields import Id, LongText, message_of
 from foundation.json_stream import read_values
 
 
@@ -70,24 +71,26 @@ class Example(BaseModel):
 
 
 def read_examples(
-    path: Path, *, on_progress: Callable[[int], None] | None = None
+    path: Path, *, report: Report | None = None, on_progress: Callable[[int], None] | None = None
 ) -> Iterator[tuple[int, Example]]:
     """Yield (line, example).
 
     Raises:
         BadFile: Names line and field, also for a repeated identifier.
     """
+    report = report if report is not None else Report()
     seen: dict[str, int] = {}
     for line, value in read_values(path, on_progress=on_progress):
         try:
             example = Example.model_validate(value)
-        except ValidationError as error:
-            raise BadFile(path, first_error(error), line=line) from error
-        if example.identifier in seen:
-            message = f"identifier: {example.identifier!r} is that of line {seen[example.identifier]}"
-            raise BadFile(path, message, line=line)
-        seen[example.identifier] = line
-        yield line, example
+            if example.identifier in seen:
+                first = seen[example.identifier]
+                raise ValueError(f"identifier: {example.identifier!r} is that of line {first}")
+        except ValueError as error:
+            report.refuse(BadFile(path, message_of(error), line=line))
+        else:
+            seen[example.identifier] = line
+            yield line, example
 
 
 def read_nlvr2(
@@ -95,6 +98,7 @@ def read_nlvr2(
     *,
     images: ImageFolder | None = None,
     programs: Mapping[str, str] | None = None,
+    report: Report | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Iterator[ItemRecord]:
     """Yield an item for each example, without gold.
@@ -103,25 +107,32 @@ def read_nlvr2(
         path: The file.
         images: The folder of the images; without it their sizes stay unknown.
         programs: Nested text by identifier or by sentence in lower case (`programs.read_programs`).
+        report: Collects what is refused.
         on_progress: Called with the number of bytes read so far.
 
     Raises:
         BadFile: Names line and field.
     """
     by_key = programs or {}
-    for line, example in read_examples(path, on_progress=on_progress):
+    report = report if report is not None else Report()
+    for line, example in read_examples(path, report=report, on_progress=on_progress):
         program = by_key.get(example.identifier) or by_key.get(example.sentence.strip().lower(), "")
         try:
             pair = example.images(images)
-            record = ItemRecord(
-                external_id=example.identifier,
-                kind="boxes",
-                program=program,
-                text=example.sentence,
-                images=pair,
-                answer=example.label,
-                extra={"nlvr2": example.rest()},
+            record = check_record(
+                ItemRecord(
+                    external_id=example.identifier,
+                    kind="boxes",
+                    program=program,
+                    text=example.sentence,
+                    images=pair,
+                    answer=example.label,
+                    extra={"nlvr2": example.rest()},
+                )
             )
-            yield check_record(record)
         except ValueError as error:
-            raise BadFile(path, f"{example.identifier}: {error}", line=line) from error
+            report.refuse(BadFile(path, f"{example.identifier}: {message_of(error)}", line=line))
+        except BadFile as error:  # an image
+            report.refuse(error)
+        else:
+            yield record

@@ -2,15 +2,13 @@
 
 import argparse
 import gc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from accounts.policy import Act
 from annotation.formats import registry
 from annotation.queries.bots import project_named
-from annotation.queries.export import export_size, item_records
-from annotation.schemas import ItemRecord
+from annotation.queries.export import write_items
 from jobs.base_command import JobCommand, check_right, slug
 from jobs.progress_bar import Bar
 
@@ -35,25 +33,12 @@ class Command(JobCommand):
         gc.freeze()  # collecting what Django has loaded would take a quarter of the time
         project, gold_only = project_named(options["project"]), options["gold_only"]
         check_right(options, Act.ANNOTATION_MANAGE, project)
-        written = _Counted(item_records(project, gold_only=gold_only))
-        with Bar(options["out"].name, export_size(project, gold_only=gold_only)) as bar:
-            written.bar = bar
-            registry.write(options["format"], written, options["out"])
-        self.stdout.write(f"{options['out']}: {written.items} items, {written.gold} with gold")
-
-
-class _Counted:
-    """Counts the records on their way to a file."""
-
-    def __init__(self, records: Iterator[ItemRecord]) -> None:
-        self.items = self.gold = 0
-        self.bar: Bar | None = None
-        self._records = records
-
-    def __iter__(self) -> Iterator[ItemRecord]:
-        for record in self._records:
-            self.items += 1
-            self.gold += record.gold is not None
-            if self.bar is not None and self.items % 256 == 0:
-                self.bar.at(self.items)
-            yield record
+        with Bar(options["out"].name) as bar:
+            counts = write_items(
+                project,
+                options["format"],
+                options["out"],
+                gold_only=gold_only,
+                on_progress=lambda done, total: bar.at(done, total=total),
+            )
+        self.stdout.write(f"{options['out']}: {counts.items} items, {counts.gold} with gold")

@@ -1,9 +1,6 @@
 """Have simulated annotators annotate a project on a running site."""
 
 import argparse
-import asyncio
-import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +8,10 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from accounts.policy import Act
-from annotation import bots
-from annotation.actions.bots import enlist_bots, retire_bots
-from annotation.bots import BEHAVIOURS, Bot, Plan
+from annotation.bots import BEHAVIOURS
 from annotation.formats.jsonl import read_jsonl
-from annotation.models import Project
-from annotation.queries.bots import current_gold, project_named, stored_operations, submitted_annotations
-from annotation.queries.progress import totals
+from annotation.queries.bots import project_named
+from annotation.simulation import Simulation, simulate
 from jobs.base_command import check_right, count, slug
 from jobs.progress_bar import Bar
 from jobs.simulation_command import SimulationCommand, get_status
@@ -49,32 +43,30 @@ class Command(SimulationCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = project_named(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
-        gold = _gold_of(options["gold"]) if options["gold"] else current_gold(project)
         get_status(options["url"] + reverse("accounts:login"), options["url"])
-        people = enlist_bots(project=project, n=options["n"], by=by)
-        names = [name for name, _password in people]
-        crowd = bots.make_bots(people, options["behaviour"], seed=options["seed"])
-        before = set(stored_operations(project, names))
-        try:
-            took = self._run(crowd, Plan(project.slug, gold, options["items"]), project, options)
-        finally:
-            retire_bots(names=names)
-        self._write_result(crowd, took)
-        self._compare(project, crowd, before)
+        with Bar("Items handed in") as bar:
+            done = simulate(
+                project,
+                n=options["n"],
+                behaviour=options["behaviour"],
+                seed=options["seed"],
+                url=options["url"],
+                gold=_gold_of(options["gold"]) if options["gold"] else None,
+                items=options["items"],
+                concurrency=options["concurrency"],
+                think=options["think"],
+                by=by,
+                on_progress=lambda submitted, total: bar.at(submitted, total=total),
+            )
+        self._write_result(done)
+        if done.difference:
+            raise CommandError(done.difference)
+        operations = {operation for bot in done.crowd for operation in bot.saved}
+        self.stdout.write(f"stored: all {len(operations)} operations, each once, and nothing else")
+        self.require_success(len(done.errors), len(done.crowd))
 
-    def _run(self, crowd: Sequence[Bot], plan: Plan, project: Project, options: Mapping[str, Any]) -> float:
-        begun = time.monotonic()
-        far = totals(project)
-        with Bar("Items handed in", total=(plan.most or 0) * len(crowd) or far.places - far.submitted) as bar:
-            working = bots.run_bots(
-                crowd, options["url"], plan,
-                concurrency=options["concurrency"], think=options["think"], patience=10.0,
-                on_answer=lambda bot: bar.at(sum(len(each.submitted) for each in crowd)),
-            )  # fmt: skip
-            asyncio.run(working)
-        return time.monotonic() - begun
-
-    def _write_result(self, crowd: Sequence[Bot], took: float) -> None:
+    def _write_result(self, done: Simulation) -> None:
+        crowd = done.crowd
         submitted, saved = sum(len(bot.submitted) for bot in crowd), sum(len(bot.saved) for bot in crowd)
         self.stdout.write(
             f"{len(crowd)} bots: {submitted} items handed in with {saved} operations, "
@@ -85,34 +77,8 @@ class Command(SimulationCommand):
             f"{sum(bot.conflicts for bot in crowd)} times another tab had been first, "
             f"{sum(bot.repeated for bot in crowd)} times everything was sent again"
         )
-        self.write_summary(
-            [second for bot in crowd for _act, second in bot.seconds],
-            took,
-            [f"{bot.name} ({bot.kind}): {bot.error}" for bot in crowd if bot.error],
-        )
-
-    def _compare(self, project: Project, crowd: Sequence[Bot], before: set[tuple[int, str]]) -> None:
-        """Require that the database holds each acknowledged operation once.
-
-        It must hold nothing else of the bots.
-        """
-        names = [bot.name for bot in crowd]
-        stored = stored_operations(project, names)
-        acknowledged = {operation for bot in crowd for operation in bot.saved}
-        lost = acknowledged - stored.keys()
-        doubled = sum(times > 1 for times in stored.values())
-        unheard = stored.keys() - acknowledged - before
-        submitted = {annotation for bot in crowd for annotation in bot.submitted} - submitted_annotations(
-            project, names
-        )
-        failed = sum(bool(bot.error) for bot in crowd)
-        if lost or doubled or submitted or (unheard and not failed):
-            raise CommandError(
-                f"the database lacks {len(lost)} operations and {len(submitted)} items that were "
-                f"acknowledged, holds {doubled} twice and {len(unheard)} that nobody sent"
-            )
-        self.stdout.write(f"stored: all {len(acknowledged)} operations, each once, and nothing else")
-        self.require_success(failed, len(crowd))
+        seconds = [second for bot in crowd for _act, second in bot.seconds]
+        self.write_summary(seconds, done.seconds, done.errors)
 
 
 def _gold_of(path: Path) -> dict[str, str]:

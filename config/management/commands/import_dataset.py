@@ -18,7 +18,8 @@ from annotation.formats.report import Report
 from annotation.models import Item
 from jobs.base_command import JobCommand, add_workspace, count, slug, workspace_of
 from jobs.progress_bar import Bar
-from predictions.actions.data import ImportReport, import_questions
+from predictions.actions.data import ImportReport, import_questions, preview_questions
+from predictions.formats.findings import Findings
 from predictions.imports import QUESTION_FORMATS as QUESTIONS
 
 ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose")
@@ -68,16 +69,17 @@ class Command(JobCommand):
 
     def _import_questions(self, options: dict[str, Any]) -> None:
         workspace, by = workspace_of(options, Act.DATA_MANAGE)
-        with _bar(options["path"]) as bar:
-            records = QUESTIONS[options["format"]](options["path"], on_progress=bar.at)
-            report = import_questions(
-                records=islice(records, options["limit"]),
-                name=options["name"],
-                workspace=workspace,
-                source_format=options["format"],
-                dry_run=options["dry_run"],
-                by=by,
-            )
+        path, name = options["path"], options["name"]
+        with _bar(path) as bar:
+            records = islice(QUESTIONS[options["format"]](path, on_progress=bar.at), options["limit"])
+            if options["dry_run"]:
+                report = preview_questions(
+                    records=records, name=name, workspace=workspace, findings=Findings(path)
+                )
+            else:
+                report = import_questions(
+                    records=records, name=name, workspace=workspace, source_format=options["format"], by=by
+                )
         self._tell_questions(report, options["name"], options["dry_run"])
 
     def _tell_questions(self, report: ImportReport, name: str, dry_run: bool) -> None:
@@ -105,6 +107,7 @@ class Command(JobCommand):
                 purpose=options["purpose"] or Item.Purpose.ORDINARY,
                 image_folder=options["images"],
                 dry_run=options["dry_run"],
+                source=options["path"].name,
             )
         would = "would be added" if options["dry_run"] else "added"
         name = options["name"]

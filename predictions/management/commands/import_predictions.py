@@ -21,10 +21,8 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         dataset, by = dataset_of(options)
         file = read_predictions(options["path"])
-        report = import_predictions(file=file, dataset=dataset, system=options["system"], by=by)
-        self.stdout.write(
-            f"{report.run}: {report.added} predictions added, {report.unchanged} were there already"
-        )
+        run, report = import_predictions(file=file, dataset=dataset, system=options["system"], by=by)
+        self.stdout.write(f"{run}: {report.added} predictions added, {report.unchanged} were there already")
         for number, what in _remarks(report):
             if number:
                 self.stderr.write(f"warning: {number} {what}")

@@ -48,6 +48,18 @@ export function createBoxes(store, stage, acts, announce) {
     ...pictures.map((picture) => picture.element),
   );
   stage.append(row);
+  new ResizeObserver(arrange).observe(stage);
+  void Promise.allSettled(pictures.map((picture) => picture.ready)).then(arrange);
+
+  /** Put two images below each other if that shows them larger. */
+  function arrange() {
+    const [{ width, height }] = pictures.map((picture) => picture.size);
+    if (pictures.length !== 2 || !width || !height) return;
+    const { clientWidth, clientHeight } = stage;
+    const beside = Math.min(clientWidth / 2 / width, clientHeight / height);
+    const below = Math.min(clientWidth / width, clientHeight / 2 / height);
+    row.classList.toggle("stacked", below > beside);
+  }
 
   for (const picture of pictures) {
     picture.pane.addEventListener(

@@ -12,6 +12,7 @@ import { createKeys } from "./keys.js";
 import { gettext, ngettext } from "./language.js";
 import { createMerge } from "./merge.js";
 import { createPanel } from "./panel.js";
+import { createPanels } from "./panels.js";
 import { createQueue } from "./queue.js";
 import { createUnsavedStore } from "./unsaved.js";
 import { createSite } from "./site.js";
@@ -50,6 +51,7 @@ function start() {
   const panel = createPanel(store, part("panel"), acts, { start: (tokens) => view.place(...tokens) });
   createAdjudication(store, part("comments"), acts);
   const comments = createComments(store, part("comments"), site, announce);
+  const panels = createPanels(part("work-grid"));
   const tree = createTree(store, part("program"), () => store.pending.length > 0);
 
   const said = (/** @type {boolean} */ done, /** @type {string} */ yes, /** @type {string} */ no) =>
@@ -126,7 +128,10 @@ function start() {
         key: "l",
         group: gettext("Objects"),
         text: gettext("select the source of the object"),
-        act: () => panel.focusSources(),
+        act: () => {
+          panels.show("details");
+          panel.focusSources();
+        },
       },
       {
         name: "grow-left",
@@ -193,7 +198,10 @@ function start() {
         key: "t",
         group: gettext("View"),
         text: gettext("go to the program"),
-        act: () => tree.focus(),
+        act: () => {
+          panels.show("program");
+          tree.focus();
+        },
       },
       {
         name: "to-task",
@@ -207,14 +215,20 @@ function start() {
         key: "c",
         group: gettext("View"),
         text: gettext("write a comment"),
-        act: comments.focus,
+        act: () => {
+          panels.show("details");
+          comments.focus();
+        },
       },
       {
         name: "guideline",
         key: "g",
         group: gettext("View"),
         text: gettext("show or hide the guideline"),
-        act: panel.toggleGuideline,
+        act: () => {
+          panels.show("details");
+          panel.toggleGuideline();
+        },
       },
       {
         name: "zoom-in",
@@ -266,7 +280,7 @@ function start() {
     acts.byNumber,
   );
   const finishing = createFinishing(store, part("finishing"), acts, site, queue, announce, keys.keyOf);
-  const toolbar = createToolbar(store, part("toolbar"), acts, view, keys);
+  const toolbar = createToolbar(store, part("toolbar"), acts, view, keys, site, announce, panels.buttons);
   createStatus(store, queue, site, part("save-status"), part("notice"), announce);
   createVerdict(store, part("verdict"));
   createProblemNote(store, part("problem"));

@@ -286,9 +286,10 @@ export function createPicture(image, name, events) {
   /** Show the whole image at zoom 1. */
   function fit() {
     if (!width) return;
-    const room = parseFloat(getComputedStyle(pane).maxHeight) || Infinity;
+    // A pane that fills the window has no limit of its own, and its height does not follow from the image.
+    const room = parseFloat(getComputedStyle(pane).maxHeight) || pane.clientHeight || Infinity;
     const whole = Math.min(pane.clientWidth, (room * width) / height, Math.max(width * 2, 320));
-    sheet.style.width = `${Math.round(whole * zoom)}px`;
+    sheet.style.width = `${Math.floor(whole * zoom)}px`;
     pane.classList.toggle("zoomed", zoom > 1);
   }
   new ResizeObserver(fit).observe(figure);

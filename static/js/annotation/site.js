@@ -50,9 +50,11 @@ export function createSite(url, token) {
   }
 
   return {
-    load: () => request("GET", ""),
+    load: () => request("GET", "editor/"),
     /** @param {Operation[]} operations */
     save: (operations) => request("POST", "operations/", { operations }),
+    /** Note the model outputs that the person sees. @param {string[]} outputs each as `system@revision` */
+    noteShown: (outputs) => request("POST", "shown/", { outputs }),
     /** @param {number} revision */
     submit: (revision) => request("POST", "submit/", { revision, go_on: true }),
     release: () => request("POST", "release/", {}),
@@ -63,7 +65,7 @@ export function createSite(url, token) {
     /** @param {string | number} id */
     resolve: (id) => request("POST", `comments/${id}/resolve/`, {}),
     /** @param {Record<string, string>} keys */
-    bindKeys: (keys) => request("PUT", "../../keys/", keys),
+    bindKeys: (keys) => request("PUT", "../../keys/", { keys }),
 
     /**
      * Send while the page goes away. What does not fit stays kept in the browser.

@@ -12,8 +12,11 @@ import { systems } from "./predictions.js";
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
  * @param {any} view of boxes or spans @param {{help: () => void, keyOf: (name: string) => string}} keys
+ * @param {ReturnType<typeof import("./site.js").createSite>} site @param {(text: string) => void} announce
+ * @param {HTMLElement[]} panels the buttons that hide the parts beside the task
  */
-export function createToolbar(store, root, acts, view, keys) {
+export function createToolbar(store, root, acts, view, keys, site, announce, panels) {
+  let noted = false;
   const boxes = store.item.kind === "boxes";
   const tool = (
     /** @type {string} */ mark,
@@ -42,19 +45,30 @@ export function createToolbar(store, root, acts, view, keys) {
   const pan = tool("✥", gettext("Pan"), view.togglePan, "pan", true);
   const shown = tool("┄", gettext("Model outputs"), togglePredictions, "predictions", gettext("Outputs"));
   const wrong = tool("⚑", gettext("Program is wrong"), () => view.onProblem(), "problem", true);
-  const help = tool("?", gettext("Keyboard shortcuts"), keys.help, "help", true);
+  const help = tool("?", gettext("Keyboard shortcuts"), keys.help, "help");
   const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
     element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
   const legend = element("p", { class: "legend" });
   root.append(
     group(gettext("Changes"), undo, redo),
     ...(boxes ? [group(gettext("Boxes"), draw, pan), group(gettext("Zoom"), out, fit, into)] : []),
+    group(gettext("Panels"), ...panels),
     group(gettext("More"), ...(store.annotation.predictions?.length ? [shown] : []), wrong, help),
   );
   root.after(legend);
 
-  function togglePredictions() {
-    if (!store.annotation.predictions?.length) return;
+  /** Outputs appear once the site has noted them: the record says what each annotator saw. */
+  async function togglePredictions() {
+    const outputs = store.annotation.predictions;
+    if (!outputs?.length) return;
+    if (!noted) {
+      try {
+        await site.noteShown(outputs.map(({ system, revision }) => `${system}@${revision}`));
+      } catch (error) {
+        return announce(/** @type {Error} */ (error).message);
+      }
+      noted = true;
+    }
     store.predictionsShown = !store.predictionsShown;
     store.tell("view");
     render();

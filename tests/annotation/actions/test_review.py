@@ -12,7 +12,6 @@ from annotation.queries.qualification import scores
 from annotation.queries.review import items_to_settle
 from annotation.schemas import Document
 from annotation.states import ForbiddenTransition
-from tests.annotation.api.test_annotations import client_of
 from tests.annotation.factories import (
     box,
     finished,
@@ -22,6 +21,7 @@ from tests.annotation.factories import (
     make_project,
     operation,
 )
+from tests.annotation.rest.test_annotations import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,7 @@ def test_it_works() -> None:
     adjudication = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
     assert answer["Location"] == f"/annotate/work/{adjudication.pk}/"
     answer = client.post(
-        f"/api/annotation/work/{adjudication.pk}/submit/", {"revision": 0}, content_type="application/json"
+        f"/api/v1/annotations/{adjudication.pk}/submit/", {"revision": 0}, content_type="application/json"
     )
     assert answer.status_code == 200, answer.json()
     gold = Gold.objects.get(current=True)
@@ -156,12 +156,12 @@ def test_who_adjudicates_no_more_neither_sees_nor_settles() -> None:
     client.post(f"/annotate/{annotation.project.slug}/items/{annotation.item_id}/adjudicate/")
     made = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
     set_member(project=annotation.project, user=member.user, role=Role.ANNOTATOR, by=None)
-    base = f"/api/annotation/work/{made.pk}/"
-    assert client.get(base).status_code == 404
+    base = f"/api/v1/annotations/{made.pk}/"
+    assert client.get(f"{base}editor/").status_code == 404
     for address, body in (("submit/", {"revision": 0}), ("operations/", {"operations": [
         operation(0, 3, state="unsure").model_dump(mode="json", exclude_unset=True)]})):  # fmt: skip
         assert client.post(base + address, body, content_type="application/json").status_code == 404
-    listed = client.get(f"/api/annotation/projects/{annotation.project.slug}/annotations/").json()
+    listed = client.get(f"/api/v1/projects/{annotation.project.slug}/annotations/").json()
     assert listed["results"] == []
     assert not Gold.objects.exists()
 
@@ -169,7 +169,7 @@ def test_who_adjudicates_no_more_neither_sees_nor_settles() -> None:
 def test_a_submitted_work_under_review_cannot_be_taken_back() -> None:
     annotation, _other = two_annotations()
     review.start_review(annotation=annotation, by=make_member(annotation.project, Role.ADJUDICATOR).user)
-    answer = client_of(annotation.annotator).post(f"/api/annotation/work/{annotation.pk}/take-back/")
+    answer = client_of(annotation.annotator).post(f"/api/v1/annotations/{annotation.pk}/take-back/")
     assert answer.status_code == 409
     with pytest.raises(ForbiddenTransition):
         review.start_review(annotation=annotation, by=annotation.annotator)

@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 
 from annotation.actions.data import bring_gold, import_items
-from annotation.actions.outputs import import_outputs
+from annotation.actions.outputs import import_outputs, note_shown
 from annotation.actions.projects import change_settings
 from annotation.errors import Conflict, NotFound
 from annotation.models import Annotation, Item, Project, Role
 from annotation.queries.outputs import compare, faithfulness, systems
 from annotation.schemas import Document, SystemRecord
-from tests.annotation.api.test_annotations import client_of
 from tests.annotation.factories import (
     box,
     make_annotation,
@@ -22,6 +21,7 @@ from tests.annotation.factories import (
     make_user,
     span,
 )
+from tests.annotation.rest.test_annotations import client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -198,8 +198,9 @@ def test_what_an_annotator_saw_is_stored(client: Any) -> None:
     put_out(project, "nmn", boxes_out(item, [0, 0, 0], [0, 0, 0]))
     annotation = make_annotation(make_member(project))
     client.force_login(annotation.annotator)
-    address = f"/api/annotation/work/{annotation.pk}/"
+    address = f"/api/v1/annotations/{annotation.pk}/editor/"
     assert client.get(address).json()["predictions"][0]["system"] == "nmn"
+    note_shown(annotation=annotation, outputs=["nmn@1"], by=annotation.annotator)
     assert Annotation.objects.get(pk=annotation.pk).predictions_shown == ["nmn@1"]
     change_settings(project=project, show_predictions=False, by=make_user())
     assert client.get(address).json()["predictions"] is None
@@ -213,8 +214,10 @@ def test_what_a_reviewer_sees_is_not_what_the_annotator_saw(client: Any) -> None
     (item,) = make_items(project)
     put_out(project, "nmn", boxes_out(item, [0, 0, 0], [0, 0, 0]))
     annotation = make_annotation(make_member(project))
-    client.force_login(make_member(project, Role.MANAGER).user)
-    assert client.get(f"/api/annotation/work/{annotation.pk}/").status_code == 200
+    manager = make_member(project, Role.MANAGER).user
+    client.force_login(manager)
+    assert client.get(f"/api/v1/annotations/{annotation.pk}/editor/").status_code == 200
+    note_shown(annotation=annotation, outputs=["nmn@1"], by=manager)
     assert Annotation.objects.get(pk=annotation.pk).predictions_shown == []
 
 

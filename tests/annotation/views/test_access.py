@@ -16,8 +16,6 @@ from annotation.models import Role as ProjectRole
 from annotation.policies import NotAllowed
 from annotation.queries.members import membership
 from annotation.schemas import Document
-from tests.annotation.api.test_annotations import client_of, post, sent
-from tests.annotation.api.test_foreign_ids import theirs
 from tests.annotation.factories import (
     box,
     finished,
@@ -28,6 +26,8 @@ from tests.annotation.factories import (
     make_user,
     operation,
 )
+from tests.annotation.rest.test_annotations import client_of, post, sent
+from tests.annotation.rest.test_foreign_ids import theirs
 from tests.workspaces import give
 
 __all__ = ["theirs"]
@@ -53,7 +53,7 @@ def test_an_annotator_of_the_workspace_annotates_without_a_share() -> None:
     ]
     assert post(client, annotation, "operations", sent(*edits)).json()["revision"] == 2
     answer = post(client, annotation, "submit", {"revision": 2, "go_on": True})
-    assert answer.json()["work"]["item"]["external_id"] == "i2"
+    assert answer.json()["annotation"]["item"]["external_id"] == "i2"
     assert post(client, annotation, "take-back", {}).status_code == 200
     following = project.annotations.get(annotator=user, item__external_id="i2")
     assert post(client, following, "release", {}).status_code == 200
@@ -92,14 +92,17 @@ def test_an_adjudicator_of_the_workspace_settles_without_a_share() -> None:
     base, user = f"/annotate/{annotation.project.slug}", give(make_user(), Role.ADJUDICATOR)
     client = client_of(user)
     page = client.get(f"{base}/").content.decode()
-    assert ("Review" in page, "Dashboard" in page, "Next item" in page) == (True, False, True)
+    assert ("Review" in page, "Members" in page, "Next item" in page) == (True, False, True)
     client.post(f"{base}/items/{annotation.item_id}/adjudicate/")
     adjudication = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
     assert post(client, adjudication, "operations", sent(operation(0, 3, state="open"))).status_code == 200
     answer = post(client, adjudication, "submit", {"revision": 1})
     assert answer.status_code == 422  # the step is open: it is theirs to finish
     post(client, adjudication, "operations", sent(operation(1, 3, state="done")))
-    assert post(client, adjudication, "submit", {"revision": 2}).json() == {"next": f"{base}/review/"}
+    assert post(client, adjudication, "submit", {"revision": 2}).json() == {
+        "next": f"{base}/review/",
+        "annotation": None,
+    }
     assert Gold.objects.get().by == user
     assert not Membership.objects.filter(user=user).exists()
 
@@ -109,7 +112,7 @@ def test_an_owner_manages_and_settles_and_takes_no_items() -> None:
     make_items(annotation.project)
     base, client = f"/annotate/{annotation.project.slug}", client_of(give(make_user(), Role.OWNER))
     page = client.get(f"{base}/").content.decode()
-    assert (f"{base}/review/" in page, f"{base}/dashboard/" in page, "Next item" in page) == (
+    assert (f"{base}/review/" in page, f"{base}/members/" in page, "Next item" in page) == (
         True,
         True,
         False,
@@ -150,7 +153,7 @@ def test_a_researcher_manages_by_share_alone() -> None:
     assert refused.status_code == 403
     assert "With the role Researcher you may not see this project." in refused.content.decode()
     set_member(project=project, user=user, role=ProjectRole.MANAGER, by=None)
-    assert client.get(f"/annotate/{project.slug}/dashboard/").status_code == 200
+    assert client.get(f"/annotate/{project.slug}/members/").status_code == 200
 
 
 def test_a_share_that_ends_keeps_the_work_and_one_given_again_goes_on() -> None:
@@ -186,15 +189,15 @@ def test_a_manager_assigns_items_to_those_who_may_annotate() -> None:
     assert not Membership.objects.get(user=annotator).active
 
 
-def test_the_dashboard_names_the_role_by_which_people_work() -> None:
+def test_the_members_page_names_the_role_by_which_people_work() -> None:
     project, user = make_project(), give(make_user(), Role.ADJUDICATOR)
     make_items(project)
     manager = client_of(make_member(project, ProjectRole.MANAGER).user)
     client_of(user).post(f"/annotate/{project.slug}/next/")
     lines = manager.get(f"/annotate/{project.slug}/people.csv").getvalue().decode().splitlines()
     assert [line for line in lines if line.startswith(f"{user.username},adjudicator,")]
-    listed = manager.get(f"/api/annotation/projects/{project.slug}/members/").json()["results"]
-    row = next(one for one in listed if one["username"] == user.username)
+    listed = manager.get(f"/api/v1/projects/{project.slug}/members/").json()["results"]
+    row = next(one for one in listed if one["user"] == user.username)
     assert (row["active"], row["roles"]) == (False, ["adjudicator"])
 
 
@@ -215,7 +218,7 @@ def test_projects_are_listed_by_share_and_by_workspace(django_assert_max_num_que
         assert project.title in page
     assert page.count("<tr>") == 1 + 4
     assert "Annotation manager, Annotator" in page
-    found = client.get("/api/annotation/projects/").json()["results"]
+    found = client.get("/api/v1/projects/").json()["results"]
     assert {one["slug"]: one["roles"] for one in found} == {
         **{project.slug: ["manager", "annotator"] for project in here},
         foreign.slug: ["adjudicator"],
@@ -249,7 +252,7 @@ def test_a_share_costs_the_editor_no_query_for_workspace_roles() -> None:
     client = client_of(member.user)
     with CaptureQueriesContext(connection) as queries:
         client.get(f"/annotate/work/{annotation.pk}/")
-        client.get(f"/api/annotation/work/{annotation.pk}/")
+        client.get(f"/api/v1/annotations/{annotation.pk}/editor/")
         post(client, annotation, "operations", problem)
         post(client, annotation, "submit", {"revision": 1, "go_on": True})
         post(client, annotation, "take-back", {})
@@ -271,7 +274,7 @@ def test_a_workspace_costs_a_fixed_number_of_queries_more(django_assert_max_num_
 
 def test_the_api_says_why_it_refuses() -> None:
     project = make_project()
-    address = f"/api/annotation/projects/{project.slug}/gold/"
+    address = f"/api/v1/projects/{project.slug}/gold/"
     assert Client().get(address).status_code == 401
     assert client_of(make_user()).get(address).status_code == 404
     refused = client_of(give(make_user(), Role.ANNOTATOR)).get(address)
@@ -302,13 +305,13 @@ def test_a_new_project_goes_into_a_workspace_where_its_maker_manages() -> None:
 
 def test_nobody_changes_their_own_role() -> None:
     manager = make_member(role=ProjectRole.MANAGER)
-    client, base = client_of(manager.user), f"/annotate/{manager.project.slug}/members/"
+    client, base = client_of(manager.user), f"/annotate/{manager.project.slug}/members/set/"
     for change in ({"role": "annotator", "active": "on"}, {"role": "manager"}):
         told = client.post(base, {"username": manager.user.username, **change}, follow=True)
         assert "You cannot change your own role" in told.content.decode()
-        body = {"username": manager.user.username, "role": change["role"], "active": "active" in change}
-        api = f"/api/annotation/projects/{manager.project.slug}/members/"
-        answer = client.post(api, body, content_type="application/json")
+    api, name = f"/api/v1/projects/{manager.project.slug}/members/", manager.user.username
+    lowered = client.post(api, {"user": name, "role": "annotator"}, content_type="application/json")
+    for answer in (lowered, client.delete(f"{api}{name}/")):
         assert answer.status_code == 403
         assert answer.json()["detail"].startswith("You cannot change your own role")
     manager.refresh_from_db()

@@ -1,6 +1,7 @@
 """The pages on systems' outputs: starting and stopping a run, and an item node by node beside its gold."""
 
 import re
+from functools import partial
 
 import pytest
 
@@ -9,9 +10,12 @@ from annotation.actions.outputs import import_outputs
 from annotation.models import OutputRun, Project, Role, SystemOutput
 from annotation.queries.node_outputs import steps, strength_of
 from annotation.schemas import Document, SystemRecord
+from modelserver.serving.fake_modular_system import FakeModularSystem
+from modelserver.serving.fake_server import FakeModelServer
+from modelserver.serving.model_cache import Source
 from tests.annotation.actions.test_output_runs import begun, server
-from tests.annotation.api.test_annotations import client_of
 from tests.annotation.factories import box, make_items, make_member, make_project, make_user, span
+from tests.annotation.rest.test_annotations import client_of
 from tests.studyapp.serving import eager, no_model_server
 
 __all__ = ["eager", "no_model_server", "server"]
@@ -89,6 +93,23 @@ def test_a_reader_is_refused(manager, server) -> None:
     slug = manager.member.project.slug
     told = manager.post(f"/annotate/{slug}/runs/start/", {"system": "fake"}, follow=True)
     assert "fake is a reader" in told.content.decode()
+    assert not OutputRun.objects.exists()
+
+
+def test_only_systems_for_the_programs_of_the_project_are_offered(manager, settings) -> None:
+    sources = {
+        name: Source(partial(FakeModularSystem, name), kind="modular", programs=kind)
+        for name, kind in (("text-nmn", "spans"), ("visual-nmn", "boxes"))
+    }
+    slug = manager.member.project.slug
+    with FakeModelServer(FakeModularSystem(), sources=sources) as running:
+        settings.MODEL_SERVER_URL = running.url
+        page = manager.get(f"/annotate/{slug}/outputs/").content.decode()
+        assert re.findall("<option>(.*?)</option>", page) == ["fake-modular", "visual-nmn"]
+        refused = manager.post(f"/annotate/{slug}/runs/start/", {"system": "text-nmn"}, follow=True)
+        assert "text-nmn marks spans in a passage; this project marks boxes in images." in (
+            refused.content.decode()
+        )
     assert not OutputRun.objects.exists()
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import Role as WorkspaceRole
 from annotation.actions import assignments
 from annotation.models import AuditEvent, Membership, Project, Role
-from tests.annotation.api.test_annotations import client_of
 from tests.annotation.factories import (
     finished,
     make_annotation,
@@ -15,6 +15,7 @@ from tests.annotation.factories import (
     make_project,
     make_user,
 )
+from tests.annotation.rest.test_annotations import client_of
 from tests.workspaces import give
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +52,12 @@ def test_who_left_a_project_is_a_stranger_to_it() -> None:
     assert client_of(member.user).get(f"/annotate/{member.project.slug}/").status_code == 404
 
 
-@pytest.mark.parametrize("page", ["dashboard", "under-way", "settings", "guidelines", "audit"])
+PAGES = (
+    "items", "items/upload", "members", "under-way", "settings", "guidelines", "webhooks", "export", "audit",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_annotators_do_not_get_the_managers_pages(page: str) -> None:
     member = make_member()
     assert client_of(member.user).get(f"/annotate/{member.project.slug}/{page}/").status_code == 403
@@ -62,7 +68,7 @@ def test_annotators_do_not_get_the_managers_pages(page: str) -> None:
 def test_managers_create_projects() -> None:
     user = give(make_user(), WorkspaceRole.MANAGER)
     body = {"title": "Dogs", "slug": "dogs", "kind": "boxes", "annotators_per_item": 2}
-    assert client_of(user).post("/annotate/new/", body)["Location"] == "/annotate/dogs/dashboard/"
+    assert client_of(user).post("/annotate/new/", body)["Location"] == "/annotate/dogs/items/upload/"
     assert Project.objects.get(slug="dogs").memberships.get().role == Role.MANAGER
     assert client_of(make_user()).post("/annotate/new/", body).status_code == 403
     assert client_of(user).post("/annotate/new/", body).status_code == 422  # the name is taken
@@ -71,7 +77,7 @@ def test_managers_create_projects() -> None:
 def test_a_manager_adds_people_and_changes_roles() -> None:
     manager = make_member(role=Role.MANAGER)
     user, client = make_user(), client_of(manager.user)
-    address = f"/annotate/{manager.project.slug}/members/"
+    address = f"/annotate/{manager.project.slug}/members/set/"
     client.post(address, {"username": user.username, "role": "adjudicator", "active": "on"})
     assert Membership.objects.get(user=user).role == Role.ADJUDICATOR
     answer = client.post(address, {"username": "nobody", "role": "annotator", "active": "on"})
@@ -82,12 +88,15 @@ def test_a_manager_adds_people_and_changes_roles() -> None:
     assert manager.role == Role.MANAGER  # nobody locks themselves out
 
 
-def test_the_dashboard_counts_and_gives_a_csv() -> None:
+def test_the_overview_counts_and_the_members_come_as_csv() -> None:
     annotation = finished(make_annotation())
     manager = make_member(annotation.project, Role.MANAGER)
     client = client_of(manager.user)
-    page = client.get(f"/annotate/{annotation.project.slug}/dashboard/").content.decode()
+    page = client.get(f"/annotate/{annotation.project.slug}/").content.decode()
     assert "<strong>1</strong> of 1 annotations submitted" in page
+    assert "1 item is complete and has no gold." in page
+    assert f'<th scope="row">{timezone.localdate().isoformat()}</th><td class="number">1</td>' in page
+    assert f'<th scope="row">{annotation.annotator.username}</th>' in page
     lines = client.get(f"/annotate/{annotation.project.slug}/people.csv").getvalue().decode().splitlines()
     assert lines[0].startswith("name,role,qualified,finished")
     assert lines[1].startswith(f"{annotation.annotator.username},annotator,,1,")
@@ -146,9 +155,9 @@ def test_roles_states_and_problems_are_said_in_german() -> None:
     manager = make_member(project, Role.MANAGER)
     client, german = client_of(manager.user), {"headers": {"accept-language": "de"}}
     base = f"/annotate/{project.slug}"
-    shown = client.get(f"{base}/dashboard/", **german).content.decode()
-    assert "<td>Leitung</td>" in shown
-    assert "<td>Annotierende</td>" in shown
+    shown = client.get(f"{base}/members/", **german).content.decode()
+    assert ">Leitung</td>" in shown
+    assert ">Annotierende</td>" in shown
     shown = client.get(f"{base}/items/{annotation.item_id}/", **german).content.decode()
     assert "erledigt, 2 Objekte" in shown
     assert "falscher Aufbau" in shown

@@ -177,12 +177,26 @@ def test_guidelines_and_systems_output_are_shown(editor: Editor, page: Page):
     expect(page.locator(".guideline")).to_contain_text("Draw a box around every object")
     predicted = page.locator("path.box.predicted:not(.halo)")
     assert predicted.first.get_attribute("d") == ""
+    assert editor.row(annotation).predictions_shown == []
     page.get_by_role("button", name="Model outputs").click()
     expect(page.locator(".legend")).to_contain_text("by visual-nmn (3)")
+    assert editor.row(annotation).predictions_shown == ["visual-nmn@3"]
     assert predicted.first.get_attribute("d") == "M0.1 0.1H0.4V0.4H0.1Z"
     expect(page.locator(".tag.predicted").first).to_have_text(re.compile(r"^\d+ %$"))
     page.keyboard.press("p")
     assert predicted.first.get_attribute("d") == ""
+
+
+def test_outputs_that_the_site_cannot_note_are_not_shown(editor: Editor, page: Page):
+    annotation = editor.make(**DOGS, predictions=OUTPUT)
+    editor.open(page, annotation)
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Model outputs").click()
+    expect(page.locator("#announcer")).to_have_text("The site is not reachable.")
+    expect(page.locator(".legend")).not_to_contain_text("by visual-nmn")
+    page.context.set_offline(False)
+    page.keyboard.press("p")
+    expect(page.locator(".legend")).to_contain_text("by visual-nmn (3)")
 
 
 def test_submitted_work_is_read_only(editor: Editor, page: Page):

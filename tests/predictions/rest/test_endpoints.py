@@ -130,7 +130,7 @@ class Served:
 def server(monkeypatch: pytest.MonkeyPatch) -> list[PredictionRun]:
     """A model server that serves one system, and the runs that were enqueued."""
     enqueued: list[PredictionRun] = []
-    monkeypatch.setattr(endpoints, "served_system", lambda name: Served)
+    monkeypatch.setattr(endpoints, "served_system", lambda name, kind: Served)
     monkeypatch.setattr(endpoints, "enqueue_missing", enqueued.append)
     return enqueued
 
@@ -194,7 +194,7 @@ def test_a_refused_request_keeps_its_key(
 def test_what_the_model_server_says_stays_inside(
     researcher: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
 ) -> None:
-    def refuse(_name: str) -> None:
+    def refuse(_name: str, _kind: str) -> None:
         raise error
 
     monkeypatch.setattr(endpoints, "served_system", refuse)

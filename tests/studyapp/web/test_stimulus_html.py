@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from predictions.articles import articles
 from studyapp.models import Condition
-from studyapp.web.stimulus_html import articles, stimulus_html
+from studyapp.web.stimulus_html import stimulus_html
 from tests.studyapp import factories
 
 CONTEXT = [

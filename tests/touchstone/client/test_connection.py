@@ -109,11 +109,14 @@ def test_errors_have_a_kind_by_their_status(status: int, kind: type[api.ApiError
     assert raised.value.errors == (api.FieldProblem("limit", "is wrong"),)
 
 
-def test_errors_of_annotation_projects_name_their_field() -> None:
-    site = Answers(httpx.Response(422, json={"detail": "text: is missing", "field": "text"}))
-    with pytest.raises(api.Invalid) as raised:
-        site.client.projects.get("dogs")
-    assert raised.value.errors == (api.FieldProblem("text", "text: is missing"),)
+def test_an_error_brings_what_a_program_needs_to_go_on() -> None:
+    site = Answers(problem(409, document={"layers": {}}, revision=3))
+    with pytest.raises(api.Conflict) as raised:
+        site.client.annotations.save("7", [{"node": 3}], revision=1)
+    assert raised.value.members == {"document": {"layers": {}}, "revision": 3}
+    [request] = site.requests
+    [edit] = json.loads(request.content)["operations"]
+    assert (edit["base"], edit["node"]) == (1, 3)
 
 
 def test_errors_of_a_proxy_are_errors_too() -> None:
@@ -165,6 +168,15 @@ def test_a_post_that_creates_is_tried_again_with_its_key() -> None:
     first, second = site.requests
     assert first.headers["Idempotency-Key"] == second.headers["Idempotency-Key"]
     assert first.content == second.content == b'{"dataset":"1"}'
+
+
+def test_an_upload_is_sent_again_from_its_beginning(tmp_path: Path) -> None:
+    site = Answers(problem(503, {"Retry-After": "0"}), row(id="1"))
+    (tmp_path / "questions.json").write_bytes(b"[1, 2]")
+    site.client.imports.dataset(tmp_path / "questions.json", workspace="main", name="a", format="hotpot")
+    first, second = site.requests
+    assert first.headers["Idempotency-Key"] == second.headers["Idempotency-Key"]
+    assert first.content == second.content == b"[1, 2]"
 
 
 def test_a_post_without_a_key_is_not_tried_again() -> None:

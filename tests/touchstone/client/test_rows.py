@@ -5,12 +5,16 @@ from typing import Any, get_args
 import pytest
 
 from accounts.rest import shapes as workspaces
-from annotation.api import shapes as annotation
+from annotation.downloads import FORMATS as EXPORT_FORMATS
+from annotation.imports import FORMATS as IMPORT_FORMATS
+from annotation.rest import annotation_shapes as annotations
+from annotation.rest import shapes as projects
 from jobs.rest.endpoints import JobRow
 from predictions.rest import shapes as predictions
+from studyapp.models import WebhookEvent
 from studyapp.rest import shapes as studies
 from studyapp.rest.urls import Table
-from touchstone.client import rows
+from touchstone.client import project_rows, rows
 from touchstone.client import studies as client_studies
 
 PAIRS: list[tuple[Any, Any]] = [
@@ -23,6 +27,9 @@ PAIRS: list[tuple[Any, Any]] = [
     (rows.DatasetRow, predictions.DatasetRow),
     (rows.QuestionRow, predictions.QuestionRow),
     (rows.SystemRow, predictions.PredictingSystemRow),
+    (rows.ServedSystemRow, predictions.ServedSystemRow),
+    (rows.ServerRow, predictions.ServerRow),
+    (rows.ServedRows, predictions.Served),
     (rows.RunRow, predictions.RunRow),
     (rows.FailureRow, predictions.FailureRow),
     (rows.FailureGroup, predictions.FailureGroup),
@@ -33,18 +40,44 @@ PAIRS: list[tuple[Any, Any]] = [
     (rows.VersionRow, studies.VersionRow),
     (rows.LinkRow, studies.LinkRow),
     (rows.NewLinkRow, studies.MadeLink),
+    (rows.WebhookRow, studies.StudyWebhookRow),
+    (rows.NewWebhookRow, studies.MadeStudyWebhook),
+    (rows.DeliveryRow, studies.StudyDeliveryRow),
     (rows.ConditionProgress, studies.ConditionProgress),
     (rows.ModeProgress, studies.ModeProgress),
     (rows.Progress, studies.Progress),
     (rows.Flow, studies.Flow),
     (rows.EstimateRow, studies.EstimateRow),
     (rows.EstimatesSoFar, studies.EstimatesSoFar),
-    (rows.ProjectRow, annotation.ProjectRow),
-    (rows.ProjectDetail, annotation.ProjectDetail),
-    (rows.ItemRow, annotation.ItemRow),
-    (rows.ItemImport, annotation.ImportRow),
-    (rows.AnnotationRow, annotation.AnnotationRow),
-    (rows.GoldRow, annotation.GoldRow),
+    (project_rows.ProjectRow, projects.ProjectRow),
+    (project_rows.ProjectDetail, projects.ProjectDetail),
+    (project_rows.ProjectMemberRow, projects.MemberRow),
+    (project_rows.GuidelineRow, projects.GuidelineRow),
+    (project_rows.ImageRow, projects.ImageRow),
+    (project_rows.ItemRow, projects.ItemRow),
+    (project_rows.ItemImport, projects.ImportCounts),
+    (project_rows.CommentRow, annotations.CommentRow),
+    (project_rows.AnnotationRow, annotations.AnnotationRow),
+    (project_rows.HistoryRow, annotations.HistoryRow),
+    (project_rows.AnnotationDetail, annotations.AnnotationDetail),
+    (project_rows.SavedOperation, annotations.SavedRow),
+    (project_rows.Saved, annotations.Saved),
+    (project_rows.EditorState, annotations.EditorState),
+    (project_rows.NextItem, annotations.NextItem),
+    (project_rows.GoldRow, projects.GoldRow),
+    (project_rows.AgreementRow, projects.AgreementRow),
+    (project_rows.FirstDifference, projects.FirstDifference),
+    (project_rows.Agreement, projects.ProjectAgreement),
+    (project_rows.OutputRow, projects.OutputRow),
+    (project_rows.OutputSystem, projects.SystemRow),
+    (project_rows.Figure, projects.FigureRow),
+    (project_rows.WorstItem, projects.WorstRow),
+    (project_rows.Faithfulness, projects.FaithfulnessRow),
+    (project_rows.Comparison, projects.ComparisonRow),
+    (project_rows.OutputRun, projects.OutputRunRow),
+    (project_rows.ProjectWebhookRow, projects.ProjectWebhookRow),
+    (project_rows.NewProjectWebhookRow, projects.MadeProjectWebhook),
+    (project_rows.ProjectDeliveryRow, projects.ProjectDeliveryRow),
 ]
 
 
@@ -54,7 +87,8 @@ def test_fields(row: Any, shape: Any) -> None:
 
 
 def test_every_type_of_the_client_is_compared() -> None:
-    types = {value for value in vars(rows).values() if hasattr(value, "__required_keys__")}
+    named = {**vars(rows), **vars(project_rows)}
+    types = {value for value in named.values() if hasattr(value, "__required_keys__")}
     assert types == {row for row, _shape in PAIRS}
 
 
@@ -65,15 +99,28 @@ def test_every_type_of_the_client_is_compared() -> None:
         (rows.RunStatus, predictions.RunStatus),
         (rows.StudyStatus, studies.StudyStatus),
         (rows.Mode, studies.ModeName),
-        (rows.Purpose, annotation.Purpose),
+        (rows.WebhookKind, studies.WebhookKind),
+        (project_rows.Purpose, projects.Purpose),
+        (project_rows.ProjectRole, projects.ProjectRoleName),
+        (project_rows.AnnotationStatus, annotations.AnnotationStatus),
+        (project_rows.Averaging, projects.Averaging),
     ],
 )
 def test_choices(ours: Any, theirs: Any) -> None:
     assert set(get_args(ours)) == set(get_args(theirs)) != set()
 
 
+def test_formats_of_items() -> None:
+    assert set(get_args(project_rows.ImportFormat)) == set(IMPORT_FORMATS)
+    assert set(get_args(project_rows.ExportFormat)) == set(EXPORT_FORMATS)
+
+
 def test_tables() -> None:
     assert set(get_args(rows.TableName)) == set(Table.regex.split("|"))
+
+
+def test_kinds_of_webhooks() -> None:
+    assert set(get_args(rows.WebhookKind)) == set(WebhookEvent.values)
 
 
 def test_a_draft_has_the_fields_of_its_state_and_its_etag() -> None:

@@ -1,0 +1,47 @@
+"""Store uploaded images of a project."""
+
+from pathlib import Path
+
+from django.db import transaction
+
+from accounts.models import User
+from annotation.actions import audit
+from annotation.actions.data import Kept, require_shape
+from annotation.errors import BadImage, Conflict
+from annotation.formats.images import image_size
+from annotation.models import ImageFile, Project
+from annotation.schemas import Image
+from foundation import image_files
+from foundation.errors import BadFile
+
+
+@transaction.atomic
+def add_image(*, project: Project, name: str, source: Path, by: User) -> ImageFile:
+    """Store an image under the name by which items refer to it.
+
+    The same image again changes nothing.
+
+    Raises:
+        BadImage: It is not an image that browsers show.
+        Conflict: The project has another image of this name, or of another shape.
+    """
+    try:
+        width, height = image_size(source)
+    except BadFile as error:
+        raise BadImage(str(error).replace(str(source), name)) from error
+    # Two uploads of one name take turns.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    stored = ImageFile.objects.filter(project=project, name=name).first() or ImageFile(
+        project=project, name=name
+    )
+    shown = Kept(stored.width, stored.height, stored.path)
+    require_shape(name, shown, Image(name=name, width=width, height=height))
+    path = image_files.store_image(source)
+    if stored.path:
+        if Path(stored.path).stem != Path(path).stem:  # both are named by their content
+            raise Conflict(f"{name}: the project has another image of this name; choose another name")
+        return stored
+    stored.width, stored.height, stored.path = width, height, path
+    stored.save()
+    audit.record(project=project, kind="image_added", by=by, data={"name": name})
+    return stored

@@ -1,0 +1,126 @@
+"""Apply the preview of an import, undo an import, and mend single items."""
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from annotation.actions import audit
+from annotation.errors import Conflict
+from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Project
+from annotation.queries.imports import images_in_use, is_in_use, is_touched, items_of
+from jobs.models import Job
+
+
+@transaction.atomic
+def apply_preview(*, preview: Job, by: User) -> Job:
+    """Make the job that imports an upload which a dry run has read.
+
+    A preview is applied once: two clicks, or a page and the API at once, make one job. The caller enqueues
+    it.
+
+    Raises:
+        Conflict: The preview is not finished, refused something, was applied before, or its file is gone.
+    """
+    preview = Job.objects.select_for_update().get(pk=preview.pk)
+    result = preview.result or {}
+    if preview.status != Job.Status.DONE or not preview.options.get("dry_run"):
+        raise Conflict(_("This upload has no finished preview."))
+    if result.get("refused"):
+        raise Conflict(_("The preview refused a part of this upload. Correct the file and upload it again."))
+    if "applied" in result:
+        raise Conflict(_("This upload has been imported already."))
+    if not preview.upload:
+        raise Conflict(_("The uploaded file was deleted after a week. Please upload it again."))
+    job = Job.objects.create(
+        kind=preview.kind,
+        workspace_id=preview.workspace_id,
+        created_by=by,
+        subject=preview.subject,
+        options=preview.options | {"dry_run": False},
+        upload=preview.upload,
+    )
+    preview.result = result | {"applied": job.pk}
+    preview.save(update_fields=["result"])
+    return job
+
+
+@transaction.atomic
+def undo_import(*, item_import: ItemImport, by: User) -> int:
+    """Delete the items that an import added; return their number.
+
+    Gold and annotations that came with them go, too. Images that other items use stay.
+
+    Raises:
+        Conflict: Somebody has worked on one of the items, or it was undone before.
+    """
+    project = Project.objects.select_for_update(no_key=True).get(pk=item_import.project_id)
+    item_import = ItemImport.objects.select_for_update(of=("self",)).get(pk=item_import.pk)
+    if item_import.undone_at is not None:
+        raise Conflict(_("This import was undone already."))
+    # Locked, so that nobody gets one of the items meanwhile.
+    list(items_of(item_import).select_for_update().values_list("pk", flat=True))
+    if is_touched(item_import):
+        raise Conflict(_("Somebody has worked on items of this import, so it cannot be undone."))
+    number = _delete(project, item_import)
+    item_import.undone_at, item_import.undone_by = timezone.now(), by
+    item_import.save(update_fields=["undone_at", "undone_by"])
+    audit.record(project=project, kind="import_undone", by=by, data={"items": number})
+    return number
+
+
+def _delete(project: Project, item_import: ItemImport) -> int:
+    items = items_of(item_import)
+    Annotation.objects.filter(item__in=items).delete()
+    Gold.objects.filter(item__in=items).delete()
+    names = {name for images in items.values_list("images", flat=True) for name in images}
+    number, _rows = items.delete()
+    _forget_images(project, names)
+    return number
+
+
+def _forget_images(project: Project, names: set[str]) -> None:
+    """Delete the rows of images that no item shows; files may serve others."""
+    if names:
+        unused = names - images_in_use(project, names)
+        ImageFile.objects.filter(project=project, name__in=unused).delete()
+
+
+@transaction.atomic
+def delete_item(*, item: Item, by: User) -> None:
+    """Delete an item that nothing refers to.
+
+    Raises:
+        Conflict: It has annotations, gold or model outputs.
+    """
+    item = _free(item)
+    name, images, project = item.external_id, set(item.images), item.project
+    item.delete()
+    _forget_images(project, images)
+    audit.record(project=project, kind="item_deleted", by=by, data={"item": name})
+
+
+@transaction.atomic
+def correct_item(*, item: Item, by: User, text: str, program: str, answer: object) -> Item:
+    """Correct text, program and answer of an item that nothing refers to.
+
+    The values are checked already (`annotation.forms.ItemForm`).
+
+    Raises:
+        Conflict: It has annotations, gold or model outputs.
+    """
+    item = _free(item)
+    item.text, item.program, item.answer = text, program, answer
+    item.save(update_fields=["text", "program", "answer"])
+    audit.record(project=item.project, kind="item_corrected", by=by, data={"item": item.external_id})
+    return item
+
+
+def _free(item: Item) -> Item:
+    item = Item.objects.select_for_update(of=("self",)).select_related("project").get(pk=item.pk)
+    if is_in_use(item):
+        raise Conflict(
+            _("%(item)s has annotations, gold or model outputs, so it can be neither changed nor deleted.")
+            % {"item": item.external_id}
+        )
+    return item

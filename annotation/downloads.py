@@ -1,0 +1,62 @@
+"""Jobs that make files of a project: its items with gold and annotations."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from accounts.actions import audit
+from annotation.formats import registry
+from annotation.imports import project_of
+from annotation.queries.export import write_items
+from foundation.frozen_model import FrozenModel
+from foundation.import_fields import Text
+from jobs.actions.jobs import JobResult, Report, new_file
+from jobs.models import Job
+
+FORMATS = tuple(registry.WRITERS)
+SUFFIXES = {"jsonl": ".jsonl", "reasons": ".jsonl", "parquet": ".parquet"}  # all other files are .json
+
+ExportFormat = Annotated[
+    Text, Field(json_schema_extra={"enum": list(FORMATS)}, pattern=f"^({'|'.join(FORMATS)})$")
+]
+
+
+class ExportOptions(FrozenModel):
+    """The project and format of an export."""
+
+    project: int
+    format: ExportFormat
+    gold_only: bool = False
+
+
+def export_annotations(job: Job, report: Report) -> JobResult:
+    """Write the items of a project as a file, or as a zip file of several.
+
+    Raises:
+        Conflict: The format cannot hold the items.
+    """
+    options = ExportOptions.model_validate(job.options)
+    project = project_of(job, options.project)
+    suffix = SUFFIXES.get(options.format, ".json")
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / (project.slug if options.format in registry.FOLDERS else f"items{suffix}")
+        counts = write_items(project, options.format, target, gold_only=options.gold_only, on_progress=report)
+        file = _zipped(target) if target.is_dir() else Path(shutil.move(target, new_file(f"items{suffix}")))
+    audit.record(
+        kind="export_downloaded",
+        by=job.created_by,
+        workspace=job.workspace,
+        subject=project.slug,
+        data={"kind": options.format},
+    )
+    name = f"{project.slug}-{options.format}{file.suffix}"
+    return JobResult({"items": counts.items, "gold": counts.gold}, file, name)
+
+
+def _zipped(folder: Path) -> Path:
+    path = new_file("items.zip")
+    shutil.make_archive(str(path.with_suffix("")), "zip", folder)
+    return path

@@ -1,0 +1,75 @@
+"""Find items, programs and images in an uploaded file or zip file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from annotation.formats.images import ImageFolder
+from annotation.formats.registry import Source
+from annotation.formats.report import Report
+from foundation.errors import BadFile
+from foundation.zip_files import OnBytes, is_zip, unpack
+
+PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}
+LISTS, TABLE = {".json", ".jsonl"}, ".tsv"
+
+LEFT_OUT = "file of another kind in the zip file, left out"
+
+
+def source_of(
+    name: str, upload: Path, folder: Path, *, report: Report, on_progress: OnBytes | None = None
+) -> Source:
+    """Return the source of the items of an upload.
+
+    A zip file holds one file of items and the images; the programs stand in a ``.tsv`` file. faithful-nmn
+    has its boxes in a ``.csv`` file, and its sentences in files ending in ``.json`` or ``.jsonl``.
+
+    Args:
+        name: The format, a key of `registry.READERS`.
+        upload: The file.
+        folder: The folder to unpack a zip file into, which does not exist yet.
+        report: Collects what is left out.
+        on_progress: Called while a zip file is unpacked.
+
+    Raises:
+        BadFile: The zip file is not safe to unpack, or lacks a file.
+    """
+    if not is_zip(upload):
+        return Source(path=upload, report=report)
+    files = unpack(upload, folder, on_progress=on_progress)
+    items = {".csv"} if name == "faithful-nmn" else LISTS
+    examples = LISTS if name == "faithful-nmn" else set()
+    for file in files:
+        if file.suffix.lower() not in PICTURES | {TABLE} | items | examples:
+            report.add(LEFT_OUT, str(file.relative_to(folder)))
+    return Source(
+        path=_only(upload, files, items),
+        images=pictures_of(files, folder),
+        programs=_programs(upload, files),
+        examples=[file for file in files if file.suffix.lower() in examples],
+        report=report,
+    )
+
+
+def pictures_of(files: Sequence[Path], folder: Path) -> ImageFolder | None:
+    """Return the folder of the images, or None if there are none."""
+    has_pictures = any(file.suffix.lower() in PICTURES for file in files)
+    return ImageFolder(folder) if has_pictures else None
+
+
+def _only(upload: Path, files: Sequence[Path], suffixes: set[str]) -> Path:
+    """Return the only file of a kind."""
+    fitting = [file for file in files if file.suffix.lower() in suffixes]
+    if len(fitting) == 1:
+        return fitting[0]
+    kinds = " or ".join(sorted(suffixes))
+    if not fitting:
+        raise BadFile(upload, f"holds no file of items, which ends in {kinds}")
+    names = ", ".join(file.name for file in fitting[:5])
+    raise BadFile(upload, f"holds {len(fitting)} files that end in {kinds}, not one: {names}")
+
+
+def _programs(upload: Path, files: Sequence[Path]) -> Path | None:
+    tables = [file for file in files if file.suffix.lower() == TABLE]
+    if len(tables) > 1:
+        raise BadFile(upload, f"holds {len(tables)} tables of programs (.tsv), not one")
+    return tables[0] if tables else None

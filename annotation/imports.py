@@ -1,0 +1,185 @@
+"""Jobs that import uploaded files of items and images.
+
+A dry run reads the whole file and stores nothing: it is the preview of the import.
+"""
+
+import dataclasses
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from annotation.actions.data import ImportReport, bring_images, import_items
+from annotation.errors import NotFound
+from annotation.formats import registry
+from annotation.formats.report import Report as Repairs
+from annotation.formats.uploads import pictures_of, source_of
+from annotation.models import Item, Project
+from annotation.schemas import ItemRecord
+from foundation.errors import BadFile, RunFailed, TouchstoneError
+from foundation.frozen_model import FrozenModel
+from foundation.import_fields import Text
+from foundation.messages import say
+from foundation.zip_files import is_zip, unpack
+from jobs.actions.jobs import JobCancelled, JobResult, Report, upload_of
+from jobs.models import Job
+
+IMAGES = "images"  # a zip file of images for items that are there already
+FORMATS = (*sorted(registry.READERS), IMAGES)
+MOST_REFUSED = 50  # shown of a preview
+FIRST_ITEMS = 5  # shown of a preview
+UNPACKED = "unpacked"  # the folder beside the upload
+ImportFormat = Annotated[
+    Text, Field(json_schema_extra={"enum": list(FORMATS)}, pattern=f"^({'|'.join(FORMATS)})$")
+]
+
+
+class ImportOptions(FrozenModel):
+    """The project and format of uploaded items."""
+
+    project: int
+    format: ImportFormat
+    purpose: Annotated[
+        Text,
+        Field(
+            json_schema_extra={"enum": Item.Purpose.values}, pattern=f"^({'|'.join(Item.Purpose.values)})$"
+        ),
+    ] = str(Item.Purpose.ORDINARY)
+    dry_run: bool = False
+
+
+def import_items_file(job: Job, report: Report) -> JobResult:
+    """Import the items of an uploaded file or zip file into a project.
+
+    The result of a dry run has what would be added (``added``, ``unchanged``, ``with_gold``, ``annotations``,
+    ``images``), what is mended or left out (``mended``), what is refused (``refused``; ``stopped`` if the
+    rest was not read) and the ``first`` items.
+
+    Raises:
+        RunFailed: The file cannot be imported; names file, line and field. Nothing is stored.
+    """
+    options = ImportOptions.model_validate(job.options)
+    project = project_of(job, options.project)
+    unpacked = upload_of(job).parent / UNPACKED
+    shutil.rmtree(unpacked, ignore_errors=True)  # of a worker that was ended
+    work = _Upload(job, report, project, options, unpacked)
+    try:
+        return JobResult(work.result())
+    finally:
+        shutil.rmtree(unpacked, ignore_errors=True)
+
+
+def project_of(job: Job, pk: int) -> Project:
+    """Return the project of a job.
+
+    Raises:
+        NotFound: It is not in the job's workspace.
+    """
+    project = Project.objects.filter(pk=pk, workspace=job.workspace).first()
+    if project is None:
+        raise NotFound(say("the project is not in this workspace any more"))
+    return project
+
+
+class _Upload:
+    """One upload being read."""
+
+    def __init__(
+        self, job: Job, report: Report, project: Project, options: ImportOptions, unpacked: Path
+    ) -> None:
+        self._job, self._report, self._project, self._options = job, report, project, options
+        self._path, self._unpacked = upload_of(job), unpacked
+        self._repairs = Repairs(MOST_REFUSED if options.dry_run else 0)
+        self._first: list[dict[str, Any]] = []
+        self._at = 0
+
+    def result(self) -> dict[str, Any]:
+        """Import the upload, or preview it; return the result of the job."""
+        counts, stopped = ImportReport(), False
+        try:
+            counts = self._images() if self._options.format == IMAGES else self._items()
+        except JobCancelled:
+            raise
+        except TouchstoneError as error:
+            if not self._options.dry_run:
+                raise RunFailed(self._message(str(error))) from error
+            self._repairs.refused.append(str(error))
+            stopped = True
+        result: dict[str, Any] = dataclasses.asdict(counts) | {"dry_run": self._options.dry_run}
+        result["mended"] = [dataclasses.asdict(each) for each in self._repairs.repairs.values()]
+        if self._options.dry_run:
+            refused = [self._message(each) for each in self._repairs.refused]
+            result |= {"refused": refused, "stopped": stopped, "first": self._first}
+        return result
+
+    def _items(self) -> ImportReport:
+        source = source_of(
+            self._options.format,
+            self._path,
+            self._unpacked,
+            report=self._repairs,
+            on_progress=self._report,
+        )
+        size = source.path.stat().st_size
+        source = dataclasses.replace(source, on_progress=lambda at: self._note(at, size))
+        return import_items(
+            records=self._watched(registry.read(self._options.format, source), size),
+            purpose=self._options.purpose,
+            image_folder=None if source.images is None else source.images.root,
+            **self._shared(),
+        )
+
+    def _images(self) -> ImportReport:
+        if not is_zip(self._path):
+            raise BadFile(self._path, "is not a zip file; images come in one")
+        files = unpack(self._path, self._unpacked, on_progress=self._report)
+        folder = pictures_of(files, self._unpacked)
+        if folder is None:
+            raise BadFile(self._path, "holds no images")
+        return bring_images(folder=folder.root, **self._shared())
+
+    def _shared(self) -> dict[str, Any]:
+        return {
+            "project": self._project,
+            "by": self._job.created_by,
+            "dry_run": self._options.dry_run,
+            "source": self._path.name,
+            "job": None if self._options.dry_run else self._job,
+            "refusals": self._repairs,
+        }
+
+    def _note(self, at: int, size: int) -> None:
+        self._at = at
+        self._report(at, size)
+
+    def _watched(self, records: Iterator[ItemRecord], size: int) -> Iterator[ItemRecord]:
+        """Keep the first items, and note progress for formats that do not."""
+        for number, record in enumerate(records):
+            if number < FIRST_ITEMS:
+                self._first.append(_shown(record))
+            if number % 256 == 0:
+                self._report(self._at, size)
+            yield record
+
+    def _message(self, message: str) -> str:
+        """Name files as the person does, without folders of this machine."""
+        root = self._unpacked.resolve()
+        for folder in (root, self._unpacked):
+            message = message.replace(f"{folder}/", "").replace(f"the folder {folder}", self._path.name)
+            message = message.replace(f"below {folder}", f"in {self._path.name}")
+        return message.replace(f"{self._path.parent}/", "")
+
+
+def _shown(record: ItemRecord) -> dict[str, Any]:
+    """Return what a preview shows of an item."""
+    return {
+        "external_id": record.external_id,
+        "text": record.text[:300],
+        "program": record.program[:300],
+        "images": [image.name for image in record.images],
+        "passage": record.passage[:300],
+        "answer": record.answer,
+        "gold": record.gold is not None,
+    }

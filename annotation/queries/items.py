@@ -1,0 +1,63 @@
+"""The item list of a project: search, filter by state, pages by position."""
+
+from typing import NamedTuple
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Gold, Item, Project
+
+SHOWN = 50
+STATES = {
+    "open": _("Open"),
+    "in progress": _("In progress"),
+    "complete": _("Complete"),
+    "gold": _("With gold"),
+    "no gold": _("Without gold"),
+    "known": _("Known gold (tests)"),
+}
+_GOLD = Gold.objects.filter(item=OuterRef("pk"), current=True)
+_RULES = {
+    "open": Q(purpose=Item.Purpose.ORDINARY, assigned=0),
+    "in progress": Q(purpose=Item.Purpose.ORDINARY, assigned__gt=0, submitted__lt=F("annotators_wanted")),
+    "complete": Q(purpose=Item.Purpose.ORDINARY, submitted__gte=F("annotators_wanted")),
+    "gold": Exists(_GOLD),
+    "no gold": ~Exists(_GOLD),
+    "known": ~Q(purpose=Item.Purpose.ORDINARY),
+}
+
+
+class ItemPage(NamedTuple):
+    """One page of items, and the positions around it (None at an end)."""
+
+    items: list[Item]
+    before: int | None
+    after: int | None
+
+
+def item_page(
+    project: Project, *, search: str = "", state: str = "", after: int = 0, before: int | None = None
+) -> ItemPage:
+    """Return the items after a position, or the last ones before one.
+
+    A page begins at a position, so the last one costs as much as the first.
+    """
+    matching = _matching(project, search, state)
+    if before is not None:
+        some = list(matching.filter(position__lt=before).order_by("-position")[: SHOWN + 1])
+        more, items = len(some) > SHOWN, some[:SHOWN][::-1]
+        return ItemPage(items, items[0].position if more else None, items[-1].position if items else None)
+    some = list(matching.filter(position__gt=after).order_by("position")[: SHOWN + 1])
+    items, more = some[:SHOWN], len(some) > SHOWN
+    return ItemPage(
+        items, items[0].position if after and items else None, items[-1].position if more else None
+    )
+
+
+def _matching(project: Project, search: str, state: str) -> QuerySet[Item]:
+    items = project.items.annotate(has_gold=Exists(_GOLD)).only(
+        "external_id", "position", "purpose", "text", "images", "annotators_wanted", "assigned", "submitted"
+    )
+    if search:
+        items = items.filter(Q(external_id__icontains=search) | Q(text__icontains=search))
+    return items.filter(_RULES[state]) if state in _RULES else items

@@ -1,0 +1,1 @@
+"""REST API of annotation projects: their data, and annotating itself."""

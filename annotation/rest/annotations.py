@@ -1,0 +1,318 @@
+"""Endpoints of annotations: lists, the next item, edits, review."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from django.urls import reverse
+from rest_framework.request import Request
+
+from accounts.models import Scope
+from accounts.policy import Act
+from accounts.rest.bodies import read_body, read_query
+from accounts.rest.describe import described
+from accounts.rest.idempotency import once
+from accounts.rest.pages import answer, page_of
+from accounts.rest.views import RestView
+from annotation.actions import assignments, editing, outputs, projects, review
+from annotation.comparison import draft
+from annotation.errors import Conflict, NothingLeft, StaleBase
+from annotation.models import Annotation, Membership
+from annotation.parsed_items import document_of, kind_of, program_of
+from annotation.policies import NotAllowed, check_releasing, check_working, may
+from annotation.queries import annotations, records
+from annotation.queries.comparison import documents_of
+from annotation.queries.members import member_named
+from annotation.queries.review import finished_annotations
+from annotation.rest import annotation_shapes as shapes
+from annotation.rest import rows
+from annotation.rest.shapes import GoldRow
+from annotation.rest.views import ProjectView, wrong
+from annotation.views.access import annotation_or_404, comment_or_404, or_404, project_item_or_404
+
+
+class Annotations(ProjectView):
+    """People's annotations. Annotators see only their own."""
+
+    @described(answers=shapes.AnnotationPage, query=shapes.AnnotationQuery)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List annotations."""
+        member = self.member(slug)
+        query = read_query(request, shapes.AnnotationQuery)
+        wanted = {
+            "item__external_id": query.item,
+            "annotator__username": query.annotator,
+            "status": query.status,
+        }
+        matching = records.annotations_for(member)
+        matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
+        return page_of(request, query, matching, lambda part: map(rows.annotation_row, part))
+
+    @described(answers=shapes.AnnotationRow, status=201, takes=shapes.NewAssignment, errors=(409, 410))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Assign an item to a member."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        new = read_body(request, shapes.NewAssignment)
+        item = member.project.items.select_related("project").filter(external_id=new.item).first()
+        if item is None:
+            raise wrong("item", "the project has no item of this ID")
+        annotator = member_named(member.project, new.annotator)
+        if annotator is None or not may(annotator, Act.ANNOTATE):
+            raise wrong("annotator", f"{new.annotator} may not annotate in this project")
+        annotation = assignments.assign(item=item, member=annotator, by=self.user)
+        return answer(rows.annotation_row(annotation), status=201)
+
+
+class Next(ProjectView):
+    """Your next annotation: one that you have begun or got back, or a new one."""
+
+    scope = Scope.ANNOTATE
+
+    @described(answers=shapes.NextItem)
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Start or resume your next annotation."""
+        member = self.member(slug, Act.ANNOTATE)
+        try:
+            annotation = assignments.next_annotation(member=member)
+        except NothingLeft as nothing:
+            return answer(shapes.NextItem(annotation=None, reason=str(nothing)))
+        return answer(shapes.NextItem(annotation=_state(_whole(request, annotation))))
+
+
+class Adjudicate(ProjectView):
+    """The adjudication of an item: an annotation that starts from all others."""
+
+    @described(answers=shapes.EditorState, errors=(409,))
+    def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Start or resume the adjudication of an item."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        item = project_item_or_404(member, pk)
+        finished = finished_annotations(item)
+        if not finished:
+            raise Conflict("No annotation of this item is finished yet.")
+        program = program_of(item, kind_of(member.project))
+        start = draft(program, documents_of(finished), item.tokens, item.passage)
+        annotation = review.start_adjudication(item=item, document=start, by=self.user)
+        return answer(_state(_whole(request, annotation)))
+
+
+class OneAnnotation(RestView):
+    """One annotation with every edit."""
+
+    @described(answers=shapes.AnnotationDetail)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """One annotation with its history."""
+        annotation, _member = annotation_or_404(request, pk, item=True)
+        return answer(rows.annotation_detail(annotation))
+
+
+class Editor(RestView):
+    """An annotation with all that the editor shows."""
+
+    @described(answers=shapes.EditorState)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """One annotation as the editor shows it."""
+        annotation, _member = annotation_or_404(request, pk, item=True)
+        return answer(_state(annotation))
+
+
+class Operations(RestView):
+    """Saves edits. 409 carries the stored document, so that no edit is lost."""
+
+    scope = Scope.ANNOTATE
+
+    @described(answers=shapes.Saved, takes=shapes.Operations, errors=(409, 410))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Save edits of an annotation."""
+        sent = read_body(request, shapes.Operations).operations
+        try:
+            with or_404(request, pk):
+                saved = editing.save_operations(annotation=pk, operations=sent, by=self.user)
+        except StaleBase as error:
+            raise StaleBase(str(error), stored=_stored(pk, sent[0].base)) from error
+        return answer(
+            shapes.Saved(
+                revision=saved.annotation.revision,
+                **annotations.outcome(saved.annotation, saved.document),
+                saved=[
+                    shapes.SavedRow(id=each.uid, revision=each.revision, inverse=each.inverse)
+                    for each in saved.operations
+                ],
+            )
+        )
+
+
+class Submit(RestView):
+    """Submits an annotation; an adjudication becomes the gold.
+
+    With ``go_on`` the next item is assigned at once, and its state comes back, so that the editor needs no
+    further request.
+    """
+
+    scope = Scope.ANNOTATE
+
+    @described(answers=shapes.Following, takes=shapes.Submission, errors=(409, 410))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Submit an annotation."""
+        annotation, member = annotation_or_404(request, pk)
+        sent = read_body(request, shapes.Submission)
+        check_working(member, annotation)
+        slug = annotation.project.slug
+        if annotation.task == Annotation.Task.ADJUDICATION:
+            review.settle(annotation=annotation, revision=sent.revision, by=self.user)
+            return answer(shapes.Following(next=reverse("annotation:review", args=[slug])))
+        editing.submit(annotation=pk, revision=sent.revision, by=self.user)
+        following = _following(request, member) if sent.go_on else None
+        return answer(following or shapes.Following(next=reverse("annotation:project", args=[slug])))
+
+
+def _following(request: Request, member: Membership) -> shapes.Following | None:
+    """Return a member's next item, if any."""
+    try:
+        annotation = assignments.next_annotation(member=member)
+    except (NothingLeft, NotAllowed):
+        return None
+    state = _state(_whole(request, annotation))
+    return shapes.Following(next=reverse("annotation:editor", args=[annotation.pk]), annotation=state)
+
+
+class Release(RestView):
+    """Releases an unfinished item. Its annotation is kept."""
+
+    scope = Scope.ANNOTATE
+
+    @described(answers=shapes.Following, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Release an unfinished item."""
+        annotation, member = annotation_or_404(request, pk)
+        check_releasing(member, annotation)
+        assignments.release(annotation=annotation, by=self.user)
+        return answer(shapes.Following(next=reverse("annotation:project", args=[annotation.project.slug])))
+
+
+class TakeBack(RestView):
+    """Reopens a submitted annotation."""
+
+    scope = Scope.ANNOTATE
+
+    @described(answers=shapes.EditorState, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Reopen a submitted annotation."""
+        annotation, member = annotation_or_404(request, pk)
+        check_working(member, annotation)
+        editing.take_back(annotation=annotation.pk, by=self.user)
+        return answer(_state(annotation_or_404(request, pk, item=True)[0]))
+
+
+class Shown(RestView):
+    """Notes which model outputs the annotator sees."""
+
+    scope = Scope.ANNOTATE
+
+    @described(status=204, takes=shapes.ShownOutputs, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Note the model outputs on the screen."""
+        annotation, _member = annotation_or_404(request, pk)
+        shown = read_body(request, shapes.ShownOutputs).outputs
+        outputs.note_shown(annotation=annotation, outputs=shown, by=self.user)
+        return HttpResponse(status=204)
+
+
+class ReviewView(RestView):
+    """The base of a reviewer's decisions about an annotation."""
+
+    def annotation(self, pk: int) -> Annotation:
+        """Return an annotation that the user may review, or raise 404 or 403."""
+        annotation, member = annotation_or_404(self.request, pk)
+        self.require(Act.ANNOTATION_SETTLE, member.project)
+        return annotation
+
+
+class Accept(ReviewView):
+    """Makes an annotation the gold of its item, unchanged."""
+
+    @described(answers=GoldRow, status=201, takes=shapes.Decision, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Accept an annotation as gold."""
+        annotation = self.annotation(pk)
+        decision = read_body(request, shapes.Decision)
+        gold = review.accept(annotation=annotation, revision=decision.revision, by=self.user)
+        return answer(rows.gold_row(gold), status=201)
+
+
+class Return(ReviewView):
+    """Returns an annotation to its annotator."""
+
+    @described(answers=shapes.AnnotationRow, takes=shapes.Return, errors=(409,))
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Return an annotation with requested changes."""
+        annotation = self.annotation(pk)
+        changes = read_body(request, shapes.Return)
+        returned = review.return_annotation(annotation=annotation, by=self.user, **changes.model_dump())
+        return answer(rows.annotation_row(returned))
+
+
+class Comments(RestView):
+    """The comments of an annotation."""
+
+    scope = Scope.ANNOTATE
+
+    @described(answers=shapes.CommentRow, status=201, takes=shapes.NewComment, creates=True)
+    @once
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        """Comment on an annotation."""
+        annotation, _member = annotation_or_404(request, pk)
+        new = read_body(request, shapes.NewComment)
+        created = review.comment(
+            annotation=annotation, text=new.text, node=new.node, object_id=new.object or "", by=self.user
+        )
+        return answer(rows.comment_shape(created), status=201)
+
+
+class ResolveComment(RestView):
+    """Resolves a comment."""
+
+    scope = Scope.ANNOTATE
+
+    @described(answers=shapes.CommentRow)
+    def post(self, request: Request, pk: int, comment: int) -> HttpResponse:
+        """Resolve a comment."""
+        annotation, _member = annotation_or_404(request, pk)
+        done = review.resolve_comment(comment=comment_or_404(annotation, comment), by=self.user)
+        return answer(rows.comment_shape(done))
+
+
+class Keys(RestView):
+    """A person's keyboard shortcuts."""
+
+    scope = Scope.ANNOTATE
+
+    @described(answers=shapes.Keys, takes=shapes.Keys)
+    def put(self, request: Request) -> HttpResponse:
+        """Set my keyboard shortcuts."""
+        bindings = projects.bind_keys(user=self.user, keys=read_body(request, shapes.Keys).keys)
+        return answer(shapes.Keys(keys=bindings.keys))
+
+
+def _whole(request: Request, annotation: Annotation) -> Annotation:
+    """Return an annotation with all columns and its item."""
+    if not annotation.get_deferred_fields():  # a new one has them
+        return annotation
+    return annotation_or_404(request, annotation.pk, item=True)[0]
+
+
+def _state(annotation: Annotation) -> shapes.EditorState:
+    return shapes.EditorState.model_validate(annotations.editor_state(annotation))
+
+
+def _stored(pk: int, base: int) -> dict[str, Any]:
+    """Return the stored state of an annotation, for a merge."""
+    annotation = annotations.annotation_with_item(pk)
+    assert annotation is not None  # annotations are never deleted
+    since: Sequence[dict[str, Any]] = annotations.operations_since(annotation, base)
+    return {
+        "revision": annotation.revision,
+        "document": annotation.document,
+        **annotations.outcome(annotation, document_of(annotation.document)),
+        "operations": since,
+    }

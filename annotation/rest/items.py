@@ -1,0 +1,190 @@
+"""Endpoints of items, images, gold and inter-annotator agreement."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
+from django.utils.cache import patch_cache_control
+from rest_framework.request import Request
+
+from accounts.access import NOT_THERE
+from accounts.policy import Act
+from accounts.rest.bodies import check_length, read_blocks, read_body, read_query, read_records
+from accounts.rest.describe import described
+from accounts.rest.idempotency import once
+from accounts.rest.pages import answer, page_of
+from annotation.actions import data
+from annotation.actions.images import add_image
+from annotation.formats.checks import check_record
+from annotation.formats.images import image_type
+from annotation.formats.texts import tokenize
+from annotation.models import ImageFile
+from annotation.policies import check
+from annotation.queries import records
+from annotation.queries.comparison import project_agreement
+from annotation.rest import rows, shapes
+from annotation.rest.views import ProjectView, wrong
+from annotation.schemas import ItemRecord
+from annotation.views.access import project_item_or_404
+from foundation.image_files import image_folder
+
+MOST_IMAGE_BYTES = 32 << 20
+KEPT_SECONDS = 86_400  # of an image in a browser's cache
+
+
+class Items(ProjectView):
+    """The items of a project."""
+
+    @described(answers=shapes.ItemPage, query=shapes.ItemQuery)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List items."""
+        member = self.member(slug)
+        query = read_query(request, shapes.ItemQuery)
+        matching = records.items_for(member)
+        if query.status is not None:
+            check(member, Act.ANNOTATION_SETTLE)  # it would reveal hidden gold and counts of others
+            matching = records.with_status(matching, query.status)
+        if query.external_id is not None:
+            matching = matching.filter(external_id=query.external_id)
+        return page_of(request, query, matching, lambda part: rows.item_rows(member, part), key="position")
+
+    @described(
+        answers=shapes.ImportCounts,
+        status=201,
+        takes=shapes.ItemRecords,
+        lines=ItemRecord,
+        query=shapes.NewItemsQuery,
+        errors=(409,),
+    )
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Add items."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        query = read_query(request, shapes.NewItemsQuery)
+        report = data.import_items(
+            records=_checked_records(request),
+            project=member.project,
+            by=self.user,
+            purpose=query.purpose,
+            dry_run=query.dry_run,
+        )
+        return answer(shapes.ImportCounts(**vars(report)), status=200 if query.dry_run else 201)
+
+
+def _checked_records(request: Request) -> Iterator[ItemRecord]:
+    """Yield the checked items of a body, tokenized if needed."""
+    for number, record in enumerate(read_records(request, ItemRecord), start=1):
+        if record.passage and not record.tokens:
+            record = record.model_copy(update={"tokens": tokenize(record.passage)})
+        try:
+            yield check_record(record)
+        except ValueError as error:
+            field, _colon, detail = str(error).partition(": ")
+            raise wrong(f"item {number}.{field}", f"{detail} ({record.external_id})") from error
+
+
+class OneItem(ProjectView):
+    """One item."""
+
+    @described(answers=shapes.ItemRow)
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """One item."""
+        member = self.member(slug)
+        return answer(rows.item_rows(member, [project_item_or_404(member, pk)])[0])
+
+
+class Images(ProjectView):
+    """The images of a project."""
+
+    @described(answers=shapes.ImagePage, query=shapes.ImageQuery)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the images of a project."""
+        project = self.member(slug, Act.ANNOTATION_SETTLE).project
+        query = read_query(request, shapes.ImageQuery)
+        files = records.images(project)
+        if query.name is not None:
+            files = files.filter(name=query.name)
+        return page_of(
+            request, query, files, lambda part: (rows.image_row(project, each.name, each) for each in part)
+        )
+
+    @described(answers=shapes.ImageRow, status=201, takes=bytes, query=shapes.NewImageQuery, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Upload an image."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        name = read_query(request, shapes.NewImageQuery).name
+        check_length(request, MOST_IMAGE_BYTES)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "image"
+            with path.open("wb") as file:
+                file.writelines(read_blocks(request))
+            stored = add_image(project=project, name=name, source=path, by=self.user)
+        return answer(rows.image_row(project, name, stored), status=201)
+
+
+class OneImage(ProjectView):
+    """One image, as it was uploaded."""
+
+    throttle_classes = []  # a page shows dozens at once, and browsers keep them
+
+    @described(answers=bytes, media="image/*")
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
+        """One image."""
+        project = self.member(slug).project
+        stored = ImageFile.objects.filter(pk=pk, project=project).exclude(path="").first()
+        path = None if stored is None else image_folder() / stored.path
+        if path is None or not path.is_file():
+            raise Http404(NOT_THERE)
+        response = FileResponse(path.open("rb"), content_type=image_type(path))
+        # Files never change.
+        patch_cache_control(response, private=True, max_age=KEPT_SECONDS, immutable=True)
+        return response
+
+
+class AllGold(ProjectView):
+    """Gold: the current version of each item, or all versions."""
+
+    @described(answers=shapes.GoldPage, query=shapes.GoldQuery)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List gold."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        query = read_query(request, shapes.GoldQuery)
+        matching = records.golds(member.project)
+        if not query.versions:
+            matching = matching.filter(current=True)
+        if query.item is not None:
+            matching = matching.filter(item__external_id=query.item)
+        return page_of(request, query, matching, lambda part: map(rows.gold_row, part))
+
+
+class ItemGold(ProjectView):
+    """The gold of one item."""
+
+    @described(answers=shapes.GoldRow, status=201, takes=shapes.NewGold, creates=True)
+    @once
+    def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Give an item a new version of its gold."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        item = project_item_or_404(member, pk)
+        document = read_body(request, shapes.NewGold).document
+        return answer(rows.gold_row(data.bring_gold(item=item, document=document, by=self.user)), 201)
+
+
+class Agreement(ProjectView):
+    """Inter-annotator agreement."""
+
+    @described(answers=shapes.ProjectAgreement)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """Measure inter-annotator agreement."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        measured, items = project_agreement(member.project)
+        differences = measured.first_parting_modules().items()
+        return answer(
+            shapes.ProjectAgreement(
+                items=items,
+                results=rows.agreement_rows(measured),
+                first_differences=[
+                    shapes.FirstDifference(module=module, pairs=pairs) for module, pairs in differences
+                ],
+            )
+        )

@@ -1,0 +1,144 @@
+"""Endpoints of model outputs: list, runs, faithfulness, comparison."""
+
+from dataclasses import asdict
+from functools import partial
+
+from django.db import transaction
+from django.http import Http404, HttpResponse, HttpResponseBase
+from rest_framework.request import Request
+
+from accounts.access import NOT_THERE
+from accounts.policy import Act
+from accounts.rest.bodies import read_body, read_query, read_records
+from accounts.rest.describe import described
+from accounts.rest.idempotency import once
+from accounts.rest.pages import Page, answer, page_of
+from annotation.actions.outputs import import_outputs
+from annotation.actions.runs import cancel_run, start_run
+from annotation.models import OutputRun
+from annotation.queries import outputs, records
+from annotation.rest import rows, shapes
+from annotation.rest.views import ProjectView
+from annotation.schemas import SystemRecord
+from annotation.tasks import enqueue_missing
+from jobs.model_gateway import served_system
+
+
+class Outputs(ProjectView):
+    """Model outputs."""
+
+    @described(answers=shapes.OutputPage, query=shapes.OutputQuery)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List model outputs."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        query = read_query(request, shapes.OutputQuery)
+        wanted = {"item__external_id": query.item, "system": query.system, "revision": query.revision}
+        matching = records.outputs(member.project)
+        matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
+        return page_of(request, query, matching, lambda part: map(rows.output_row, part))
+
+    @described(
+        answers=shapes.Added,
+        status=201,
+        takes=shapes.SystemRecords,
+        lines=SystemRecord,
+        query=shapes.NewOutputsQuery,
+        errors=(409,),
+    )
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Add model outputs of a system."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        query = read_query(request, shapes.NewOutputsQuery)
+        added = import_outputs(
+            records=read_records(request, SystemRecord),
+            project=member.project,
+            system=query.system,
+            revision=query.revision,
+            by=self.user,
+        )
+        return answer(shapes.Added(added=added), status=201)
+
+
+class Systems(ProjectView):
+    """The systems with model outputs in a project."""
+
+    @described(answers=shapes.SystemList)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """List the systems with outputs in a project."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        systems = outputs.systems(member.project)
+        return answer(shapes.SystemList(results=[shapes.SystemRow(**asdict(system)) for system in systems]))
+
+
+class Faithfulness(ProjectView):
+    """A system's modules against the current gold."""
+
+    @described(answers=shapes.FaithfulnessRow, query=shapes.FaithfulnessQuery, errors=(409,))
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """Score the modules of a system."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        query = read_query(request, shapes.FaithfulnessQuery)
+        scores = outputs.faithfulness(
+            member.project,
+            query.system,
+            query.revision,
+            most=query.worst,
+            resamples=query.resamples,
+            seed=query.seed,
+        )
+        return answer(rows.faithfulness_row(scores))
+
+
+class Comparison(ProjectView):
+    """Two systems against the same gold."""
+
+    @described(answers=shapes.ComparisonRow, query=shapes.ComparisonQuery, errors=(409,))
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """Compare two systems."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        query = read_query(request, shapes.ComparisonQuery)
+        comparison = outputs.compare(
+            member.project,
+            (query.first_system, query.first_revision),
+            (query.second_system, query.second_revision),
+            averaging=query.averaging,
+            module=query.module,
+            trials=query.trials,
+            seed=query.seed,
+        )
+        return answer(shapes.ComparisonRow(**asdict(comparison)))
+
+
+class Runs(ProjectView):
+    """The runs of served systems over the programs of a project."""
+
+    @described(answers=shapes.OutputRunPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the runs over a project."""
+        runs = records.output_runs(self.member(slug, Act.ANNOTATION_SETTLE).project)
+        return page_of(request, read_query(request, Page), runs, lambda part: map(rows.output_run_row, part))
+
+    @described(
+        answers=shapes.OutputRunRow, status=201, takes=shapes.NewOutputRun, errors=(409, 503), creates=True
+    )
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Start or resume a run over a project."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        served = served_system(read_body(request, shapes.NewOutputRun).system, "modular")
+        run = start_run(project=member.project, system=served.name, revision=served.revision, by=self.user)
+        transaction.on_commit(partial(enqueue_missing, run))
+        return answer(rows.output_run_row(run), status=201)
+
+
+class CancelRun(ProjectView):
+    """Cancels a run; its outputs so far stay."""
+
+    @described(answers=shapes.OutputRunRow)
+    def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Cancel a run over a project."""
+        runs = records.output_runs(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        if not runs.filter(pk=pk).exists():
+            raise Http404(NOT_THERE)
+        cancel_run(run_id=pk, by=self.user)
+        return answer(rows.output_run_row(OutputRun.objects.get(pk=pk)))

@@ -1,0 +1,284 @@
+"""Endpoints of projects: settings, members, guidelines, webhooks."""
+
+from hashlib import sha256
+from typing import Any
+
+from django.db import transaction
+from django.http import Http404, HttpResponse, HttpResponseBase
+from rest_framework.request import Request
+
+from accounts.access import NOT_THERE, require
+from accounts.actions.invitations import create_invitation, revoke_invitation
+from accounts.models import Role as WorkspaceRole
+from accounts.models import Workspace
+from accounts.policy import Act
+from accounts.rest.bodies import read_body, read_query
+from accounts.rest.describe import described
+from accounts.rest.etags import require_match, tag
+from accounts.rest.idempotency import once
+from accounts.rest.invitations import answer_invitation, invitation_rows
+from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.shapes import InvitationPage, MadeInvitation
+from accounts.rest.views import RestView
+from annotation.actions import projects
+from annotation.actions.review import change_project
+from annotation.models import Membership, Project, Role
+from annotation.policies import check_own_role
+from annotation.queries import records
+from annotation.queries.members import SHARED, as_members, invitations_to, visible_projects
+from annotation.queries.progress import totals
+from annotation.rest import rows, shapes
+from annotation.rest.views import ProjectView, wrong
+from annotation.views.access import member_or_404, webhook_or_404
+
+
+class Projects(RestView):
+    """The projects that you see."""
+
+    @described(answers=shapes.ProjectPage, query=shapes.ProjectQuery)
+    def get(self, request: Request) -> HttpResponseBase:
+        """List projects."""
+        query = read_query(request, shapes.ProjectQuery)
+        wanted = {"workspace__slug": query.workspace, "status": query.status}
+        matching = visible_projects(self.user).select_related("workspace")
+        matching = matching.filter(**{name: value for name, value in wanted.items() if value is not None})
+        return page_of(
+            request, query, matching, lambda part: map(rows.project_row, as_members(self.user, part))
+        )
+
+    @described(answers=shapes.ProjectDetail, status=201, takes=shapes.NewProject, creates=True)
+    @once
+    def post(self, request: Request) -> HttpResponse:
+        """Create a project."""
+        new = read_body(request, shapes.NewProject)
+        workspace = Workspace.objects.filter(slug=new.workspace).first()
+        require(self.user, Act.ANNOTATION_MANAGE, workspace)
+        assert workspace is not None  # `require` raised for none
+        fields = new.model_dump(exclude={"workspace"}, exclude_unset=True)
+        project = projects.create_project(workspace=workspace, by=self.user, **fields)
+        return _detail(member_or_404(request, project.slug), status=201)
+
+
+class OneProject(ProjectView):
+    """One project."""
+
+    @described(answers=shapes.ProjectDetail)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """One project with its settings and progress."""
+        return _detail(self.member(slug))
+
+    @described(answers=shapes.ProjectDetail, takes=shapes.ChangedSettings, edits=True)
+    def patch(self, request: Request, slug: str) -> HttpResponse:
+        """Change the settings of a project."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        changed = read_body(request, shapes.ChangedSettings).model_dump(exclude_unset=True)
+        with transaction.atomic():
+            project = records.locked_project(member.project)
+            require_match(request, _tag(project))
+            annotators = changed.pop("annotators_per_item", None)
+            if changed:
+                projects.change_settings(project=project, by=self.user, **changed)
+            if annotators is not None:
+                projects.set_annotators_per_item(project=project, annotators=annotators, by=self.user)
+        return _detail(self.member(slug))
+
+
+class Lifecycle(ProjectView):
+    """The base of the acts of a project's life cycle."""
+
+    def _act(self, slug: str, act: str) -> HttpResponse:
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        change_project(project=member.project, act=act, by=self.user)
+        return _detail(self.member(slug))
+
+
+class Close(Lifecycle):
+    """Assigns no more items."""
+
+    @described(answers=shapes.ProjectDetail, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Close a project."""
+        return self._act(slug, "close")
+
+
+class Reopen(Lifecycle):
+    """Assigns items again."""
+
+    @described(answers=shapes.ProjectDetail, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Reopen a project."""
+        return self._act(slug, "reopen")
+
+
+class Members(ProjectView):
+    """The people of a project."""
+
+    @described(answers=shapes.MemberPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the members of a project."""
+        people = records.members(self.member(slug, Act.ANNOTATION_SETTLE).project)
+        return page_of(request, read_query(request, Page), people, rows.member_rows)
+
+    @described(answers=shapes.MemberRow, takes=shapes.NewMember)
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Add a member, or change a role."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        new = read_body(request, shapes.NewMember)
+        user = records.user_called(new.user)
+        if user is None:
+            raise wrong("user", f"there is no user {new.user!r}")
+        check_own_role(self.user, user, new.role, active=True)
+        changed = projects.set_member(project=member.project, user=user, role=Role(new.role), by=self.user)
+        return _member(changed)
+
+
+class OneMember(ProjectView):
+    """The share of a person in a project."""
+
+    @described(answers=shapes.MemberRow)
+    def delete(self, request: Request, slug: str, user: str) -> HttpResponse:
+        """End a membership; the person's annotations stay."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        share = records.members(member.project).filter(user__username=user).first()
+        if share is None:
+            raise Http404(NOT_THERE)
+        role = Role(share.role)
+        check_own_role(self.user, share.user, role, active=False)
+        ended = projects.set_member(
+            project=member.project, user=share.user, role=role, active=False, by=self.user
+        )
+        return _member(ended)
+
+
+class Invitations(ProjectView):
+    """The invitations to a project that can still be accepted."""
+
+    @described(answers=InvitationPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the invitations to a project."""
+        pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        return page_of(request, read_query(request, Page), pending, invitation_rows)
+
+    @described(answers=MadeInvitation, status=201, takes=shapes.NewProjectInvitation, creates=True)
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Invite to a project."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        new = read_body(request, shapes.NewProjectInvitation)
+        created = create_invitation(
+            workspace=project.workspace,
+            role=WorkspaceRole(new.role),
+            days=new.days,
+            by=self.user,
+            email=new.email,
+            kind=SHARED,
+            shared=project,
+        )
+        return answer_invitation(created)
+
+
+class OneInvitation(ProjectView):
+    """One invitation to a project."""
+
+    @described(status=204)
+    def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Revoke an invitation to a project."""
+        pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        invitation = pending.filter(pk=pk).first()
+        if invitation is None:
+            raise Http404(NOT_THERE)
+        revoke_invitation(invitation=invitation, by=self.user)
+        return HttpResponse(status=204)
+
+
+class Guidelines(ProjectView):
+    """Instructions to annotators, in versions."""
+
+    @described(answers=shapes.GuidelinePage, query=shapes.GuidelineQuery)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List guidelines, every version."""
+        member = self.member(slug)
+        query = read_query(request, shapes.GuidelineQuery)
+        versions = records.guideline_versions(member.project)
+        if query.module is not None:
+            versions = versions.filter(module=query.module)
+        return page_of(request, query, versions, lambda part: map(rows.guideline_row, part))
+
+    @described(answers=shapes.GuidelineRow, status=201, takes=shapes.NewGuideline)
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Write a guideline's next version."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        new = read_body(request, shapes.NewGuideline)
+        guideline = projects.write_guideline(
+            project=member.project, module=new.module, text=new.text, by=self.user
+        )
+        return answer(rows.guideline_row(guideline), status=201)
+
+
+class Webhooks(ProjectView):
+    """Webhooks of a project."""
+
+    @described(answers=shapes.WebhookPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the webhooks of a project."""
+        hooks = records.webhooks(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        return page_of(request, read_query(request, Page), hooks, lambda part: map(rows.webhook_row, part))
+
+    @described(answers=shapes.MadeProjectWebhook, status=201, takes=shapes.NewProjectWebhook, creates=True)
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Add a webhook to a project; its secret is shown only once."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        new = read_body(request, shapes.NewProjectWebhook)
+        hook = projects.add_webhook(project=member.project, url=new.url, kinds=new.kinds, by=self.user)
+        return answer(shapes.MadeProjectWebhook(**rows.webhook_fields(hook), secret=hook.secret), status=201)
+
+
+class OneWebhook(ProjectView):
+    """One webhook."""
+
+    @described(answers=shapes.ProjectWebhookRow)
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """One webhook of a project."""
+        return answer(rows.webhook_row(webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)))
+
+    @described(status=204)
+    def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """End a webhook of a project."""
+        webhook = webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
+        projects.end_webhook(webhook=webhook, by=self.user)
+        return HttpResponse(status=204)
+
+
+class Deliveries(ProjectView):
+    """The deliveries of a webhook."""
+
+    @described(answers=shapes.DeliveryPage, query=Page)
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
+        """List the deliveries of a webhook of a project."""
+        webhook = webhook_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
+        return page_of(
+            request,
+            read_query(request, Page),
+            webhook.deliveries.all(),
+            lambda part: map(rows.delivery_row, part),
+        )
+
+
+def _detail(member: Membership, status: int = 200) -> HttpResponse:
+    project = member.project
+    settings: dict[str, Any] = {name: getattr(project, name) for name in shapes.ProjectSettings.model_fields}
+    counts = totals(project)._asdict()
+    row = shapes.ProjectDetail(
+        **rows.project_fields(member), **settings, assignments=counts.pop("places"), **counts
+    )
+    return answer(row, status=status, ETag=_tag(project))
+
+
+def _tag(project: Project) -> str:
+    values = [repr(getattr(project, name)) for name in sorted(shapes.ChangedSettings.model_fields)]
+    return tag("settings", sha256("\n".join(values).encode()).hexdigest()[:16])
+
+
+def _member(member: Membership) -> HttpResponse:
+    return answer(rows.member_rows([member])[0])

@@ -1,0 +1,516 @@
+"""Types of requests and responses about projects, items and outputs."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, RootModel
+
+from accounts.rest.bodies import Payload
+from accounts.rest.pages import Page, PageOf
+from accounts.rest.shapes import RoleName
+from annotation.downloads import ExportFormat
+from annotation.imports import ImportFormat
+from annotation.queries import outputs
+from annotation.schemas import (
+    Document,
+    ItemRecord,
+    Kind,
+    ModuleOutput,
+    Position,
+    SystemRecord,
+    Value,
+)
+from foundation.import_fields import Text
+
+ProjectRoleName = Literal["annotator", "adjudicator", "manager"]
+Purpose = Literal["ordinary", "qualification", "hidden gold"]
+Name = Annotated[Text, Field(min_length=1, max_length=200)]
+SystemName = Annotated[Text, Field(min_length=1, max_length=100)]
+UserName = Annotated[Text, Field(min_length=1, max_length=150)]
+Slug = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
+Title = Annotated[Text, Field(min_length=1, max_length=200)]
+FileName = Annotated[Text, Field(min_length=1, max_length=100)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Annotators = Annotated[int, Field(ge=1, le=20)]
+Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
+
+
+class ProjectRow(Payload):
+    """A project that you see, and your roles in it: by share or workspace."""
+
+    id: str
+    slug: str
+    workspace: str
+    title: str
+    kind: Kind
+    status: Literal["open", "closed"]
+    roles: list[RoleName]
+    annotators_per_item: int
+    created_at: datetime
+
+
+class ProjectSettings(Payload):
+    """The settings of a project that annotators notice."""
+
+    reservation_minutes: int
+    show_answer: bool
+    show_predictions: bool
+    qualification_score: float | None
+    hidden_gold_every: int | None
+
+
+class ProjectDetail(ProjectRow, ProjectSettings):
+    """A project with its settings and its progress.
+
+    The progress counts ordinary items and their annotations. ``complete`` items have enough submitted
+    annotations; ``assignments`` is the number of annotations wanted over all items.
+    """
+
+    items: int
+    complete: int
+    gold: int
+    assignments: int
+    submitted: int
+
+
+class ProjectQuery(Page):
+    """Filters of projects."""
+
+    workspace: SystemName | None = None
+    status: Literal["open", "closed"] | None = None
+
+
+class ChangedSettings(Payload):
+    """The settings to change; those that are left out stay as they are."""
+
+    title: Title = ""
+    annotators_per_item: Annotators = 1
+    reservation_minutes: Annotated[int, Field(ge=1, le=10_000)] = 120
+    show_answer: bool = True
+    show_predictions: bool = False
+    qualification_score: Annotated[float, Field(ge=0, le=1)] | None = None
+    hidden_gold_every: Annotated[int, Field(ge=2, le=32_767)] | None = None
+
+
+class NewProject(ChangedSettings):
+    """A new project, of which you become a manager."""
+
+    workspace: SystemName
+    slug: Slug
+    title: Title
+    kind: Kind
+
+
+class MemberRow(Payload):
+    """A person of the project, with all of their roles in it.
+
+    ``role`` is that of the share, which has ended or never was if ``active`` is false.
+    """
+
+    id: str
+    user: str
+    role: ProjectRoleName
+    active: bool
+    roles: list[RoleName]
+    qualified: bool | None
+    joined_at: datetime
+
+
+class NewMember(Payload):
+    """A person to add to the project, and their role."""
+
+    user: UserName
+    role: ProjectRoleName = "annotator"
+
+
+class NewProjectInvitation(Payload):
+    """The role that a link gives in the project."""
+
+    role: ProjectRoleName
+    days: Annotated[int, Field(ge=1, le=90)] = 7
+    email: Annotated[Text, Field(max_length=254)] = ""
+
+
+class GuidelineRow(Payload):
+    """A version of the instructions for a module ("" for the project)."""
+
+    id: str
+    module: str
+    version: int
+    text: str
+    created_at: datetime
+    created_by: str | None
+
+
+class GuidelineQuery(Page):
+    """Filters of guidelines."""
+
+    module: Annotated[Text, Field(max_length=60)] | None = None
+
+
+class NewGuideline(Payload):
+    """The text of a module's next version."""
+
+    module: Annotated[str, Field(max_length=60, pattern=r"^[a-z0-9-]*$")] = ""
+    text: Annotated[Text, Field(min_length=1, max_length=20_000)]
+
+
+class ProjectWebhookRow(Payload):
+    """An address that receives events; all kinds if ``kinds`` is empty."""
+
+    id: str
+    url: str
+    kinds: list[str]
+    active: bool
+    created_at: datetime
+    waiting: int
+    failed: int
+
+
+class NewProjectWebhook(Payload):
+    """An address to send events to."""
+
+    url: Annotated[Text, Field(min_length=1, max_length=500)]
+    kinds: Annotated[list[Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]], Field(max_length=50)] = []
+
+
+class MadeProjectWebhook(ProjectWebhookRow):
+    """A new webhook with its signing secret, which is shown only once."""
+
+    secret: str
+
+
+class ProjectDeliveryRow(Payload):
+    """One event for one address. ``next_at`` is null if delivered or failed."""
+
+    id: str
+    kind: str
+    created_at: datetime
+    attempts: int
+    next_at: datetime | None
+    delivered_at: datetime | None
+    last_error: str
+
+
+class ItemStatus(StrEnum):
+    """Status of items: wanting annotators, complete, with or without gold."""
+
+    OPEN = "open"
+    COMPLETE = "complete"
+    GOLD = "gold"
+    NO_GOLD = "no gold"
+
+
+class ImageRow(Payload):
+    """An image of an item; ``url`` is empty if only its name is known."""
+
+    id: str
+    name: str
+    width: int | None
+    height: int | None
+    url: str
+
+
+class ItemRow(Payload):
+    """An item. For annotators, fields that could reveal gold are null.
+
+    These are purpose, extra, counts, and the answer if the project hides it.
+    """
+
+    id: str
+    external_id: str
+    position: int
+    kind: Kind
+    program: str
+    text: str
+    passage: str
+    tokens: list[tuple[Position, Position]]
+    images: list[ImageRow]
+    answer: Value | None
+    purpose: Purpose | None
+    extra: dict[str, Any] | None
+    annotators_wanted: int | None
+    assigned: int | None
+    submitted: int | None
+    has_gold: bool | None
+
+
+class ItemQuery(Page):
+    """Filters of items. Annotators see those assigned to them."""
+
+    status: ItemStatus | None = None
+    external_id: Name | None = None
+
+
+class ItemRecords(RootModel[list[ItemRecord]]):
+    """Items as a list."""
+
+
+class NewItemsQuery(Payload):
+    """The purpose of new items; a dry run checks them and stores nothing."""
+
+    purpose: Purpose = "ordinary"
+    dry_run: bool = False
+
+
+class ImportCounts(Payload):
+    """The results of an import, or of its dry run."""
+
+    added: int
+    unchanged: int
+    with_gold: int
+    annotations: int
+    images: int
+
+
+class ImportFileQuery(NewItemsQuery):
+    """The format of an uploaded file of items, or of images in a zip file.
+
+    Its name is for messages.
+    """
+
+    format: ImportFormat
+    file_name: FileName = "upload"
+
+
+class NewItemExport(Payload):
+    """The format of an exported file; ``gold_only`` leaves out other items."""
+
+    format: ExportFormat
+    gold_only: bool = False
+
+
+class ImageQuery(Page):
+    """Filters of images."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=500)] | None = None
+
+
+class NewImageQuery(Payload):
+    """The name of an uploaded image, by which items refer to it."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=500)]
+
+
+class GoldRow(Payload):
+    """A version of an item's gold.
+
+    ``annotation`` is the ID of the annotation that it came from.
+    """
+
+    id: str
+    item_id: str
+    item: str
+    version: int
+    current: bool
+    method: Literal["imported", "accepted", "adjudicated"]
+    annotation: str | None
+    by: str | None
+    at: datetime
+    document: Document
+
+
+class GoldQuery(Page):
+    """Filters of gold: current, or with ``versions`` every version."""
+
+    item: Name | None = None
+    versions: bool = False
+
+
+class NewGold(Payload):
+    """A document to become an item's gold."""
+
+    document: Document
+
+
+class AgreementRow(Payload):
+    """A measure of inter-annotator agreement with its confidence interval.
+
+    ``by`` and ``name`` are the group of nodes: all, those of a module or depth, or those of a module at whose
+    children two people agree. ``value`` is null if it cannot be given; ``reason`` says why.
+    """
+
+    by: str
+    name: str
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str | None
+
+
+class FirstDifference(Payload):
+    """The number of pairs of people who first differ at a module (or never)."""
+
+    module: str | None
+    pairs: int
+
+
+class ProjectAgreement(Payload):
+    """Inter-annotator agreement over the items that two or more finished."""
+
+    items: int
+    results: list[AgreementRow]
+    first_differences: list[FirstDifference]
+
+
+class SystemRecords(RootModel[list[SystemRecord]]):
+    """Model outputs for several items, as a list."""
+
+
+class OutputRow(Payload):
+    """The output of one revision of a system for an item."""
+
+    id: str
+    item_id: str
+    item: str
+    system: str
+    revision: str
+    created_at: datetime
+    proposals: list[list[tuple[float, float, float, float]]]
+    modules: list[ModuleOutput]
+    answer: Value | None
+
+
+class OutputQuery(Page):
+    """Filters of model outputs."""
+
+    item: Name | None = None
+    system: Name | None = None
+    revision: Name | None = None
+
+
+class NewOutputsQuery(Payload):
+    """The system and revision of added outputs."""
+
+    system: SystemName
+    revision: SystemName
+
+
+class Added(Payload):
+    """The number of new rows."""
+
+    added: int
+
+
+class SystemRow(Payload):
+    """A revision of a system, with its numbers of items and of gold."""
+
+    system: str
+    revision: str
+    items: int
+    with_gold: int
+
+
+class SystemList(Payload):
+    """The systems with model outputs in a project."""
+
+    results: list[SystemRow]
+
+
+class FaithfulnessQuery(Payload):
+    """A system to score; ``resamples`` above 0 add confidence intervals.
+
+    The ``worst`` items are listed.
+    """
+
+    system: SystemName
+    revision: SystemName
+    worst: Annotated[int, Field(ge=0, le=1000)] = outputs.WORST
+    resamples: Annotated[int, Field(ge=0, le=10_000)] = 0
+    seed: Seed = 0
+
+
+class FigureRow(Payload):
+    """One score with a 95 % confidence interval.
+
+    Precision, recall and F1 of boxes, or the loss of spans in nats.
+    """
+
+    n: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    loss: float | None
+    interval: tuple[float, float] | None
+
+
+class WorstRow(Payload):
+    """An item with its score (F1, or loss) and its worst step."""
+
+    item_id: str
+    item: str
+    score: float
+    node: int | None
+    module: str | None
+    module_score: float | None
+
+
+class FaithfulnessRow(Payload):
+    """A system against the current gold, with the worst items first."""
+
+    system: str
+    revision: str
+    kind: Kind
+    items: int
+    without_gold: int
+    figures: dict[str, dict[str, FigureRow]]
+    upper: dict[str, dict[str, FigureRow]]
+    worst: list[WorstRow]
+
+
+class ComparisonQuery(Payload):
+    """Two systems to compare. Spans have one averaging only."""
+
+    first_system: SystemName
+    first_revision: SystemName
+    second_system: SystemName
+    second_revision: SystemName
+    averaging: Averaging = "per_example"
+    module: SystemName = "overall"
+    trials: Annotated[int, Field(ge=1, le=100_000)] = 100_000
+    seed: Seed = 0
+
+
+class ComparisonRow(Payload):
+    """Two systems compared by a paired permutation test.
+
+    ``difference`` is first minus second.
+    """
+
+    first: float
+    second: float
+    difference: float
+    n: int
+    trials: int
+    as_extreme: int
+    p: float
+
+
+class OutputRunRow(Payload):
+    """A run of a served system over the programs of a project."""
+
+    id: str
+    system: str
+    revision: str
+    status: Literal["pending", "running", "done", "failed", "cancelled"]
+    error: str
+    items: int
+    outputs: int
+    failures: int
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class NewOutputRun(Payload):
+    """The served modular network that executes the programs."""
+
+    system: SystemName
+
+
+ProjectPage, MemberPage, GuidelinePage = PageOf[ProjectRow], PageOf[MemberRow], PageOf[GuidelineRow]
+WebhookPage, DeliveryPage = PageOf[ProjectWebhookRow], PageOf[ProjectDeliveryRow]
+ItemPage, ImagePage, GoldPage = PageOf[ItemRow], PageOf[ImageRow], PageOf[GoldRow]
+OutputPage, OutputRunPage = PageOf[OutputRow], PageOf[OutputRunRow]

@@ -1,0 +1,179 @@
+"""Pages of the items of a project: list, upload, preview, correction."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import NOT_THERE, user_of
+from accounts.policy import Act
+from annotation.actions import imports
+from annotation.errors import Conflict
+from annotation.forms import ItemFilterForm, ItemForm, UploadForm
+from annotation.imports import IMAGES
+from annotation.models import Item, Membership
+from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
+from annotation.queries.items import item_page
+from annotation.views.access import members_only
+from jobs.actions.jobs import create_job
+from jobs.models import Job
+from jobs.queries import job_of
+from jobs.tasks import enqueue_job
+
+SHOWN_IMPORTS = 20
+
+
+@require_safe
+@members_only(Act.ANNOTATION_SETTLE)
+def listed(request: HttpRequest, member: Membership) -> HttpResponse:
+    """List the items, with search and filter by state."""
+    form = ItemFilterForm(request.GET)
+    wanted = form.wanted()
+    page = item_page(member.project, **wanted)
+    context = {
+        "project": member.project,
+        "form": form,
+        "page": page,
+        "is_empty": not page.items and not member.project.items.exists(),
+        "filtered": bool(wanted["search"] or wanted["state"]),
+    }
+    return render(request, "annotation/items.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members_only(Act.ANNOTATION_MANAGE)
+def upload(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Upload a file of items, which is previewed before it is imported."""
+    form = UploadForm(request.POST or None, request.FILES or None, project=member.project)
+    if request.method == "POST" and form.is_valid():
+        job = _preview(request, member, form)
+        return redirect("annotation:import", member.project.slug, job.pk)
+    earlier = imports_of(member.project)[:SHOWN_IMPORTS]
+    context = {
+        "project": member.project,
+        "form": form,
+        "imports": [(each, each.undone_at is None and not is_touched(each)) for each in earlier],
+        "images_missing": is_waiting(member.project),
+    }
+    return render(request, "annotation/upload.html", context, status=422 if form.errors else 200)
+
+
+def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
+    file = form.cleaned_data["file"]
+    job = create_job(
+        kind="import_items",
+        workspace=member.project.workspace,
+        by=user_of(request),
+        subject=member.project.slug,
+        options={
+            "project": member.project_id,
+            "format": form.cleaned_data["format"],
+            "purpose": form.cleaned_data["purpose"],
+            "dry_run": True,
+        },
+        upload=file.chunks(),
+        upload_name=file.name,
+    )
+    transaction.on_commit(lambda: enqueue_job(job))
+    return job
+
+
+@require_safe
+@members_only(Act.ANNOTATION_MANAGE)
+def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Show the preview of an upload, or how far its import is."""
+    job = _job_or_404(request, member, pk)
+    context = {
+        "project": member.project,
+        "job": job,
+        "result": job.result or {},
+        "is_preview": bool(job.options.get("dry_run")),
+        "is_images": job.options.get("format") == IMAGES,
+    }
+    return render(request, "annotation/import.html", context)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Import the upload of a preview."""
+    job = _job_or_404(request, member, pk)
+    try:
+        job = imports.apply_preview(preview=job, by=user_of(request))
+    except Conflict as error:
+        messages.error(request, str(error))
+    else:
+        transaction.on_commit(lambda: enqueue_job(job))
+    return redirect("annotation:import", member.project.slug, job.pk)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def undo(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Delete the items of an import that nobody has worked on."""
+    item_import = member.project.imports.filter(pk=pk).first()
+    if item_import is None:
+        raise Http404(NOT_THERE)
+    try:
+        number = imports.undo_import(item_import=item_import, by=user_of(request))
+    except Conflict as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Undid the import: deleted %(number)d items.") % {"number": number})
+    return redirect("annotation:upload_items", member.project.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members_only(Act.ANNOTATION_MANAGE)
+def edit(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Correct an item that nothing refers to."""
+    item = _item_or_404(member, pk)
+    form = ItemForm(request.POST or None, item=item)
+    if request.method == "POST" and form.is_valid():
+        try:
+            imports.correct_item(item=item, by=user_of(request), **form.cleaned_data)
+        except Conflict as error:
+            messages.error(request, str(error))
+        else:
+            messages.success(request, _("Saved the item."))
+        return redirect("annotation:item", member.project.slug, pk)
+    context: dict[str, Any] = {
+        "project": member.project,
+        "item": item,
+        "form": form,
+        "in_use": is_in_use(item),
+    }
+    return render(request, "annotation/item_form.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def delete(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Delete an item that nothing refers to."""
+    item = _item_or_404(member, pk)
+    try:
+        imports.delete_item(item=item, by=user_of(request))
+    except Conflict as error:
+        messages.error(request, str(error))
+        return redirect("annotation:item", member.project.slug, pk)
+    messages.success(request, _("Deleted item %(item)s.") % {"item": item.external_id})
+    return redirect("annotation:items", member.project.slug)
+
+
+def _item_or_404(member: Membership, pk: int) -> Item:
+    item = member.project.items.select_related("project").filter(pk=pk).first()
+    if item is None:
+        raise Http404(NOT_THERE)
+    return item
+
+
+def _job_or_404(request: HttpRequest, member: Membership, pk: int) -> Job:
+    """Return an import into the project that the person started."""
+    job = job_of(user_of(request), pk)
+    if job is None or job.kind != "import_items" or job.options.get("project") != member.project_id:
+        raise Http404(NOT_THERE)
+    return job

@@ -1,0 +1,207 @@
+"""Pages of members: people, invitations, assignments, bots."""
+
+import csv
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import NOT_THERE, user_of
+from accounts.actions.invitations import create_invitation, revoke_invitation
+from accounts.models import Role as WorkspaceRole
+from accounts.people.mail import send_invitation
+from accounts.policy import Act
+from annotation.actions import assignments, projects
+from annotation.errors import AssignmentLost
+from annotation.forms import AssignForm, BotsForm, MemberForm, ProjectInvitationForm
+from annotation.models import Membership, Role
+from annotation.policies import NotAllowed, check_own_role
+from annotation.queries.members import SHARED, invitations_to
+from annotation.queries.progress import Person, people, unfinished_annotations
+from annotation.states import ForbiddenTransition
+from annotation.views.access import members_only
+from jobs.actions.jobs import create_job
+from jobs.queries import jobs_of
+from jobs.tasks import enqueue_job
+
+
+@require_safe
+@members_only(Act.ANNOTATION_MANAGE)
+def listed(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Show the people of the project, and ways to add more."""
+    return _page(request, member)
+
+
+@require_safe
+@members_only(Act.ANNOTATION_MANAGE)
+def people_csv(request: HttpRequest, member: Membership) -> StreamingHttpResponse:
+    """Export the table of people as CSV."""
+    response = StreamingHttpResponse(_csv(people(member.project)), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{member.project.slug}-people.csv"'
+    return response
+
+
+class _Line:
+    """A file that returns what is written to it."""
+
+    def write(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+
+def _csv(rows: list[Person]) -> Iterator[str]:
+    writer = csv.writer(_Line())
+    yield writer.writerow(Person._fields)
+    for row in rows:
+        yield writer.writerow(["" if value is None else value for value in row])
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Add a person, change a role, or end a membership."""
+    form = MemberForm(request.POST)
+    if not form.is_valid():
+        return _page(request, member, status=422, form=form, member_form=form)
+    user, by = form.cleaned_data["username"], user_of(request)
+    given = {"role": Role(form.cleaned_data["role"]), "active": form.cleaned_data["active"]}
+    try:
+        check_own_role(by, user, **given)
+    except NotAllowed as error:
+        messages.error(request, str(error))
+    else:
+        projects.set_member(project=member.project, user=user, by=by, **given)
+        messages.success(request, _("Saved the membership of %(name)s.") % {"name": user})
+    return redirect("annotation:members", member.project.slug)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+@never_cache
+def invite(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Create an invitation to the project and show its link, only once."""
+    form = ProjectInvitationForm(request.POST)
+    if not form.is_valid():
+        return _page(request, member, status=422, form=form, invitation_form=form)
+    data = form.cleaned_data
+    created = create_invitation(
+        workspace=member.project.workspace,
+        role=WorkspaceRole(data["role"]),
+        days=data["days"],
+        by=user_of(request),
+        email=data["email"],
+        kind=SHARED,
+        shared=member.project,
+    )
+    link = settings.SITE_URL + reverse("people:invitation", args=[created.token])
+    context = {
+        "project": member.project,
+        "invitation": created.invitation,
+        "link": link,
+        "mailed": send_invitation(created.invitation, link),
+    }
+    return render(request, "annotation/invited.html", context)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def revoke(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Revoke an open invitation to the project."""
+    invitation = invitations_to(member.project).filter(pk=pk).first()
+    if invitation is None:
+        raise Http404(NOT_THERE)
+    revoke_invitation(invitation=invitation, by=user_of(request))
+    messages.success(request, _("Revoked the invitation."))
+    return redirect("annotation:members", member.project.slug)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def bots(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Start bots that annotate the project."""
+    form = BotsForm(request.POST)
+    if not form.is_valid():
+        return _page(request, member, status=422, form=form, bots_form=form)
+    job = create_job(
+        kind="simulate_annotators",
+        workspace=member.project.workspace,
+        by=user_of(request),
+        subject=member.project.slug,
+        options={"project": member.project_id, **form.cleaned_data},
+    )
+    transaction.on_commit(lambda: enqueue_job(job))
+    return redirect("annotation:members", member.project.slug)
+
+
+@require_safe
+@members_only(Act.ANNOTATION_MANAGE)
+def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
+    """List the assignments in progress, the longest untouched first."""
+    return _annotations_page(request, member, AssignForm(project=member.project))
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Release an assignment of somebody else."""
+    annotation = member.project.annotations.filter(pk=pk).first()
+    if annotation is None:
+        raise Http404(NOT_THERE)
+    try:
+        assignments.release(annotation=annotation, by=user_of(request))
+    except (ForbiddenTransition, NotAllowed) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Released the assignment. The annotation is kept."))
+    return redirect("annotation:under_way", member.project.slug)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def assign(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Assign an item to a member."""
+    form = AssignForm(request.POST, project=member.project)
+    if not form.is_valid():
+        return _annotations_page(request, member, form, status=422)
+    item, chosen = form.cleaned_data["item"], form.cleaned_data["username"]
+    try:
+        assignments.assign(item=item, member=chosen, by=user_of(request))
+    except AssignmentLost as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Assigned the item."))
+    return redirect("annotation:under_way", member.project.slug)
+
+
+def _annotations_page(
+    request: HttpRequest, member: Membership, form: AssignForm, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "project": member.project,
+        "annotations": unfinished_annotations(member.project)[:200],
+        "form": form,
+    }
+    return render(request, "annotation/in_progress.html", context, status=status)
+
+
+def _page(request: HttpRequest, member: Membership, *, status: int = 200, **forms: object) -> HttpResponse:
+    project = member.project
+    invitations = invitations_to(project)
+    simulations = jobs_of(user_of(request)).filter(kind="simulate_annotators", options__project=project.pk)
+    context = {
+        "project": project,
+        "people": people(project),
+        "member_form": MemberForm(),
+        "invitation_form": ProjectInvitationForm(),
+        "invitations": invitations,
+        "bots_form": BotsForm(),
+        "bots_job": simulations.first(),
+    }
+    return render(request, "annotation/members.html", context | forms, status=status)

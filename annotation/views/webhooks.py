@@ -1,0 +1,77 @@
+"""Pages of the webhooks of a project: add, deliveries, end."""
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import user_of
+from accounts.policy import Act
+from annotation.actions import projects
+from annotation.event_labels import EVENT_LABELS
+from annotation.forms import WebhookForm
+from annotation.models import Membership, Webhook
+from annotation.queries import records
+from annotation.views.access import members_only, webhook_or_404
+
+
+@require_safe
+@members_only(Act.ANNOTATION_MANAGE)
+def listed(request: HttpRequest, member: Membership) -> HttpResponse:
+    """List the webhooks of the project."""
+    return _page(request, member, WebhookForm())
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+@never_cache
+def add(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Add a webhook and show its secret, only once."""
+    form = WebhookForm(request.POST)
+    if form.is_valid():
+        try:
+            hook = projects.add_webhook(project=member.project, by=user_of(request), **form.cleaned_data)
+        except ValidationError as error:
+            for field, messages_of_field in error.message_dict.items():
+                form.add_error(field if field in form.fields else None, messages_of_field)
+        else:
+            return _page(request, member, WebhookForm(), added=hook)
+    return _page(request, member, form, status=422)
+
+
+@require_safe
+@members_only(Act.ANNOTATION_MANAGE)
+def deliveries(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """List the last deliveries of a webhook."""
+    hook = webhook_or_404(member, pk)
+    rows = [(delivery, EVENT_LABELS.kind_label(delivery.kind)) for delivery in records.deliveries(hook)]
+    context = {"project": member.project, "webhook": hook, "deliveries": rows}
+    return render(request, "annotation/webhook.html", context)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def end(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """End a webhook."""
+    projects.end_webhook(webhook=webhook_or_404(member, pk), by=user_of(request))
+    messages.success(request, _("Ended the webhook."))
+    return redirect("annotation:webhooks", member.project.slug)
+
+
+def _page(
+    request: HttpRequest,
+    member: Membership,
+    form: WebhookForm,
+    *,
+    added: Webhook | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    webhooks = [
+        (hook, [EVENT_LABELS.kind_label(kind) for kind in hook.kinds])
+        for hook in records.webhooks(member.project)
+    ]
+    context = {"project": member.project, "form": form, "webhooks": webhooks, "added": added}
+    return render(request, "annotation/webhooks.html", context, status=status)

@@ -1,0 +1,162 @@
+"""Write webhooks and deliver events: signed, at least once, for a day.
+
+A delivery is claimed by postponing it in one conditional update. Two workers therefore never send the same
+one at once, and the claims of a killed worker expire.
+"""
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import httpx
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db.models import F
+from django.utils import timezone
+
+from accounts.models import User
+from jobs.webhooks.addresses import NotFound, Refused, checked_address
+from jobs.webhooks.models import DeliveryBase, WebhookBase
+from jobs.webhooks.queries import rows_of
+from jobs.webhooks.signatures import signature
+
+Hook = TypeVar("Hook", bound=WebhookBase)
+
+# Seconds until the next attempt. After the last one, about a day later, the delivery has failed.
+WAITS = (10, 60, 300, 1800, 7200, 21_600, 54_000)
+CLAIM = timedelta(minutes=5)  # longer than an attempt can take
+TIMEOUT = httpx.Timeout(10.0, connect=5.0)
+
+
+def check_url(url: str) -> None:
+    """Refuse an address to which nothing would ever be sent.
+
+    A name that has no address now may get one, and is checked again before each delivery. Call this before
+    your transaction begins: the lookup of a name can take seconds.
+
+    Raises:
+        ValidationError: It is not public, or not a web address; names the field.
+    """
+    try:
+        checked_address(url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
+    except NotFound:
+        return
+    except Refused as error:
+        raise ValidationError({"url": str(error)}) from error
+
+
+def store_webhook(hook: Hook, *, url: str, kinds: Sequence[str], by: User) -> Hook:
+    """Store a new webhook with a secret that signs its deliveries.
+
+    Actions of an app call it in their transaction, after `check_url`.
+
+    Raises:
+        ValidationError: The address is not valid.
+    """
+    hook.url, hook.kinds, hook.secret, hook.created_by = url, list(kinds), secrets.token_hex(32), by
+    hook.full_clean()
+    hook.save()
+    return hook
+
+
+def deactivate(hook: WebhookBase, deliveries: type[DeliveryBase]) -> bool:
+    """Send nothing more to a webhook; return False if it has ended before.
+
+    Its past deliveries stay on record.
+    """
+    ended = type(hook)._default_manager.filter(pk=hook.pk, active=True).update(active=False)
+    hook.active = False
+    rows_of(deliveries).filter(webhook=hook.pk, next_at__isnull=False).update(next_at=None)
+    return bool(ended)
+
+
+def queue_event(
+    deliveries: type[DeliveryBase],
+    listening: Iterable[WebhookBase],
+    *,
+    kind: str,
+    body: Mapping[str, Any],
+    **columns: Any,
+) -> None:
+    """Queue an event for the webhooks that want its kind.
+
+    Actions of an app call it in the transaction of the act, so that both are stored or neither is.
+    """
+    now = timezone.now()
+    rows = [
+        deliveries(kind=kind, next_at=now, body=dict(body), **{"webhook_id": hook.pk, **columns})
+        for hook in listening
+        if not hook.kinds or kind in hook.kinds
+    ]
+    if rows:
+        deliveries._default_manager.bulk_create(rows)
+
+
+def deliver(table: type[DeliveryBase], *, delivery: int, client: httpx.Client) -> bool:
+    """Send one delivery if it is due; return True if no more is to be done.
+
+    Errors are stored with the delivery.
+    """
+    now = timezone.now()
+    due = rows_of(table).filter(pk=delivery, next_at__lte=now)
+    if not due.update(next_at=now + CLAIM, attempts=F("attempts") + 1):
+        return True
+    held = rows_of(table).select_related("webhook").filter(pk=delivery).first()
+    if held is None:  # deleted since, with its participant
+        return True
+    if not held.webhook.active:
+        rows_of(table).filter(pk=delivery).update(next_at=None, last_error="the webhook was ended")
+        return True
+    error = _send(held, client)
+    _record(held, error)
+    return not error
+
+
+def _send(held: Any, client: httpx.Client) -> str:
+    """Post a delivery; return an error message or ""."""
+    body = json.dumps({"delivery": held.pk, **held.body}, ensure_ascii=False).encode()
+    try:
+        address = checked_address(held.webhook.url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
+        url = httpx.URL(held.webhook.url)
+        request = client.build_request(
+            "POST",
+            url.copy_with(host=address),
+            content=body,
+            headers=_headers(held, url, body),
+            # The certificate must be that of the name, not of the address.
+            extensions={"sni_hostname": url.raw_host.decode("ascii"), "timeout": TIMEOUT.as_dict()},
+        )
+        # Do not read the response body, which could be of any length.
+        response = client.send(request, stream=True, follow_redirects=False)
+        response.close()
+    except (Refused, httpx.HTTPError, httpx.InvalidURL) as error:
+        return str(error) or type(error).__name__
+    if response.is_success:
+        return ""
+    if response.is_redirect:
+        return f"answered {response.status_code}; redirects are not followed"
+    return f"answered {response.status_code}"
+
+
+def _headers(held: Any, url: httpx.URL, body: bytes) -> dict[str, str]:
+    moment = int(timezone.now().timestamp())
+    return {
+        "Host": url.netloc.decode("ascii"),
+        "Content-Type": "application/json",
+        "User-Agent": "Touchstone",
+        "Touchstone-Event": held.kind,
+        "Touchstone-Signature": f"t={moment},v1={signature(held.webhook.secret, moment, body)}",
+    }
+
+
+def _record(held: DeliveryBase, error: str) -> None:
+    now = timezone.now()
+    row = type(held)._default_manager.filter(pk=held.pk)
+    if not error:
+        row.update(next_at=None, delivered_at=now, last_error="")
+    elif held.attempts <= len(WAITS):
+        row.update(next_at=now + timedelta(seconds=WAITS[held.attempts - 1]), last_error=error[:500])
+    else:
+        row.update(next_at=None, last_error=f"given up after {held.attempts} tries: {error}"[:500])

@@ -1,0 +1,49 @@
+"""Uploads that jobs work on, and jobs that make files."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.models import Workspace
+from accounts.rest.bodies import check_length, read_blocks
+from accounts.rest.idempotency import answer_once, digest_of, hashed, key_of
+from accounts.rest.pages import answer
+from accounts.rest.views import RestView
+from jobs.actions.jobs import create_job, stored_upload
+from jobs.rest.endpoints import job_row
+from jobs.tasks import enqueue_job
+
+MOST_FILE_BYTES = 2 << 30
+
+
+def answer_upload(
+    view: RestView,
+    request: Request,
+    *,
+    kind: str,
+    workspace: Workspace,
+    subject: str,
+    options: Mapping[str, Any],
+    file_name: str,
+) -> HttpResponse:
+    """Store the file in the body, and answer with the job that works on it.
+
+    The same file with the same ``Idempotency-Key`` makes one job.
+    """
+    key_of(request)  # a wrong one is refused before the upload
+    check_length(request, MOST_FILE_BYTES)
+    digest = digest_of(request)
+    with stored_upload(hashed(read_blocks(request), digest), file_name) as upload:
+
+        def create() -> HttpResponse:
+            job = create_job(
+                kind=kind, workspace=workspace, by=view.user, subject=subject, options=options, upload=upload
+            )
+            transaction.on_commit(partial(enqueue_job, job))
+            return answer(job_row(request, job), status=202)
+
+        return answer_once(view, request, digest.hexdigest(), create)

@@ -1,0 +1,63 @@
+"""Restrict webhooks to addresses of the public internet.
+
+A name is resolved once, all its addresses are checked, and the connection goes to a checked one. A name that
+resolves differently later (DNS rebinding) therefore leads nowhere.
+"""
+
+import ipaddress
+import socket
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext as _
+
+from foundation.errors import TouchstoneError
+
+
+class Refused(TouchstoneError):
+    """A webhook's address is not deliverable; the message says why."""
+
+    status = 422
+
+
+class NotFound(Refused):
+    """A webhook's name has no address now."""
+
+
+def checked_address(url: str, *, allow_private: bool) -> str:
+    """Resolve a URL to the address to connect to.
+
+    Raises:
+        Refused: The URL has no address (NotFound), or one that is not public.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname
+    if parts.scheme not in ("http", "https") or not host:
+        raise Refused(_("%(url)s is not an http or https address.") % {"url": url})
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, ValueError) as error:
+        sentence = _("The address of %(host)s cannot be found: %(error)s")
+        raise NotFound(sentence % {"host": host, "error": error}) from error
+    addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
+    if not allow_private:
+        for address in addresses:
+            if not is_public(address):
+                sentence = _("%(host)s is %(address)s, which is not a public address.")
+                raise Refused(sentence % {"host": host, "address": address})
+    return addresses[0]
+
+
+def is_public(address: str) -> bool:
+    """Return True if an IP address is public, also within an IPv6 address."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(parsed, ipaddress.IPv6Address):
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if parsed in _NAT64:
+            inner = ipaddress.IPv4Address(parsed.packed[-4:])
+        if inner is not None:
+            return is_public(str(inner))
+    return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
+
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")

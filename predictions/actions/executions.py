@@ -1,0 +1,63 @@
+"""Execute the programs of questions on the model server."""
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from analysis.programs import ProgramError
+from foundation.image_files import image_folder
+from foundation.import_fields import first_error
+from jobs.model_gateway import execute_items
+from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
+from predictions.executions import answer_text, module_item, steps_of
+from predictions.models import Question
+from predictions.program_steps import IMAGES, STEPS
+
+Outcome = dict[str, Any] | ItemError  # the columns of a prediction, or why there is none
+
+
+def execute_questions(*, system: str, revision: str, questions: Sequence[Question]) -> list[Outcome]:
+    """Return the columns of a prediction or an error for each question.
+
+    Raises as `execute_items`.
+    """
+    requests = [_request(question) for question in questions]
+    items = [each for each in requests if isinstance(each, ModuleItem)]
+    answers = iter(execute_items(system=system, revision=revision, items=items) if items else [])
+    return [each if isinstance(each, ItemError) else _columns(next(answers), each) for each in requests]
+
+
+def _request(question: Question) -> ModuleItem | ItemError:
+    try:
+        return module_item(
+            external_id=question.external_id,
+            text=question.text,
+            context=question.context,
+            steps=None if question.steps is None else STEPS.validate_python(question.steps),
+            images=[_image(each.path) for each in IMAGES.validate_python(question.images)],
+        )
+    except ValidationError as error:
+        return _refusal(question.external_id, "invalid_item", first_error(error))
+    except (ValueError, OSError) as error:
+        return _refusal(question.external_id, "invalid_item", str(error))
+
+
+def _image(path: str) -> ModuleImage:
+    return ModuleImage(name=path, data=base64.b64encode((image_folder() / path).read_bytes()))
+
+
+def _columns(outcome: Execution | ItemError, item: ModuleItem) -> Outcome:
+    if isinstance(outcome, ItemError):
+        return outcome
+    try:
+        steps = steps_of(outcome, item)
+    except ProgramError as error:
+        return _refusal(item.id, "prediction_failed", f"program: {error.message}")
+    stored = None if steps is None else STEPS.dump_python(steps, mode="json")
+    return {"answer": answer_text(outcome.answer), "facts": [], "steps": stored}
+
+
+def _refusal(external_id: str, error: Any, message: str) -> ItemError:
+    return ItemError(id=external_id, error=error, message=message)

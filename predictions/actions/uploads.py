@@ -1,0 +1,47 @@
+"""Apply the preview of an import: from the same upload, exactly once."""
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from foundation.errors import Conflict
+from jobs.actions.jobs import create_job, upload_of
+from jobs.models import Job
+from predictions.queries.imports import KINDS, applied_job
+
+
+@transaction.atomic
+def apply_preview(*, preview: Job, by: User) -> tuple[Job, bool]:
+    """Create the job that stores what a preview showed; enqueue it afterwards.
+
+    Applying again returns the job of the first time, unless that failed or was cancelled.
+
+    Returns:
+        The job, and True if it is new.
+
+    Raises:
+        Conflict: The preview is not finished, refused something, or its upload is gone.
+    """
+    preview = Job.objects.select_for_update().select_related("workspace").get(pk=preview.pk)
+    applied = applied_job(preview)
+    if applied is not None:
+        return applied, False
+    if preview.kind not in KINDS or not preview.options.get("dry_run"):
+        raise Conflict(_("This job is no preview of an import."))
+    if preview.status != Job.Status.DONE or preview.result is None:
+        raise Conflict(_("The preview is not finished. Wait for it, or upload the file again."))
+    if preview.result["refused_count"]:
+        raise Conflict(
+            _("The file has mistakes, so nothing of it is stored. Correct it and upload it again.")
+        )
+    if not preview.upload or not upload_of(preview).is_file():
+        raise Conflict(_("The uploaded file was deleted after a week. Upload it again."))
+    job = create_job(
+        kind=preview.kind,
+        workspace=preview.workspace,
+        by=by,
+        subject=preview.subject,
+        options=preview.options | {"dry_run": False, "preview": preview.pk},
+        upload=upload_of(preview),
+    )
+    return job, True

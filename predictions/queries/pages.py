@@ -1,0 +1,151 @@
+"""Reads of the pages of data and systems."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from accounts.models import User, Workspace
+from analysis.scores import hotpotqa
+from jobs.actions.jobs import OPEN
+from jobs.models import Job
+from jobs.run_states import RunState, run_state
+from predictions.highlights import Piece, highlights
+from predictions.models import Dataset, Prediction, PredictionRun, Question
+from predictions.queries.imports import KINDS
+from predictions.queries.predictions import RunProgress, progress
+from predictions.queries.rest import matching_questions, with_counts
+
+PAGE = 50  # questions
+SYSTEMS_AT_ONCE = 12  # on the page of a question
+
+
+def datasets_of(workspaces: Sequence[Workspace]) -> QuerySet[Dataset]:
+    """Return the datasets of workspaces, newest first, with counts of runs."""
+    rows = Dataset.objects.filter(workspace__in=list(workspaces)).select_related("workspace")
+    return rows.annotate(
+        run_count=Count("runs", distinct=True),
+        scored_count=Count("runs", filter=Q(runs__score__isnull=False), distinct=True),
+    ).order_by("-pk")
+
+
+def imports_of(user: User, workspaces: Sequence[Workspace]) -> list[Job]:
+    """Return the imports of a user that run or wait to be applied."""
+    jobs = Job.objects.filter(created_by=user, kind__in=KINDS, workspace__in=list(workspaces))
+    recent = jobs.order_by("-pk")[:50]
+    applied = {job.options.get("preview") for job in recent}
+    return [
+        job
+        for job in recent
+        if job.status in OPEN
+        or (
+            job.status == Job.Status.DONE
+            and job.options.get("dry_run")
+            and job.pk not in applied
+            and job.upload
+            and not (job.result or {}).get("refused_count")
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class QuestionPage:
+    """A page of a list of questions.
+
+    Attributes:
+        before: The key before which the previous page ends; None on the first page.
+        after: The key after which the next page begins; None on the last page.
+    """
+
+    questions: list[Question]
+    before: int | None
+    after: int | None
+
+
+def page_of_questions(
+    dataset: Dataset, words: str, *, after: int | None = None, before: int | None = None
+) -> QuestionPage:
+    """Return the page after or before a key, without their articles.
+
+    The time does not depend on how far down the page is.
+    """
+    rows = matching_questions(dataset, words).only("external_id", "text", "answer", "kind", "level")
+    if before is not None:
+        backwards = list(rows.filter(pk__lt=before).order_by("-pk")[: PAGE + 1])
+        shown, more = backwards[:PAGE][::-1], len(backwards) > PAGE
+        return QuestionPage(shown, shown[0].pk if more else None, before - 1)
+    fetched = list(rows.filter(pk__gt=after or 0).order_by("pk")[: PAGE + 1])
+    shown = fetched[:PAGE]
+    return QuestionPage(
+        shown,
+        shown[0].pk if after and shown else None,
+        shown[-1].pk if len(fetched) > PAGE else None,
+    )
+
+
+@dataclass(frozen=True)
+class SystemAnswer:
+    """The answer of a run to a question, held against the gold.
+
+    Attributes:
+        colour: The number, from 1, of the colour of the system on the page.
+        pieces: Highlighted tokens.
+    """
+
+    prediction: Prediction
+    colour: int
+    exact: bool
+    answer_f1: float
+    facts: frozenset[tuple[str, int]]
+    pieces: list[Piece]
+
+
+def answers_to(question: Question) -> list[SystemAnswer]:
+    """Return the answers of systems to a question, by system and newest first."""
+    rows = Prediction.objects.filter(question=question).select_related("run__system")
+    rows = rows.order_by("run__system__name", "-run__created_at")[:SYSTEMS_AT_ONCE]
+    answers = []
+    for number, each in enumerate(rows):
+        gold = question.supporting_facts or []
+        scores = hotpotqa.score_question(question.answer, gold, each.answer, each.facts)
+        answers.append(
+            SystemAnswer(
+                prediction=each,
+                colour=number % 6 + 1,
+                exact=bool(scores["em"]),
+                answer_f1=scores["f1"],
+                facts=frozenset((title, index) for title, index in each.facts),
+                pieces=highlights(map(tuple, each.explanation_weights or [])),
+            )
+        )
+    return answers
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run with its counts and the label of its state."""
+
+    run: PredictionRun
+    counts: RunProgress
+    state: RunState
+
+
+def run_row(run: PredictionRun) -> RunRow:
+    """Return a run with its counts."""
+    counts = progress(run)
+    return _counted(run, counts.questions, counts.predictions, counts.failures)
+
+
+def runs_in(
+    workspaces: Iterable[Workspace], *, dataset: Dataset | None = None, most: int = 20
+) -> list[RunRow]:
+    """Return the newest runs on datasets of workspaces."""
+    rows = PredictionRun.objects.filter(dataset__workspace__in=list(workspaces))
+    if dataset is not None:
+        rows = rows.filter(dataset=dataset)
+    rows = with_counts(rows.select_related("dataset", "system", "score")).order_by("-pk")[:most]
+    return [_counted(run, run.size, run.answered, run.failed) for run in rows]  # type: ignore[attr-defined]
+
+
+def _counted(run: PredictionRun, size: int, answered: int, failed: int) -> RunRow:
+    return RunRow(run, RunProgress(size, answered, failed), run_state(run, failed))

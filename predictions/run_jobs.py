@@ -1,0 +1,97 @@
+"""Jobs that compute scores and saliency, in turns of a few minutes.
+
+Each slice is stored at once, so a killed worker loses one slice, and the next turn continues.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from foundation.errors import NotFound, RunFailed
+from jobs.actions.jobs import JobContinues, JobResult, Report
+from jobs.models import Job
+from jobs.queue import Slice
+from modelserver.wire.errors import ModelServerError
+from predictions.actions.saliency import compute_weights
+from predictions.actions.scores import compute_reductions, farm_obstacle, score_run, server_obstacle
+from predictions.models import PredictionRun
+from predictions.queries.reductions import answered, pending_reductions
+from predictions.queries.saliency import weight_slices, without_weights
+from predictions.tasks import PROBE_TOKENS, SLICE, SLICE_TOKENS
+
+TURN_SECONDS = 240.0  # less than the time limit of a task, with room for a slow slice
+
+
+def compute_scores(job: Job, report: Report) -> JobResult:
+    """Compute the reduced answers that FaRM needs, then the scores of a run."""
+    run = _run_of(job)
+    obstacle = farm_obstacle(run) or _reduce(run, report)
+    score = score_run(run=run, farm_reason=obstacle, by=job.created_by)
+    return JobResult({"run": str(run.pk), "n": score.n, "values": score.values, "reasons": score.reasons})
+
+
+def _reduce(run: PredictionRun, report: Report) -> str | None:
+    """Answer the reduced inputs of a run; return why that is impossible."""
+    try:
+        pending = pending_reductions(run, tokens=SLICE_TOKENS, most=SLICE)
+        if not pending.slices:
+            return None
+        if (obstacle := server_obstacle(run)) is not None:
+            return obstacle
+        _in_turns(
+            pending.slices,
+            lambda first, last: compute_reductions(run_id=run.pk, first=first, last=last),
+            lambda: report(answered(run), pending.total),
+        )
+    except (RunFailed, ModelServerError) as error:
+        return str(error)
+    return None
+
+
+def compute_saliency(job: Job, report: Report) -> JobResult:
+    """Compute the weights that the predictions of a run lack.
+
+    Raises:
+        RunFailed: The model server cannot be reached, or no prediction has weights in the end.
+    """
+    run = _run_of(job)
+    total = run.predictions.count()
+    try:
+        _in_turns(
+            weight_slices(run, tokens=PROBE_TOKENS, most=SLICE),
+            lambda first, last: compute_weights(run_id=run.pk, first=first, last=last),
+            lambda: report(total - without_weights(run).count(), total),
+        )
+    except ModelServerError as error:
+        raise RunFailed(f"{error}. What is computed is stored; start it again to continue.") from error
+    failed = run.predictions.exclude(saliency_error="").order_by("pk")
+    failures, first = failed.count(), failed.first()
+    if first is not None and failures == total:
+        raise RunFailed(f"no prediction has saliency; the first: {first.saliency_error}")
+    summary: dict[str, Any] = {"run": str(run.pk), "total": total, "failures": failures}
+    return JobResult(summary | {"first_error": "" if first is None else first.saliency_error})
+
+
+def _in_turns(
+    slices: Sequence[Slice], compute: Callable[[int, int], object], note: Callable[[], None]
+) -> None:
+    """Compute slices for the time of a turn.
+
+    Raises:
+        JobContinues: The time is over, and slices are left.
+    """
+    end = time.monotonic() + TURN_SECONDS
+    note()
+    for number, (first, last) in enumerate(slices, start=1):
+        compute(first, last)
+        note()
+        if time.monotonic() > end and number < len(slices):
+            raise JobContinues
+
+
+def _run_of(job: Job) -> PredictionRun:
+    runs = PredictionRun.objects.select_related("dataset__workspace", "system")
+    run = runs.filter(pk=job.options["run"], dataset__workspace=job.workspace).first()
+    if run is None:
+        raise NotFound("The run was deleted.")
+    return run

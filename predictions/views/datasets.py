@@ -1,0 +1,67 @@
+"""Pages of datasets: the list, one dataset, its deletion."""
+
+from typing import cast
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import user_of
+from accounts.models import Workspace
+from accounts.policy import Act
+from foundation.errors import Conflict
+from foundation.translated_messages import translated_error
+from predictions.actions.deletion import delete_dataset
+from predictions.models import Dataset
+from predictions.queries.pages import datasets_of, imports_of, runs_in
+from predictions.views.access import DataRequest, dataset_page, workspaces_page
+from predictions.views.score_columns import score_table
+
+
+@require_safe
+@workspaces_page(Act.DATA_SEE)
+def home(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
+    """List the datasets, and the imports in progress."""
+    return render(
+        request,
+        "data/home.html",
+        {
+            "datasets": datasets_of(workspaces),
+            "imports": imports_of(user_of(request), workspaces),
+            "several": len(workspaces) > 1,
+            "manages": cast(DataRequest, request).manages,
+        },
+    )
+
+
+@require_safe
+@dataset_page(Act.DATA_SEE)
+def overview(request: HttpRequest, dataset: Dataset) -> HttpResponse:
+    """Show a dataset with its runs."""
+    rows = runs_in([dataset.workspace], dataset=dataset)
+    return render(
+        request,
+        "data/dataset.html",
+        {
+            "dataset": dataset,
+            "rows": rows,
+            "scores": score_table([row.run for row in rows]),
+            "manages": cast(DataRequest, request).manages,
+        },
+    )
+
+
+@require_POST
+@dataset_page(Act.DATA_MANAGE)
+def delete(request: HttpRequest, dataset: Dataset) -> HttpResponse:
+    """Delete a dataset that nothing refers to."""
+    name = dataset.name
+    try:
+        delete_dataset(dataset=dataset, by=user_of(request))
+    except Conflict as error:
+        messages.error(request, translated_error(error))
+        return redirect("data:dataset", dataset.pk)
+    messages.success(request, _("The dataset %(name)s is deleted.") % {"name": name})
+    return redirect("data:home")

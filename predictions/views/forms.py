@@ -1,0 +1,109 @@
+"""Forms of uploads and of new runs."""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Workspace
+from jobs.served_systems import served_systems
+from modelserver.wire.schema import SaliencyMethod
+from predictions.imports import QUESTION_FORMATS
+from predictions.models import Dataset, PredictionRun
+
+FORMATS = {
+    "hotpot": _("HotpotQA (list, JSON Lines or columns)"),
+    "squad": _("SQuAD"),
+    "quoref": _("Quoref"),
+}
+MOST_FILE_BYTES = 2 << 30
+METHODS: dict[str, Any] = {
+    "integrated-gradients": _("Integrated gradients"),
+    "occlusion": _("Occlusion"),
+    "gradient-x-input": _("Gradient × input"),
+}
+
+
+class FileField(forms.FileField):
+    """An uploaded file of at most `MOST_FILE_BYTES`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        accept = {"accept": ".json,.jsonl,.ndjson,.zip,.gz"}
+        super().__init__(widget=forms.FileInput(attrs=accept), max_length=100, **kwargs)
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        """Refuse a file that is too large."""
+        file = super().clean(data, initial)
+        if file.size > MOST_FILE_BYTES:
+            raise forms.ValidationError(_("The file has more than 2 GiB. Pack it with zip or gzip."))
+        return file
+
+
+class UploadDataset(forms.Form):
+    """A file of questions, and the dataset that they become."""
+
+    file = FileField(
+        label=_("File"), help_text=_("JSON or JSON Lines in UTF-8, also packed with zip or gzip.")
+    )
+    format = forms.ChoiceField(label=_("Format"), choices=list(FORMATS.items()))
+    name = forms.SlugField(
+        label=_("Name"),
+        max_length=100,
+        help_text=_(
+            "Letters, digits, hyphens and underscores. Questions are added to a dataset of this name."
+        ),
+    )
+    licence = forms.CharField(
+        label=_("Licence (optional)"),
+        max_length=100,
+        required=False,
+        help_text=_("For example CC BY-SA 4.0."),
+    )
+    workspace = forms.ModelChoiceField(label=_("Workspace"), queryset=Workspace.objects.none())
+
+    def __init__(self, workspaces: Sequence[Workspace], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        assert FORMATS.keys() == QUESTION_FORMATS.keys()
+        field = self.fields["workspace"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = Workspace.objects.filter(pk__in=[each.pk for each in workspaces])
+        field.initial = workspaces[0].pk
+        if len(workspaces) == 1:
+            field.widget = forms.HiddenInput()
+
+
+class UploadPredictions(forms.Form):
+    """A file of predictions, and the system that made them."""
+
+    file = FileField(
+        label=_("File"),
+        help_text=_("The official HotpotQA form with “answer” and “sp”, also packed with zip or gzip."),
+    )
+    system = forms.CharField(label=_("System"), max_length=100, help_text=_("The name of the system."))
+
+
+class StartRun(forms.Form):
+    """A dataset, and a served system of the right kind."""
+
+    dataset = forms.ModelChoiceField(label=_("Dataset"), queryset=Dataset.objects.none())
+    system = forms.ChoiceField(label=_("System"))
+
+    def __init__(
+        self, workspaces: Sequence[Workspace], kind: PredictionRun.Kind, *args: Any, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        datasets, system = self.fields["dataset"], self.fields["system"]
+        assert isinstance(datasets, forms.ModelChoiceField)
+        assert isinstance(system, forms.ChoiceField)
+        datasets.queryset = Dataset.objects.filter(workspace__in=list(workspaces)).order_by("name")
+        wanted = "modular" if kind == PredictionRun.Kind.EXECUTE else "reader"
+        system.choices = [(each.name, each.name) for each in served_systems() if each.kind == wanted]
+
+
+class StartSaliency(forms.Form):
+    """The method of saliency."""
+
+    method = forms.ChoiceField(
+        label=_("Method"), choices=[(name, METHODS[name]) for name in get_args(SaliencyMethod)]
+    )

@@ -1,0 +1,138 @@
+"""Pages of questions: the list, and one with all answers to it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from django import forms
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.access import NOT_THERE
+from accounts.policy import Act
+from foundation.image_files import image_folder
+from predictions.articles import Article, articles
+from predictions.models import Dataset, Question
+from predictions.queries.pages import SystemAnswer, answers_to, page_of_questions
+from predictions.views.access import DataRequest, dataset_page, question_page
+
+MOST_KEY = 2**63 - 1
+
+
+class Search(forms.Form):
+    """The words and the place of a list of questions."""
+
+    q = forms.CharField(required=False, max_length=200)
+    after = forms.IntegerField(required=False, min_value=1, max_value=MOST_KEY)
+    before = forms.IntegerField(required=False, min_value=1, max_value=MOST_KEY)
+
+
+class ShownSentence(NamedTuple):
+    """A sentence, and who names it as a fact."""
+
+    text: str
+    is_gold: bool
+    by: list[SystemAnswer]
+
+
+@dataclass(frozen=True)
+class ShownArticle:
+    """An article with its title and sentences."""
+
+    title: str
+    sentences: list[ShownSentence]
+
+    @property
+    def is_named(self) -> bool:
+        """True if the gold or a system names a sentence of it."""
+        return any(sentence.is_gold or sentence.by for sentence in self.sentences)
+
+
+class ShownAnswer(NamedTuple):
+    """The answer of a system, its facts, and its highlighted articles."""
+
+    answer: SystemAnswer
+    facts: list[tuple[str, int, str]]
+    articles: list[Article]
+
+
+@require_safe
+@dataset_page(Act.DATA_SEE)
+def questions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
+    """List the questions of a dataset page by page, or those with some words."""
+    search = Search(request.GET)
+    wishes: dict[str, Any] = search.cleaned_data if search.is_valid() else {"q": ""}
+    words = wishes["q"]
+    page = page_of_questions(dataset, words, after=wishes.get("after"), before=wishes.get("before"))
+    return render(
+        request,
+        "data/questions.html",
+        {
+            "dataset": dataset,
+            "page": page,
+            "words": words,
+            "manages": cast(DataRequest, request).manages,
+        },
+    )
+
+
+@require_safe
+@question_page(Act.DATA_SEE)
+def question(request: HttpRequest, question: Question) -> HttpResponse:
+    """Show a question: its gold, its articles, and each system's answer."""
+    answers = answers_to(question)
+    shown = _articles(question, answers)
+    return render(
+        request,
+        "data/question.html",
+        {
+            "dataset": question.dataset,
+            "question": question,
+            "named": [article for article in shown if article.is_named],
+            "others": [article for article in shown if not article.is_named],
+            "answers": [_shown(question, answer) for answer in answers],
+            "following": page_of_questions(question.dataset, "", after=question.pk).questions[:1],
+        },
+    )
+
+
+@require_safe
+@question_page(Act.DATA_SEE)
+def image(request: HttpRequest, question: Question, number: int) -> HttpResponseBase:
+    """Return an image of a question; numbers begin with 1."""
+    images = question.images
+    if not 1 <= number <= len(images):
+        raise Http404(NOT_THERE)
+    path: Path = image_folder() / images[number - 1]["path"]
+    if not path.is_file():
+        raise Http404(NOT_THERE)
+    return FileResponse(path.open("rb"))
+
+
+def _articles(question: Question, answers: list[SystemAnswer]) -> list[ShownArticle]:
+    gold = {(title, index) for title, index in question.supporting_facts or []}
+    return [
+        ShownArticle(
+            title,
+            [
+                ShownSentence(
+                    text.strip(),
+                    (title, index) in gold,
+                    [each for each in answers if (title, index) in each.facts],
+                )
+                for index, text in enumerate(sentences)
+                if text.strip()
+            ],
+        )
+        for title, sentences in question.context
+    ]
+
+
+def _shown(question: Question, answer: SystemAnswer) -> ShownAnswer:
+    explained, _others = articles(question.context, answer.facts, answer.pieces)
+    texts = {
+        (title, index): text for title, sentences in question.context for index, text in enumerate(sentences)
+    }
+    facts = [(title, index, texts.get((title, index), "")) for title, index in answer.prediction.facts]
+    return ShownAnswer(answer, facts, explained if answer.pieces else [])

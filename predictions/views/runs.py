@@ -1,0 +1,213 @@
+"""Pages of systems and runs: health, scores, start, progress, cancel."""
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import require, user_of
+from accounts.models import Workspace
+from accounts.policy import Act
+from foundation.errors import Conflict, NoBroker, RunFailed, TouchstoneError
+from foundation.translated_messages import translated_error
+from jobs.model_gateway import served_system
+from jobs.served_systems import served_systems, server_states
+from jobs.tasks import enqueue_job
+from modelserver.wire.errors import ModelServerError
+from predictions.actions.computations import start_scoring, start_weighing
+from predictions.actions.deletion import delete_run
+from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_run
+from predictions.models import Dataset, PredictionRun
+from predictions.queries.estimates import job_seconds, predicting_seconds
+from predictions.queries.pages import run_row, runs_in
+from predictions.queries.rest import failures_by_kind
+from predictions.queries.run_jobs import jobs_of
+from predictions.tasks import enqueue_missing
+from predictions.views.access import DataRequest, run_page, workspaces_page
+from predictions.views.forms import StartRun, StartSaliency
+from predictions.views.score_columns import score_cells, score_table
+
+
+@require_safe
+@workspaces_page(Act.DATA_SEE)
+def systems(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
+    """Show the model servers, their systems, the scores and the runs."""
+    rows = runs_in(workspaces)
+    states = server_states()
+    return render(
+        request,
+        "data/systems.html",
+        {
+            "servers": states,
+            "systems": [
+                (system, [each.address for each in states if system in each.systems])
+                for system in sorted(
+                    {each for state in states for each in state.systems}, key=lambda each: each.name
+                )
+            ],
+            "rows": rows,
+            "scores": score_table([row.run for row in rows]),
+            "manages": cast(DataRequest, request).manages,
+        },
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@workspaces_page(Act.DATA_MANAGE)
+def start(request: HttpRequest, workspaces: list[Workspace], kind: str) -> HttpResponse:
+    """Start predictions or program executions; a GET shows the estimate."""
+    run_kind = PredictionRun.Kind(kind)
+    form = StartRun(
+        workspaces, run_kind, request.POST if request.method == "POST" else None, initial=_initial(request)
+    )
+    if request.method == "POST" and form.is_valid():
+        dataset, name = form.cleaned_data["dataset"], form.cleaned_data["system"]
+        try:
+            run = _started(request, dataset, name, run_kind)
+        except (TouchstoneError, ModelServerError) as error:
+            form.add_error(None, _message(error))
+        else:
+            return redirect("data:run", run.pk)
+    context = {"form": form, "kind": run_kind, "has_systems": bool(form.fields["system"].choices)}  # type: ignore[attr-defined]
+    return render(
+        request,
+        "data/start.html",
+        {**context, **_estimate(request, form)},
+        status=422 if form.errors else 200,
+    )
+
+
+@require_safe
+@run_page(Act.DATA_SEE)
+def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
+    """Show a run: progress, failures by reason, scores, and what to do next."""
+    row = run_row(run)
+    manages = cast(DataRequest, request).manages
+    return render(
+        request,
+        "data/run.html",
+        {
+            "run": run,
+            "row": row,
+            "failures": list(failures_by_kind(run)),
+            "cells": score_cells(run) if hasattr(run, "score") else [],
+            "jobs": jobs_of(run)[:5],
+            "saliency_form": StartSaliency(),
+            "can_weigh": run.kind == PredictionRun.Kind.PREDICT and run.source == PredictionRun.Source.SERVER,
+            "scoring_seconds": job_seconds("score", run, row.counts.questions) if manages else None,
+            "weighing_seconds": job_seconds("saliency", run, row.counts.predictions) if manages else None,
+            "manages": manages,
+        },
+    )
+
+
+@require_safe
+@run_page(Act.DATA_SEE)
+def progress(request: HttpRequest, run: PredictionRun) -> HttpResponse:
+    """Return the progress of a run, which its page fetches repeatedly."""
+    context = {"run": run, "row": run_row(run), "manages": cast(DataRequest, request).manages}
+    return render(request, "data/run_progress.html", context)
+
+
+@require_POST
+@run_page(Act.DATA_MANAGE)
+def cancel(request: HttpRequest, run: PredictionRun) -> HttpResponse:
+    """Cancel a run; what it stored stays."""
+    if not cancel_run(run_id=run.pk, by=user_of(request)):
+        messages.error(request, _("The run is not in progress any more."))
+    return redirect("data:run", run.pk)
+
+
+@require_POST
+@run_page(Act.DATA_MANAGE)
+def restart(request: HttpRequest, run: PredictionRun) -> HttpResponse:
+    """Resume a run: what is missing or failed is tried again."""
+    try:
+        if run.source == PredictionRun.Source.FILE:
+            raise Conflict(_("The predictions came from a file."))
+        again = _started(request, run.dataset, run.system.name, PredictionRun.Kind(run.kind))
+    except (TouchstoneError, ModelServerError) as error:
+        messages.error(request, _message(error))
+        return redirect("data:run", run.pk)
+    return redirect("data:run", again.pk)
+
+
+@require_POST
+@run_page(Act.DATA_MANAGE)
+def score(request: HttpRequest, run: PredictionRun) -> HttpResponse:
+    """Score a run in a job."""
+    return _with_job(request, run, start_scoring, {})
+
+
+@require_POST
+@run_page(Act.DATA_MANAGE)
+def weigh(request: HttpRequest, run: PredictionRun) -> HttpResponse:
+    """Compute the saliency of words in a job."""
+    form = StartSaliency(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose a method of saliency."))
+        return redirect("data:run", run.pk)
+    return _with_job(request, run, start_weighing, {"method": form.cleaned_data["method"]})
+
+
+@require_POST
+@run_page(Act.DATA_MANAGE)
+def delete(request: HttpRequest, run: PredictionRun) -> HttpResponse:
+    """Delete a run that nothing refers to."""
+    dataset, name = run.dataset_id, str(run)
+    try:
+        delete_run(run=run, by=user_of(request))
+    except Conflict as error:
+        messages.error(request, translated_error(error))
+        return redirect("data:run", run.pk)
+    messages.success(request, _("The run %(name)s is deleted.") % {"name": name})
+    return redirect("data:dataset", dataset)
+
+
+def _with_job(request: HttpRequest, run: PredictionRun, begin: Any, options: dict[str, Any]) -> HttpResponse:
+    try:
+        enqueue_job(begin(run=run, by=user_of(request), **options))
+    except Conflict as error:
+        messages.error(request, translated_error(error))
+    return redirect("data:run", run.pk)
+
+
+def _started(request: HttpRequest, dataset: Dataset, system: str, kind: PredictionRun.Kind) -> PredictionRun:
+    user = user_of(request)
+    require(user, Act.DATA_MANAGE, dataset)
+    served = served_system(system, SYSTEM_KINDS[kind])
+    run = start_run(dataset=dataset, system=served.name, revision=served.revision, kind=kind, by=user)
+    try:
+        enqueue_missing(run)
+    except NoBroker:
+        # The pending rows are the work: the next sweep enqueues them.
+        messages.error(request, _("The work queue cannot be reached. The run begins when it is there again."))
+    return run
+
+
+def _initial(request: HttpRequest) -> dict[str, str]:
+    return {name: request.GET[name][:100] for name in ("dataset", "system") if name in request.GET}
+
+
+def _estimate(request: HttpRequest, form: StartRun) -> dict[str, Any]:
+    """Return the estimate for a form that names dataset and system."""
+    wishes = form.data if form.is_bound else form.initial
+    key = str(wishes.get("dataset", ""))
+    datasets = form.fields["dataset"].queryset  # type: ignore[attr-defined]
+    dataset = datasets.filter(pk=key).first() if key.isdecimal() else None
+    names = {each.name: each for each in served_systems()}
+    system = names.get(str(wishes.get("system", "")))
+    if dataset is None or system is None:
+        return {}
+    seconds = predicting_seconds(dataset, system.name, system.revision)
+    return {"estimated": (dataset, system), "seconds": seconds}
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, RunFailed | ModelServerError):
+        # Their texts hold addresses of servers, which are no business of the page.
+        return _("The model server does not serve this system now. Look at the page Systems.")
+    return translated_error(error)

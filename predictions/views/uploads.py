@@ -1,0 +1,132 @@
+"""Pages of imports: upload, preview, apply."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import user_of
+from accounts.models import Workspace
+from accounts.policy import Act
+from foundation.errors import Conflict
+from foundation.translated_messages import translated_error
+from jobs.actions.jobs import create_job
+from jobs.models import Job
+from jobs.tasks import enqueue_job
+from predictions.actions.uploads import apply_preview
+from predictions.imports import DatasetOptions, PredictionsOptions
+from predictions.mendings import label_of
+from predictions.models import Dataset
+from predictions.queries.imports import applied_job
+from predictions.views.access import dataset_page, import_page, workspaces_page
+from predictions.views.forms import UploadDataset, UploadPredictions
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@workspaces_page(Act.DATA_MANAGE)
+def new(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
+    """Upload a file of questions; its preview comes first."""
+    form = UploadDataset(workspaces, *_posted(request))
+    if request.method == "POST" and form.is_valid():
+        wishes = form.cleaned_data
+        names = ("name", "format", "licence")
+        options = DatasetOptions(**{name: wishes[name] for name in names}, dry_run=True)
+        return _previewed(
+            request,
+            "import_dataset",
+            wishes["workspace"],
+            options.model_dump(),
+            wishes["file"],
+            wishes["name"],
+        )
+    return _form(request, form, "data/new.html", {})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@dataset_page(Act.DATA_MANAGE)
+def predictions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
+    """Upload a file of predictions; its preview comes first."""
+    form = UploadPredictions(*_posted(request))
+    if request.method == "POST" and form.is_valid():
+        system = form.cleaned_data["system"]
+        options = PredictionsOptions(dataset=dataset.pk, system=system, dry_run=True)
+        return _previewed(
+            request,
+            "import_predictions",
+            dataset.workspace,
+            options.model_dump(),
+            form.cleaned_data["file"],
+            f"{system}, {dataset.name}",
+        )
+    return _form(request, form, "data/predictions.html", {"dataset": dataset})
+
+
+@require_safe
+@import_page
+def imported(request: HttpRequest, job: Job) -> HttpResponse:
+    """Show the progress and the preview of an import, or what it stored."""
+    result = job.result or {}
+    applied = applied_job(job) if job.options.get("dry_run") else None
+    mended = [{**each, "label": label_of(each["kind"])} for each in result.get("mended", [])]
+    return render(
+        request,
+        "data/import.html",
+        {
+            "job": job,
+            "result": result,
+            "mended": mended,
+            "is_preview": bool(job.options.get("dry_run")),
+            "applied": applied,
+            "dataset": Dataset.objects.filter(
+                pk=result.get("dataset") or job.options.get("dataset") or 0, workspace=job.workspace
+            ).first(),
+            "hidden_refusals": result.get("refused_count", 0) - len(result.get("refused", [])),
+        },
+    )
+
+
+@require_POST
+@import_page
+def apply(request: HttpRequest, job: Job) -> HttpResponse:
+    """Store what a preview showed."""
+    try:
+        applying, is_new = apply_preview(preview=job, by=user_of(request))
+    except Conflict as error:
+        messages.error(request, translated_error(error))
+        return redirect("data:import", job.pk)
+    if is_new:
+        enqueue_job(applying)
+    return redirect("data:import", applying.pk)
+
+
+def _posted(request: HttpRequest) -> tuple[Any, ...]:
+    return (request.POST, request.FILES) if request.method == "POST" else ()
+
+
+def _form(request: HttpRequest, form: forms.Form, template: str, context: dict[str, Any]) -> HttpResponse:
+    return render(request, template, {"form": form, **context}, status=422 if form.errors else 200)
+
+
+def _previewed(
+    request: HttpRequest,
+    kind: str,
+    workspace: Workspace,
+    options: dict[str, Any],
+    file: UploadedFile,
+    subject: str,
+) -> HttpResponse:
+    job = create_job(
+        kind=kind,
+        workspace=workspace,
+        by=user_of(request),
+        subject=subject[:200],
+        options=options,
+        upload=file.chunks(),
+        upload_name=file.name or "upload",
+    )
+    enqueue_job(job)
+    return redirect("data:import", job.pk)

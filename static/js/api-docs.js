@@ -1,0 +1,42 @@
+// Shows the REST API, and sends requests with the login of this page or with a pasted token.
+
+const place = document.getElementById("api");
+const READING = ["GET", "HEAD", "OPTIONS"];
+
+// Without the title and the <main> of Swagger UI's own layouts, both of which the page around it has.
+function parts(system) {
+  const draw = system.React.createElement;
+  const Parts = ({ getComponent, specSelectors }) => {
+    if (specSelectors.loadingStatus() !== "success") return draw(getComponent("errors", true));
+    return draw(
+      "div",
+      { className: "swagger-ui" },
+      draw(getComponent("SvgAssets")),
+      draw(getComponent("errors", true)),
+      draw("div", { className: "wrapper auth" }, draw(getComponent("AuthorizeBtnContainer", true))),
+      draw(getComponent("FilterContainer", true)),
+      draw("div", { className: "wrapper" }, draw(getComponent("operations", true))),
+    );
+  };
+  return { components: { Parts } };
+}
+
+window.SwaggerUIBundle({
+  domNode: place,
+  url: place.dataset.schema,
+  presets: [window.SwaggerUIBundle.presets.apis],
+  plugins: [parts],
+  layout: "Parts",
+  docExpansion: "none",
+  defaultModelsExpandDepth: -1,
+  filter: true,
+  deepLinking: false, // its links lie inside of buttons, where a keyboard does not reach them
+  validatorUrl: null, // it would send the document to another site
+  requestInterceptor(request) {
+    const ours = new URL(request.url, window.location.href).origin === window.location.origin;
+    if (ours && !READING.includes((request.method || "GET").toUpperCase())) {
+      request.headers["X-CSRFToken"] = place.dataset.csrf;
+    }
+    return request;
+  },
+});

@@ -1,0 +1,19 @@
+// Lets people drop a file on the field of a form. Without it, they choose the file in a dialog.
+for (const box of document.querySelectorAll("[data-upload]")) {
+  const field = box.querySelector('input[type="file"]');
+  box.querySelector("[data-upload-hint]").hidden = false;
+  const over = (isOver) => box.classList.toggle("is-over", isOver);
+  box.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    over(true);
+  });
+  box.addEventListener("dragleave", () => over(false));
+  box.addEventListener("drop", (event) => {
+    event.preventDefault();
+    over(false);
+    if (event.dataTransfer.files.length === 1) {
+      field.files = event.dataTransfer.files;
+      field.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+  });
+}

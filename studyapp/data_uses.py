@@ -1,0 +1,46 @@
+"""Uses of datasets and runs by studies: a module of `settings.DATA_USERS`."""
+
+from collections.abc import Iterable
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from predictions.models import Dataset, PredictionRun
+from predictions.queries.predictions import latest_run
+from studyapp.models import Condition, Item, JudgedAnswer, Study
+
+
+def uses_of_dataset(dataset: Dataset) -> list[str]:
+    """Return the studies over a dataset, and its judged answers."""
+    shown = Item.objects.filter(question__dataset=dataset).values("version__study")
+    drafts = Q(workspace=dataset.workspace_id, definition__dataset=dataset.name)
+    studies = Study.objects.filter(Q(pk__in=shown) | drafts)
+    judged = JudgedAnswer.objects.filter(question__dataset=dataset).count()
+    return _named(studies) + (
+        [ngettext("%(number)d judged answer", "%(number)d judged answers", judged) % {"number": judged}]
+        if judged
+        else []
+    )
+
+
+def uses_of_run(run: PredictionRun) -> list[str]:
+    """Return the studies that show a run, or whose draft needs it."""
+    shown = Condition.objects.filter(run=run).values("version__study")
+    studies = Q(pk__in=shown)
+    dataset, system = run.dataset, run.system.name
+    if latest_run(dataset, system) == run:
+        named = {"system": system}
+        drafts = Study.objects.filter(workspace=dataset.workspace_id, definition__dataset=dataset.name)
+        studies |= Q(pk__in=[each.pk for each in drafts if _has_condition(each, named)])
+    return _named(Study.objects.filter(studies))
+
+
+def _has_condition(study: Study, named: dict[str, str]) -> bool:
+    """Return True if a condition of the draft has these values."""
+    conditions = study.definition.get("conditions") or []
+    return any(isinstance(one, dict) and named.items() <= one.items() for one in conditions)
+
+
+def _named(studies: Iterable[Study]) -> list[str]:
+    return [_("the study “%(title)s”") % {"title": study.title} for study in studies]

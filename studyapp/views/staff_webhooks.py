@@ -1,0 +1,82 @@
+"""Pages of a study's webhooks: add, deliveries, end."""
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import NOT_THERE, user_of
+from accounts.policy import Act
+from jobs.webhooks.queries import last_deliveries
+from studyapp.actions import webhooks as actions
+from studyapp.models import Study, StudyWebhook
+from studyapp.queries.webhooks import kind_labels, webhooks_of
+from studyapp.views.access import study_page
+from studyapp.web.staff_forms import WebhookForm
+
+
+@require_safe
+@study_page(Act.STUDY_EDIT)
+def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
+    """List the webhooks of a study; ask for another one."""
+    return _page(request, study, WebhookForm())
+
+
+@require_POST
+@study_page(Act.STUDY_EDIT)
+def add(request: HttpRequest, study: Study) -> HttpResponse:
+    """Add a webhook and show its secret, only once."""
+    form = WebhookForm(request.POST)
+    if form.is_valid():
+        try:
+            hook = actions.add_webhook(study=study, by=user_of(request), **form.cleaned_data)
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            return _page(request, study, WebhookForm(), created=hook)
+    return _page(request, study, form, status=422)
+
+
+@require_safe
+@study_page(Act.STUDY_EDIT)
+def webhook(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """Show the last deliveries of a webhook."""
+    hook = _webhook_or_404(study, pk)
+    context = {
+        "study": study,
+        "hook": hook,
+        "kinds": kind_labels(hook),
+        "deliveries": [(each, *kind_labels(each)) for each in last_deliveries(hook.deliveries.all())],
+    }
+    return render(request, "studyapp/staff/webhook.html", context)
+
+
+@require_POST
+@study_page(Act.STUDY_EDIT)
+def end(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """End a webhook of a study."""
+    actions.end_webhook(webhook=_webhook_or_404(study, pk), by=user_of(request))
+    messages.success(request, _("The webhook has ended. Nothing more is sent to its address."))
+    return redirect("studyapp:staff_webhooks", study.slug)
+
+
+def _webhook_or_404(study: Study, pk: int) -> StudyWebhook:
+    hook = webhooks_of(study).filter(pk=pk).first()
+    if hook is None:
+        raise Http404(NOT_THERE)
+    return hook
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    form: WebhookForm,
+    *,
+    created: StudyWebhook | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    hooks = [(hook, kind_labels(hook)) for hook in webhooks_of(study)]
+    context = {"study": study, "hooks": hooks, "form": form, "created": created}
+    return render(request, "studyapp/staff/webhooks.html", context, status=status)

@@ -1,0 +1,52 @@
+"""What a key gets again is stored unreadable: it can be shown only once."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.actions.requests import KEPT, purge_answered
+from accounts.models import AnsweredRequest, Invitation, Role, User
+from studyapp.models import EntryLink
+from tests import workspaces
+from tests.studyapp import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner() -> Client:
+    client = Client()
+    client.force_login(workspaces.give(User.objects.create_user("ada"), Role.OWNER))
+    return client
+
+
+def post(client: Client, address: str, body: Any, key: str) -> Any:
+    return client.post(
+        f"/api/v1/{address}", body, content_type="application/json", headers={"Idempotency-Key": key}
+    )
+
+
+def test_an_invitation_and_a_link(owner: Client) -> None:
+    links = f"studies/{factories.make_study().slug}/links/"
+    for address, body, model in (
+        ("workspaces/main/invitations/", {"role": "viewer"}, Invitation),
+        (links, {"label": "class"}, EntryLink),
+    ):
+        number = model.objects.count()
+        first, again = post(owner, address, body, address), post(owner, address, body, address)
+        assert first.status_code == 201, first.content
+        assert again.json() == first.json()
+        assert (again.status_code, again["Idempotency-Replayed"]) == (201, "true")
+        assert model.objects.count() == number + 1
+        assert post(owner, address, {**body, "days": 3}, address).status_code == 422
+        token = first.json()["address"].rstrip("/").rpartition("/")[2]
+        assert token not in str(list(AnsweredRequest.objects.values()))
+
+
+def test_responses_are_forgotten_after_a_day(owner: Client) -> None:
+    post(owner, "workspaces/main/invitations/", {"role": "viewer"}, "k")
+    row = AnsweredRequest.objects.get()
+    assert purge_answered() == 0
+    AnsweredRequest.objects.update(created_at=row.created_at - KEPT)
+    assert purge_answered() == 1

@@ -1,0 +1,201 @@
+"""Uploads of items: preview, refusals, one import however often a worker begins, images, undo."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from annotation import imports
+from annotation.actions.assignments import next_annotation
+from annotation.actions.imports import apply_preview, correct_item, delete_item, undo_import
+from annotation.errors import Conflict
+from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Project
+from foundation import image_files
+from jobs.actions.jobs import cancel_job, create_job, run_job
+from jobs.job_progress import note_progress
+from jobs.models import Job
+from tests.annotation.factories import make_member, make_project, make_record, make_user
+from tests.annotation.jobs.pairs import example, lines, pairs, picture, pictures, zipped
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.JOB_FOLDER = tmp_path / "jobs"
+    monkeypatch.setattr(image_files, "image_folder", lambda: tmp_path / "images")
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project()
+
+
+@pytest.fixture
+def user() -> User:
+    return make_user()
+
+
+def upload(project: Project, user: User, content: bytes, name: str = "pairs.zip", **options: Any) -> Job:
+    job = create_job(
+        kind="import_items",
+        workspace=project.workspace,
+        by=user,
+        subject=project.slug,
+        options={"project": project.pk, "format": "nlvr2", **options},
+        upload=[content],
+        upload_name=name,
+    )
+    return run(job)
+
+
+def run(job: Job) -> Job:
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def test_a_zip_of_pairs_is_previewed_and_applied_once(project: Project, user: User) -> None:
+    preview = upload(project, user, zipped(pairs(3)), dry_run=True)
+    assert preview.status == Job.Status.DONE, preview.error
+    assert (preview.result["added"], preview.result["images"], preview.result["refused"]) == (3, 6, [])
+    assert preview.result["first"][0]["images"] == ["pictures/dev-0-0-img0.png", "pictures/dev-0-0-img1.png"]
+    assert not Item.objects.exists()
+    job = run(apply_preview(preview=preview, by=user))
+    assert (job.status, job.result["added"]) == (Job.Status.DONE, 3)
+    assert ImageFile.objects.exclude(path="").count() == 6
+    with pytest.raises(Conflict, match="imported already"):
+        apply_preview(preview=preview, by=user)
+
+
+def test_a_worker_that_ended_after_storing_doubles_nothing(project: Project, user: User) -> None:
+    job = upload(project, user, zipped(pairs(2)))
+    Job.objects.filter(pk=job.pk).update(status=Job.Status.RUNNING, finished_at=None, result=None)
+    job = run(job)
+    assert (job.result["added"], Item.objects.count(), ItemImport.objects.count()) == (2, 2, 1)
+
+
+def test_a_preview_lists_every_refusal_with_file_line_and_field(project: Project, user: User) -> None:
+    broken = [{**example(0), "sentence": 5}, example(1), {"sentence": "x"}]
+    preview = upload(project, user, lines(broken), "dev.jsonl", dry_run=True)
+    assert preview.result["refused"] == [
+        "dev.jsonl:1: sentence: Input should be a valid string",
+        "dev.jsonl:3: identifier: is missing",
+    ]
+    assert preview.result["mended"][0]["kind"] == "item without a program, left out"
+    with pytest.raises(Conflict, match="Correct the file"):
+        apply_preview(preview=preview, by=user)
+    job = upload(project, user, lines(broken), "dev.jsonl")
+    assert (job.status, job.error) == (Job.Status.FAILED, preview.result["refused"][0])
+    assert not Item.objects.exists()
+
+
+def test_a_preview_stops_after_a_bound(project: Project, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "MOST_REFUSED", 3)
+    preview = upload(project, user, lines([{}] * 9), "dev.jsonl", dry_run=True)
+    assert (len(preview.result["refused"]), preview.result["stopped"]) == (4, True)
+
+
+def test_a_picture_that_is_missing_or_broken_is_named_without_our_folders(
+    project: Project, user: User
+) -> None:
+    files = pairs(2)
+    del files["pictures/dev-0-0-img1.png"]
+    files["pictures/dev-1-0-img0.png"] = b"no picture"
+    refused = upload(project, user, zipped(files), dry_run=True).result["refused"]
+    assert refused == [
+        "items.jsonl:1: dev-0-0-0: the image 'dev-0-0-img1.png' is not in pairs.zip",
+        "pictures/dev-1-0-img0.png: is not an image in a format that browsers show (JPEG, PNG, WEBP, GIF, "
+        "BMP)",
+    ]
+
+
+def test_items_of_another_kind_are_refused(user: User) -> None:
+    project = make_project(kind="spans")
+    refused = upload(project, user, zipped(pairs(1)), dry_run=True).result["refused"]
+    assert refused == ["dev-0-0-0: kind: the project marks spans, not boxes"]
+
+
+def test_a_name_of_600_characters_is_one_sentence(project: Project, user: User) -> None:
+    record = make_record().model_dump(mode="json") | {"images": [{"name": "x" * 600}, {"name": "right.png"}]}
+    job = upload(project, user, lines([record]), "items.jsonl", format="jsonl")
+    assert job.error == "items.jsonl:1: images[0].name: String should have at most 500 characters"
+    named = {**example(0), "left_url": "x" * 600}
+    job = upload(project, user, lines([named]), "dev.jsonl")
+    assert job.error == "dev.jsonl:1: dev-0-0-0: name: String should have at most 500 characters"
+    job = upload(project, user, zipped({"dev.jsonl": lines([named]), "left.png": picture()}))
+    assert job.error.startswith("dev.jsonl:1: dev-0-0-0: the name of an image has 600 characters")
+
+
+def test_images_come_later(project: Project, user: User) -> None:
+    files = pairs(2)
+    upload(project, user, zipped({name: files[name] for name in ("items.jsonl", "programs.tsv")}))
+    assert ImageFile.objects.filter(path="").count() == 4
+    job = upload(project, user, zipped(pictures(1)), format="images")
+    assert (job.status, job.result["images"]) == (Job.Status.DONE, 2)
+    assert ImageFile.objects.filter(path="").count() == 2
+    job = upload(project, user, zipped({"a.txt": b""}), format="images")
+    assert job.error == "pairs.zip: holds no images"
+
+
+def test_a_zip_needs_one_file_of_items(project: Project, user: User) -> None:
+    job = upload(project, user, zipped(pictures(1)))
+    assert job.error == "pairs.zip: holds no file of items, which ends in .json or .jsonl"
+    job = upload(project, user, zipped({"a.json": b"", "b.jsonl": b""}))
+    assert "holds 2 files that end in .json or .jsonl, not one: a.json, b.jsonl" in job.error
+
+
+def test_a_cancelled_import_stores_nothing(
+    project: Project, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancel(job_id: int, done: int, total: int | None) -> None:
+        cancel_job(job=Job.objects.get(pk=job_id), by=user)
+        note_progress(job_id, done, total)
+
+    monkeypatch.setattr("jobs.actions.jobs.note_progress", cancel)
+    job = upload(project, user, zipped(pairs(2)))
+    assert job.status == Job.Status.CANCELLED
+    assert not Item.objects.exists()
+    assert not (Path(job.upload).parent / imports.UNPACKED).exists()
+
+
+def test_an_import_is_undone_with_what_came_with_it(project: Project, user: User) -> None:
+    upload(project, user, zipped(pairs(2)))
+    record = make_record("with-gold", gold={"layers": {}}).model_dump(mode="json")
+    upload(project, user, lines([record]), "items.jsonl", format="jsonl")
+    first, second = ItemImport.objects.all()
+    assert undo_import(item_import=second, by=user) == 1
+    assert not Gold.objects.exists()
+    assert undo_import(item_import=first, by=user) == 2
+    assert not ImageFile.objects.exists()
+    with pytest.raises(Conflict, match="undone already"):
+        undo_import(item_import=first, by=user)
+
+
+def test_positions_of_an_undone_import_are_not_given_out_again(project: Project, user: User) -> None:
+    upload(project, user, zipped(pairs(2)))
+    undo_import(item_import=ItemImport.objects.get(), by=user)
+    upload(project, user, zipped(pairs(2)))
+    assert [item.position for item in project.items.all()] == [3, 4]
+
+
+def test_an_import_somebody_has_worked_on_stays(project: Project, user: User) -> None:
+    upload(project, user, zipped(pairs(2)))
+    next_annotation(member=make_member(project))
+    with pytest.raises(Conflict, match="Somebody has worked"):
+        undo_import(item_import=ItemImport.objects.get(), by=user)
+    assert (Item.objects.count(), Annotation.objects.count()) == (2, 1)
+
+
+def test_a_single_item_is_corrected_and_deleted_until_it_is_used(project: Project, user: User) -> None:
+    upload(project, user, zipped(pairs(2)))
+    first, second = project.items.all()
+    correct_item(item=first, by=user, text="Dogs.", program="find[dogs]", answer=None)
+    first.refresh_from_db()
+    assert (first.text, first.program, first.answer) == ("Dogs.", "find[dogs]", None)
+    delete_item(item=first, by=user)
+    assert ImageFile.objects.count() == 2
+    next_annotation(member=make_member(project))
+    with pytest.raises(Conflict, match="neither changed nor deleted"):
+        delete_item(item=second, by=user)

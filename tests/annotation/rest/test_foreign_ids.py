@@ -1,0 +1,226 @@
+"""Every address of the app, asked for by people whom it is none of their business: ids tell them nothing.
+
+The addresses are read from the URL patterns, so that a new one fails here until it says what its ids are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, reverse
+
+from accounts.actions.invitations import create_invitation
+from accounts.models import Role as WorkspaceRole
+from annotation import urls as pages
+from annotation.actions import assignments, review
+from annotation.actions.projects import add_webhook
+from annotation.actions.runs import start_run
+from annotation.models import Annotation, Gold, ImageFile, Project, Role, SystemOutput
+from annotation.rest import urls as api
+from annotation.schemas import Document
+from jobs.actions.jobs import create_job
+from tests.annotation.factories import finished, make_items, make_member, make_project
+
+pytestmark = pytest.mark.django_db
+
+# Addresses without an id: they show a person what is their own, or nothing of anybody.
+UNSCOPED = {"annotation:home", "annotation:new_project", "projects_rest:keys", "projects_rest:projects"}
+# What the ids of an address are; `slug` is always a project.
+_ANNOTATION = ("annotation", "editor", "operations", "submit", "release", "take_back", "shown", "accept",
+               "return", "comments", "resolve_comment")  # fmt: skip
+IDS: dict[str, dict[str, str]] = {
+    "annotation:editor": {"pk": "annotation"},
+    "annotation:reclaim": {"pk": "annotation"},
+    "annotation:faithfulness": {"system": "system", "revision": "revision"},
+    "annotation:node_outputs": {"system": "system", "revision": "revision", "pk": "item"},
+    "annotation:stop_outputs": {"pk": "run"},
+    **{
+        f"annotation:{name}": {"pk": "item"}
+        for name in ("item", "adjudicate", "accept", "return", "edit_item", "delete_item")
+    },
+    **{f"annotation:{name}": {"pk": "job"} for name in ("import", "apply_import")},
+    "annotation:undo_import": {"pk": "import"},
+    "annotation:revoke_invitation": {"pk": "invitation"},
+    "annotation:webhook": {"pk": "webhook"},
+    "annotation:end_webhook": {"pk": "webhook"},
+    **{f"projects_rest:{name}": {"pk": "annotation"} for name in _ANNOTATION},
+    "projects_rest:resolve_comment": {"pk": "annotation", "comment": "comment"},
+    **{f"projects_rest:{name}": {"pk": "item"} for name in ("item", "item_gold", "adjudicate")},
+    "projects_rest:image": {"pk": "image"},
+    "projects_rest:webhook": {"pk": "webhook"},
+    "projects_rest:deliveries": {"pk": "webhook"},
+    "projects_rest:cancel_run": {"pk": "run"},
+    "projects_rest:member": {"user": "user"},
+    "projects_rest:invitation": {"pk": "invitation"},
+}
+# What another annotator of the same project may not see either: annotation is blind.
+BLIND = ("annotation:editor", "projects_rest:item", *(f"projects_rest:{name}" for name in _ANNOTATION))
+# Where the body is read first, one that is well formed.
+BODIES: dict[str, Any] = {
+    "projects_rest:operations": {"operations": [{"id": str(uuid4()), "base": 0, "node": 3}]},
+}
+# The bytes of the image are not there, uploads are private, and the page has revoked the invitation before.
+NOT_THERE = (
+    "projects_rest:image",
+    "projects_rest:invitation",
+    "annotation:import",
+    "annotation:apply_import",
+)
+METHODS = ("get", "post", "put", "patch", "delete")
+
+PATTERNS: dict[str, URLPattern] = {
+    f"{space.app_name}:{pattern.name}": pattern for space in (pages, api) for pattern in space.urlpatterns
+}
+SCOPED = sorted(set(PATTERNS) - UNSCOPED)
+
+
+@pytest.fixture(autouse=True)
+def quick_hash(settings: Any) -> None:
+    """Passwords are hashed slowly on purpose; here that would be most of the time."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@dataclass
+class Theirs:
+    """A project with one of everything."""
+
+    project: Project
+    ids: dict[str, int | str]
+
+    def address(self, name: str, *, slug: str | None = None) -> str:
+        return reverse(name, kwargs=self.arguments(name, slug or self.project.slug))
+
+    def arguments(self, name: str, slug: str) -> dict[str, Any]:
+        pattern = PATTERNS[name]
+        wanted = set(pattern.pattern.converters) - set(pattern.default_args)
+        ids = IDS.get(name, {})
+        missing = wanted - {"slug"} - set(ids)
+        assert not missing, f"{name} has the ids {missing}; say in IDS what they are"
+        return {key: slug if key == "slug" else self.ids[ids[key]] for key in wanted}
+
+
+@pytest.fixture
+def theirs() -> Theirs:
+    project = make_project(annotators_per_item=2)
+    (item,) = make_items(project)
+    manager = make_member(project, Role.MANAGER)
+    annotation = finished(assignments.next_annotation(member=make_member(project)))
+    ids: dict[str, int | str] = {
+        "system": "s",
+        "revision": "1",
+        "run": start_run(project=project, system="s", revision="2").pk,
+        "annotation": annotation.pk,
+        "item": item.pk,
+        "user": annotation.annotator.username,
+        "import": project.imports.first().pk,  # type: ignore[union-attr]  # that of the item
+        "job": create_job(
+            kind="import_items",
+            workspace=project.workspace,
+            by=manager.user,
+            options={"project": project.pk},
+        ).pk,
+        "invitation": create_invitation(
+            workspace=project.workspace,
+            role=WorkspaceRole.ANNOTATOR,
+            days=7,
+            by=manager.user,
+            kind="project",
+            shared=project,
+        ).invitation.pk,
+        "comment": review.comment(annotation=annotation, text="Is this one?", by=manager.user).pk,
+        "image": ImageFile.objects.filter(project=project).first().pk,
+        "webhook": add_webhook(project=project, url="https://example.org/", kinds=[], by=manager.user).pk,
+    }
+    SystemOutput.objects.create(item=item, system="s", revision="1", modules=[])
+    review.set_gold(item=item, document=Document(), method=Gold.Method.IMPORTED, by=manager.user)
+    return Theirs(project, ids)
+
+
+def as_user(user: Any) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def statuses(client: Client, name: str, address: str) -> dict[str, int]:
+    """The status that each method answers with."""
+    return {method: send(client, method, name, address).status_code for method in METHODS}
+
+
+def send(client: Client, method: str, name: str, address: str) -> Any:
+    """Send a request with a body that the address reads, where it needs one to find something."""
+    if method != "get" and name.startswith("projects_rest:"):
+        sent: dict[str, Any] = {"data": BODIES.get(name, {}), "content_type": "application/json"}
+    elif method == "post" and name in ("annotation:accept", "annotation:return"):
+        annotation = Annotation.objects.earliest("pk")
+        sent = {"data": {"annotation": annotation.pk, "revision": annotation.revision, "letter": "A"}}
+    else:
+        sent = {}
+    return getattr(client, method)(address, **sent)
+
+
+def check_hidden(found: dict[str, int]) -> None:
+    assert set(found.values()) <= {404, 405}, found
+    assert 404 in found.values(), found
+
+
+def test_every_address_without_ids_is_listed() -> None:
+    assert {name for name, pattern in PATTERNS.items() if not pattern.pattern.converters} <= UNSCOPED
+
+
+@pytest.mark.parametrize("name", SCOPED)
+def test_a_manager_of_another_project_finds_nothing(theirs: Theirs, name: str) -> None:
+    stranger = make_member(role=Role.MANAGER)
+    check_hidden(statuses(as_user(stranger.user), name, theirs.address(name)))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SCOPED if "slug" in PATTERNS[name].pattern.converters and IDS.get(name)]
+)
+def test_foreign_ids_under_the_name_of_ones_own_project_are_not_there(theirs: Theirs, name: str) -> None:
+    stranger = make_member(role=Role.MANAGER)
+    own = theirs.address(name, slug=stranger.project.slug)
+    check_hidden(statuses(as_user(stranger.user), name, own))
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_another_annotator_of_the_project_does_not_see_the_work(theirs: Theirs, name: str) -> None:
+    colleague = make_member(theirs.project)
+    check_hidden(statuses(as_user(colleague.user), name, theirs.address(name)))
+
+
+@pytest.mark.parametrize("name", SCOPED)
+def test_who_was_a_member_finds_nothing(theirs: Theirs, name: str) -> None:
+    member = make_member(theirs.project, Role.MANAGER)
+    member.active = False
+    member.save()
+    check_hidden(statuses(as_user(member.user), name, theirs.address(name)))
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+def test_nobody_gets_anything_without_a_login(theirs: Theirs, name: str) -> None:
+    for method, status in statuses(Client(), name, theirs.address(name)).items():
+        assert status in (302, 401, 403, 405), (method, status)
+
+
+@pytest.mark.parametrize("name", SCOPED)
+def test_what_is_not_there_answers_as_what_is_foreign(theirs: Theirs, name: str) -> None:
+    """Had the two other answers, ids would tell who has how much."""
+    stranger = as_user(make_member(role=Role.MANAGER).user)
+    foreign = statuses(stranger, name, theirs.address(name))
+    theirs.ids = dict.fromkeys(theirs.ids, 10**6)
+    nowhere = theirs.address(name, slug="there-is-no-such-project")
+    assert statuses(stranger, name, nowhere) == foreign
+
+
+def test_who_may_see_it_finds_everything(theirs: Theirs) -> None:
+    """The addresses above are real ones: a manager of the project gets an answer from each."""
+    manager = as_user(make_member(theirs.project, Role.MANAGER).user)
+    for name in SCOPED:
+        found = statuses(manager, name, theirs.address(name))
+        if name not in NOT_THERE:
+            assert set(found.values()) - {404, 405}, (name, found)

@@ -1,0 +1,261 @@
+"""Pages of data and systems: upload, preview, apply, lists, one question, runs."""
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from accounts.models import Role
+from jobs.models import Job
+from modelserver.serving.fake_server import FakeModelServer
+from predictions.models import Dataset, PredictionRun, Question
+from tests import workspaces
+from tests.studyapp.factories import make_dataset, make_run, make_study, make_user
+from tests.studyapp.questions import entry
+from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server
+
+__all__ = ["eager", "model_server", "no_model_server"]
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("eager")]
+
+
+@pytest.fixture(autouse=True)
+def _folder(settings: Any, tmp_path: Path) -> None:
+    settings.JOB_FOLDER = tmp_path / "jobs"
+
+
+@pytest.fixture
+def researcher() -> Client:
+    return client_of(Role.RESEARCHER)
+
+
+def client_of(role: Role) -> Client:
+    client = Client()
+    client.force_login(make_user(role))
+    return client
+
+
+def upload(client: Client, content: bytes, name: str = "films.json", **fields: str) -> Any:
+    """Upload questions on the page, and return the page that follows."""
+    posted = {
+        "file": SimpleUploadedFile(name, content), "format": "hotpot", "name": "films",
+        "workspace": str(workspaces.main().pk), **fields,
+    }  # fmt: skip
+    return client.post("/data/new/", posted, follow=True)
+
+
+def questions(*rows: dict[str, Any]) -> bytes:
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+def test_upload_preview_apply_and_delete(researcher: Client) -> None:
+    page = upload(researcher, questions(entry(0), entry(1)), licence="CC BY-SA 4.0")
+    assert b"A new dataset will be created." in page.content
+    assert entry(1)["question"].encode() in page.content
+    assert not Dataset.objects.exists()
+    [preview] = Job.objects.all()
+    done = researcher.post(f"/data/imports/{preview.pk}/apply/", follow=True)
+    dataset = Dataset.objects.get()
+    assert f"/data/{dataset.pk}/".encode() in done.content
+    assert (dataset.question_count, dataset.licence) == (2, "CC BY-SA 4.0")
+    assert b"CC BY-SA 4.0" in researcher.get("/data/").content
+    assert researcher.post(f"/data/{dataset.pk}/delete/").status_code == 302
+    assert not Dataset.objects.exists()
+
+
+def test_applied_twice_is_one_dataset(researcher: Client) -> None:
+    upload(researcher, questions(entry(0)))
+    [preview] = Job.objects.all()
+    for _ in range(2):
+        researcher.post(f"/data/imports/{preview.pk}/apply/")
+    assert Job.objects.count() == 2
+    assert Question.objects.count() == 1
+
+
+def test_every_mistake_is_listed_with_file_line_and_field(researcher: Client) -> None:
+    rows = [entry(0, answer=None), entry(1), entry(2, question=3, context=[])]
+    page = upload(researcher, questions(*rows)).content.decode()
+    [preview] = Job.objects.all()
+    listed = [(each["file"], each["line"], each["field"]) for each in preview.result["refused"]]
+    assert listed == [
+        ("films.json", 1, "entry 1 (q0): answer"),
+        ("films.json", 3, "entry 3 (q2): question"),
+        ("films.json", 3, "entry 3 (q2): context"),
+    ]
+    assert "entry 3 (q2): context" in page
+    assert "Import now" not in page
+    researcher.post(f"/data/imports/{preview.pk}/apply/")
+    assert not Dataset.objects.exists()
+
+
+def test_a_gone_upload_is_refused(researcher: Client, settings: Any) -> None:
+    upload(researcher, questions(entry(0)))
+    [preview] = Job.objects.all()
+    (Path(settings.JOB_FOLDER) / preview.upload).unlink()
+    page = researcher.post(f"/data/imports/{preview.pk}/apply/", follow=True)
+    assert b"Upload it again." in page.content
+    assert not Dataset.objects.exists()
+
+
+def packed(content: bytes, kind: str) -> bytes:
+    if kind == "gz":
+        return gzip.compress(content)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("folder/films.json", content)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip"])
+def test_packed_files(researcher: Client, kind: str) -> None:
+    content = packed(questions(entry(0), entry(1)), kind)
+    page = upload(researcher, content, name=f"films.json.{kind}")
+    assert b"A new dataset will be created." in page.content
+    [preview] = Job.objects.all()
+    assert preview.result["added"] == 2
+
+
+def test_an_archive_of_two_files_is_refused(researcher: Client) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a.json", "[]")
+        archive.writestr("b.json", "[]")
+    page = upload(researcher, file.getvalue(), name="films.zip")
+    assert b"must hold exactly one file" in page.content
+
+
+def test_predictions_from_a_file(researcher: Client) -> None:
+    dataset = make_dataset(questions=3)
+    content = {
+        "answer": {"q1": "Kolwen 1", "q2": "Rome", "other": "x"},
+        "sp": {"q1": [["Ada Brenn", 0], ["Ada Brenn", 9]]},
+    }
+    file = SimpleUploadedFile("answers.json", json.dumps(content).encode())
+    address = f"/data/{dataset.pk}/predictions/"
+    page = researcher.post(address, {"file": file, "system": "mine"}, follow=True)
+    assert not PredictionRun.objects.exists()
+    [preview] = Job.objects.all()
+    kinds = {each["kind"]: each["count"] for each in preview.result["mended"]}
+    assert kinds == {
+        "without_prediction": 1, "without_fact_list": 1, "stray_predicted_facts": 1, "unknown_ids": 1,
+    }  # fmt: skip
+    assert b"Import now" in page.content
+    researcher.post(f"/data/imports/{preview.pk}/apply/")
+    run = PredictionRun.objects.get()
+    assert run.predictions.count() == 2
+    shown = researcher.get(f"/systems/runs/{run.pk}/").content
+    assert b"mine" in shown
+    assert b"Uploaded file" in shown
+
+
+def test_wrong_predictions_name_the_field(researcher: Client) -> None:
+    dataset = make_dataset(questions=2)
+    content = '{"answer": {"q1": 3},\n "sp": {},\n "type": {"q2": "perhaps"}}'
+    file = SimpleUploadedFile("answers.json", content.encode())
+    researcher.post(f"/data/{dataset.pk}/predictions/", {"file": file, "system": "mine"})
+    [preview] = Job.objects.all()
+    listed = [(each["line"], each["field"]) for each in preview.result["refused"]]
+    assert listed == [(1, "answer.q1"), (3, "type.q2")]
+
+
+def test_a_used_dataset_says_what_uses_it(researcher: Client) -> None:
+    study = make_study()
+    run = PredictionRun.objects.latest("pk")
+    for address in (f"/data/{run.dataset_id}/delete/", f"/systems/runs/{run.pk}/delete/"):
+        page = researcher.post(address, follow=True).content.decode()
+        assert "It cannot be deleted" in page
+        assert study.title in page.replace("&#x27;", "'")
+    assert PredictionRun.objects.filter(pk=run.pk).exists()
+
+
+def test_an_unused_run_is_deleted(researcher: Client) -> None:
+    run = make_run(dataset=make_dataset())
+    researcher.post(f"/systems/runs/{run.pk}/delete/")
+    assert not PredictionRun.objects.exists()
+
+
+def test_lists_follow_keys_and_search_finds(researcher: Client) -> None:
+    dataset = make_dataset(questions=120)
+    address = f"/data/{dataset.pk}/questions/"
+    first = researcher.get(address).context["page"]
+    second = researcher.get(f"{address}?after={first.after}").context["page"]
+    back = researcher.get(f"{address}?before={second.before}").context["page"]
+    assert [len(each.questions) for each in (first, second)] == [50, 50]
+    assert [each.pk for each in back.questions] == [each.pk for each in first.questions]
+    assert (first.before, back.before) == (None, None)
+    found = researcher.get(f"{address}?q=film 77").context["page"].questions
+    assert [each.external_id for each in found] == ["q77"]
+    assert b"No questions found" in researcher.get(f"{address}?q=zebra").content
+    assert researcher.get(f"{address}?after=x&q=%00").status_code == 200
+
+
+def test_a_question_shows_all_answers_side_by_side(researcher: Client) -> None:
+    dataset = make_dataset(questions=2)
+    make_run(dataset=dataset, system="first")
+    make_run(dataset=dataset, system="second", right=3)
+    question = dataset.questions.get(external_id="q2")
+    page = researcher.get(f"/data/questions/{question.pk}/").content.decode()
+    assert "Elsewhere" in page
+    assert "Exact match" in page
+    assert page.count('class="marker c1"') == 2
+    assert page.count('class="marker c2"') == 2
+
+
+def test_a_server_that_is_down_shows_as_such(researcher: Client, no_model_server: None) -> None:
+    page = researcher.get("/systems/")
+    assert b"Does not answer" in page.content
+    assert b"No model server serves" in researcher.get("/systems/predict/").content
+
+
+def test_only_systems_of_the_right_kind_are_offered(
+    researcher: Client, model_server: FakeModelServer
+) -> None:
+    page = researcher.get("/systems/").content.decode()
+    assert "Answers questions" in page
+    form = researcher.get("/systems/predict/").context["form"]
+    assert ("fake", "fake") in form.fields["system"].choices
+    names = [name for name, _ in researcher.get("/systems/execute/").context["form"].fields["system"].choices]
+    assert "fake" not in names
+
+
+def test_a_run_with_failures_is_not_done(researcher: Client, model_server: FakeModelServer) -> None:
+    dataset = made_dataset("films", [entry(0), failing(1, "[[fail]]")])
+    page = researcher.post("/systems/predict/", {"dataset": dataset.pk, "system": "fake"}, follow=True)
+    run = PredictionRun.objects.get()
+    assert b"Done with 1 failure" in page.content
+    assert b"Failures by reason" in page.content
+    assert b"Done with 1 failure" in researcher.get("/systems/").content
+    researcher.post(f"/systems/runs/{run.pk}/score/")
+    shown = researcher.get(f"/systems/runs/{run.pk}/").content
+    assert b"Exact match" in shown
+    estimated = researcher.get(f"/systems/predict/?dataset={dataset.pk}&system=fake").content
+    assert b"will take about" in estimated
+
+
+@pytest.mark.parametrize("address", ["/data/", "/systems/"])
+def test_empty_states(researcher: Client, address: str) -> None:
+    assert b'class="empty"' in researcher.get(address).content
+
+
+def test_analysts_see_and_change_nothing() -> None:
+    run = make_run(dataset=make_dataset())
+    analyst = client_of(Role.ANALYST)
+    page = analyst.get(f"/data/{run.dataset_id}/").content
+    assert b"Delete dataset" not in page
+    assert b"Upload" not in page
+    assert analyst.get("/data/new/").status_code == 403
+    assert analyst.post(f"/systems/runs/{run.pk}/score/").status_code == 403
+
+
+def test_the_search_finds_datasets_and_systems_of_the_person(researcher: Client) -> None:
+    make_run(dataset=make_dataset(name="films"), system="film-reader")
+    titles = {str(group.title) for group in researcher.get("/search/?q=film").context["groups"]}
+    assert titles >= {"Datasets", "Systems"}
+    stranger = client_of(Role.ANNOTATOR)
+    assert b"film-reader" not in stranger.get("/search/?q=film").content

@@ -1,0 +1,98 @@
+"""Annotations: edits, submission, review, comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from .connection import Connection, address
+from .project_rows import AnnotationDetail, AnnotationRow, CommentRow, EditorState, GoldRow, Saved
+
+
+class Annotations:
+    """The annotations that you see, each named by its ID."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def get(self, annotation: str) -> AnnotationDetail:
+        """Return an annotation with every edit and its comments."""
+        row: AnnotationDetail = self._connection.get(address("annotations", annotation))
+        return row
+
+    def editor(self, annotation: str) -> EditorState:
+        """Return an annotation as the editor shows it."""
+        row: EditorState = self._connection.get(address("annotations", annotation, "editor"))
+        return row
+
+    def save(self, annotation: str, edits: Iterable[Mapping[str, Any]], *, revision: int) -> Saved:
+        """Save edits in order, all or none.
+
+        Args:
+            annotation: Its ID.
+            edits: Each with the ``node``, and what changes there: ``put`` and ``remove`` objects, ``state``,
+                ``note``.
+            revision: The revision that they were made on.
+
+        Raises:
+            Conflict: Somebody saved in between; ``members`` has the stored document.
+            Invalid: An edit does not fit the item.
+        """
+        operations = [
+            {"id": str(uuid4()), "base": revision + place, **edit} for place, edit in enumerate(edits)
+        ]
+        row: Saved = self._post(annotation, "operations", {"operations": operations})
+        return row
+
+    def submit(self, annotation: str, *, revision: int) -> None:
+        """Hand in an annotation; an adjudication becomes the gold.
+
+        Raises:
+            Invalid: Steps are open; ``members["nodes"]`` names them.
+        """
+        self._post(annotation, "submit", {"revision": revision})
+
+    def release(self, annotation: str) -> None:
+        """Release an unfinished item; the annotation is kept."""
+        self._post(annotation, "release")
+
+    def take_back(self, annotation: str) -> EditorState:
+        """Reopen a submitted annotation before its review."""
+        row: EditorState = self._post(annotation, "take-back")
+        return row
+
+    def note_shown(self, annotation: str, outputs: Sequence[str]) -> None:
+        """Note the model outputs that you see, each as ``system@revision``."""
+        path = address("annotations", annotation, "shown")
+        self._connection.send("POST", path, {"outputs": list(outputs)})
+
+    def accept(self, annotation: str, *, revision: int) -> GoldRow:
+        """Make an annotation the gold of its item."""
+        row: GoldRow = self._post(annotation, "accept", {"revision": revision})
+        return row
+
+    def send_back(
+        self, annotation: str, *, revision: int, text: str, node: int | None = None
+    ) -> AnnotationRow:
+        """Return an annotation to its annotator with requested changes."""
+        body = {"revision": revision, "text": text, "node": node}
+        row: AnnotationRow = self._post(annotation, "return", body)
+        return row
+
+    def comment(
+        self, annotation: str, text: str, *, node: int | None = None, object: str | None = None
+    ) -> CommentRow:
+        """Comment on an annotation, a node or an object."""
+        path, body = address("annotations", annotation, "comments"), {"text": text, "node": node}
+        row: CommentRow = self._connection.send("POST", path, {**body, "object": object}, once=True).json()
+        return row
+
+    def resolve_comment(self, annotation: str, comment: str) -> CommentRow:
+        """Mark a comment as resolved."""
+        path = address("annotations", annotation, "comments", comment, "resolve")
+        row: CommentRow = self._connection.send("POST", path).json()
+        return row
+
+    def _post(self, annotation: str, act: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self._connection.send("POST", address("annotations", annotation, act), body).json()
