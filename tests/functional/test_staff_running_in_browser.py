@@ -120,8 +120,8 @@ def test_an_answer_is_judged_and_a_quota_set(study: tuple[Site, str, int], page:
     form = page.locator("form.row-form").first
     form.get_by_label("Quota").fill("12")
     follow(form.get_by_role("button", name="Save condition"))
-    expect(page.get_by_text("quota 12").first).to_be_visible()
     page.goto(f"{site.url}/staff/studies/{slug}/")
+    expect(page.get_by_text("quota 12").first).to_be_visible()
     follow(page.get_by_role("button", name="Pause"))
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     follow(page.get_by_role("button", name="Resume"))
@@ -143,11 +143,13 @@ def test_a_study_is_shared_with_a_colleague(study: tuple[Site, str, int], browse
 
     log_in(colleague, site, "bea")
     follow(colleague.locator(f"a[href='/staff/studies/{slug}/']"))
-    expect(colleague.get_by_role("link", name="Estimates")).to_be_visible()
-    expect(colleague.get_by_role("button", name="Leave study")).to_be_visible()
-    picture(colleague, "study-of-analyst", 1200)
-    for name in ("Pause", "Close", "Create link"):
+    expect(colleague.get_by_role("link", name="Results")).to_be_visible()
+    for name in ("Pause", "Close"):
         expect(colleague.get_by_role("button", name=name)).to_have_count(0)
+    picture(colleague, "study-of-analyst", 1200)
+    colleague.goto(f"{site.url}/staff/studies/{slug}/settings/")
+    expect(colleague.get_by_role("button", name="Leave study")).to_be_visible()
+    expect(colleague.get_by_role("button", name="Create link")).to_have_count(0)
     colleague.goto(f"{site.url}/staff/studies/{slug}/privacy/")
     expect(colleague.get_by_text("With the role Analyst you may not")).to_be_visible()
     picture(colleague, "refused", 1200)

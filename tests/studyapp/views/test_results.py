@@ -147,10 +147,10 @@ def test_analysts_read_and_change_nothing(client, participant, at, act):
 def test_responses_with_filters_and_columns(staff, study, participant, at):
     page = text(staff.get(at("responses/")))
     assert "2 responses" in page
-    assert "client_total_ms</abbr>" not in page
+    assert "client_total_ms</code></abbr>" not in page
     page = text(staff.get(at("responses/?column=item_id&column=client_total_ms&condition=nonsense")))
-    assert "client_total_ms</abbr>" in page
-    assert "certainty</abbr>" not in page
+    assert "client_total_ms</code></abbr>" in page
+    assert "certainty</code></abbr>" not in page
     assert "No response fits" in text(staff.get(at("responses/?item=none")))
     assert reads("responses") == 3
 
