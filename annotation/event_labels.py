@@ -13,6 +13,7 @@ _KINDS = {
     "adjudication_taken_over": _("Adjudication reassigned"),
     "bots_enlisted": _("Simulated annotators added"),
     "comment_added": _("Comment added"),
+    "export_downloaded": _("Export downloaded"),
     "gold_set": _("Gold set"),
     "guideline_written": _("Guideline written"),
     "image_added": _("Image added"),

@@ -320,6 +320,14 @@ class WebhookForm(forms.Form):
         self.fields["kinds"].choices = kinds  # type: ignore[attr-defined]
 
 
+_BEHAVIOURS = {
+    "careful": _("careful"),
+    "sloppy": _("sloppy"),
+    "fast": _("fast"),
+    "offline": _("offline, sends all edits at the end"),
+}
+
+
 class BotsForm(forms.Form):
     """A simulation with bots."""
 
@@ -335,5 +343,5 @@ class BotsForm(forms.Form):
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, auto_id="bots_%s")
-        choices = [(name, name) for name in BEHAVIOURS]
+        choices = [(name, _BEHAVIOURS[name]) for name in BEHAVIOURS]
         self.fields["behaviour"].choices = choices  # type: ignore[attr-defined]

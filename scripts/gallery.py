@@ -73,7 +73,7 @@ def kind(address: str) -> str:
 
 
 def visited(page: Page, site: Site, *, pause_ms: int = 500) -> Iterator[str]:
-    """Go to every kind of page that links lead to, and yield its name while the page is there."""
+    """Visit every kind of page that links lead to; yield its name there."""
     seen: set[str] = set()
     ahead = list(STARTS)
     while ahead:
@@ -107,7 +107,7 @@ def crawl(page: Page, site: Site, folder: Path) -> list[Path]:
 
 @contextmanager
 def full_site() -> Iterator[Site]:
-    """A site with the demo's content, and a study that uses all kinds of pages."""
+    """A site with the demo's content and a study with all kinds of pages."""
     with running_site(fake=SYSTEMS, modular=NETWORKS) as site:
         site.manage("load_demo")
         everything(site)

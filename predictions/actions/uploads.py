@@ -22,7 +22,7 @@ def apply_preview(*, preview: Job, by: User) -> tuple[Job, bool]:
     Raises:
         Conflict: The preview is not finished, refused something, or its upload is gone.
     """
-    preview = Job.objects.select_for_update().select_related("workspace").get(pk=preview.pk)
+    preview = Job.objects.select_for_update(of=("self",)).select_related("workspace").get(pk=preview.pk)
     applied = applied_job(preview)
     if applied is not None:
         return applied, False

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0001_initial'),
-        ('studyapp', '0003_workspace_required'),
+        ('studyapp', '0004_webhooks'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
