@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studyapp', '0004_results'),
+        ('studyapp', '0003_workspace_required'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
