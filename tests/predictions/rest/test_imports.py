@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, TestCase
 
 from accounts.models import Role
 from jobs.models import Job
@@ -34,7 +34,8 @@ def researcher() -> Client:
 def upload(client: Client, *rows: dict[str, Any], **query: str) -> dict[str, Any]:
     wanted = {"kind": "dataset", "workspace": "main", "name": "films", "format": "hotpot", **query}
     address = "/api/v1/imports/?" + "&".join(f"{name}={value}" for name, value in wanted.items())
-    response = client.post(address, json.dumps(list(rows)), content_type="application/octet-stream")
+    with TestCase.captureOnCommitCallbacks(execute=True):  # the job is enqueued once it is committed
+        response = client.post(address, json.dumps(list(rows)), content_type="application/octet-stream")
     assert response.status_code == 202, response.content
     job: dict[str, Any] = client.get(f"/api/v1/jobs/{response.json()['id']}/").json()
     return job
