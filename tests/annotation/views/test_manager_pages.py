@@ -169,6 +169,9 @@ def test_an_invitation_of_a_former_manager_ends(project: Project) -> None:
 def test_a_webhook_shows_its_secret_once_and_ends(client: Client, project: Project) -> None:
     base = f"/annotate/{project.slug}/webhooks/"
     assert client.post(f"{base}add/", {"url": "ftp://example.org/"}).status_code == 422
+    private = client.post(f"{base}add/", {"url": "http://127.0.0.1/hook"})
+    assert private.status_code == 422
+    assert "127.0.0.1, which is not a public address" in private.content.decode()
     added = client.post(f"{base}add/", {"url": "https://8.8.8.8/hook", "kinds": ["gold_set"]})
     hook = Webhook.objects.get()
     assert hook.secret in added.content.decode()
