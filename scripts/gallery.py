@@ -35,7 +35,7 @@ TALLEST = {DESKTOP: 1500, NARROW: 1400}  # pixels; the rest of a page is cut off
 COLOURS = 32
 SYSTEMS = ("qi2019", "select-and-forget")
 NETWORKS = ("visual-nmn", "text-nmn")
-STARTS = ("/start/", "/staff/", "/staff/studio/", "/staff/correctness/", "/annotate/")
+STARTS = ("/start/", "/annotate/", "/data/", "/systems/", "/people/", "/accounts/", "/jobs/")
 # Addresses that are no pages, or end the login.
 NO_PAGE = re.compile(r"/(api|tables|admin|logout|join|images?|static|next|runs/start)/|\.(csv|yaml|json)$")
 # Parts of an address that are names of things: pages that differ in these alone are of one kind.
@@ -223,6 +223,7 @@ def main() -> int:
             for width in (DESKTOP, NARROW)
             for path in take_part(browser, site, link, folder / "participants", width)
         ]
+        site.manage("simulate_participants", "world-facts", "-n", "12")
         page = logged_in(browser, site, kept["staff"])
         try:
             taken = crawl(page, site, folder)

@@ -24,7 +24,15 @@ from modelserver.serving.model_cache import Loader, Source
 from modelserver.serving.service import ServerLimits, Service
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import InvalidRequest, ModelServerError, PredictionFailed
-from modelserver.wire.schema import AnswerLocation, AnswerType, Fact, FactProbability, QAItem, QAPrediction
+from modelserver.wire.schema import (
+    AnswerLocation,
+    AnswerType,
+    Fact,
+    FactProbability,
+    ProgramKind,
+    QAItem,
+    QAPrediction,
+)
 from modelserver.wire.system_protocol import Served
 
 FAILS = "[[fail]]"
@@ -197,6 +205,10 @@ class FakeModelServer:
         self.close()
 
 
+# The kind of programs of a network by the first part of its name; others execute both.
+PROGRAMS: dict[str, ProgramKind] = {"visual": "boxes", "text": "spans"}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve fake systems as a process."""
     parser = argparse.ArgumentParser(
@@ -208,11 +220,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--modular", default="", metavar="NAMES", help="modular networks, comma-separated")
     options = parser.parse_args(arguments)
     log_to_stderr("info")
-    loaders: dict[str, Loader] = {name: partial(FakeSystem, name) for name in options.systems.split(",")}
-    modular = [name for name in options.modular.split(",") if name]
-    loaders |= {name: partial(FakeModularSystem, name) for name in modular}
+    sources: dict[str, Source | Loader] = {
+        name: partial(FakeSystem, name) for name in options.systems.split(",")
+    }
+    for name in filter(None, options.modular.split(",")):
+        programs = PROGRAMS.get(name.partition("-")[0])
+        sources[name] = Source(partial(FakeModularSystem, name), kind="modular", programs=programs)
     try:
-        return run(Service(loaders), bind(options.host, options.port), drain_seconds=30.0)
+        return run(Service(sources), bind(options.host, options.port), drain_seconds=30.0)
     except ModelServerError as error:
         sys.stderr.write(f"{error}\n")
         return 1
