@@ -9,13 +9,16 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Role, User
+from accounts.models import Membership, Role, User
 from foundation.errors import Conflict
 from jobs.actions import jobs
 from jobs.actions.jobs import ATTEMPTS, cancel_job, create_job, purge_files, run_job
 from jobs.models import Job
 from predictions.models import Dataset, Question
+from studyapp.actions.shares import share_study
+from studyapp.models import Study
 from tests import workspaces
+from tests.studyapp import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -237,3 +240,23 @@ def test_a_cancelled_job_has_no_further_turn(user: User, monkeypatch: pytest.Mon
     assert not run_job(job_id=job.pk)
     job.refresh_from_db()
     assert job.status == Job.Status.CANCELLED
+
+
+def test_a_job_is_out_of_reach_once_the_role_has_ended(user: User, client: Client) -> None:
+    study = factories.make_study()
+    data, bundle = importing(user, questions()), exporting(user, study)
+    client.force_login(user)
+    addresses = [
+        *(f"/jobs/{job.pk}/{page}" for job in (data, bundle) for page in ("", "progress/")),
+        *(f"/api/v1/jobs/{job.pk}/" for job in (data, bundle)),
+    ]
+    assert {client.get(address).status_code for address in addresses} == {200}
+    Membership.objects.filter(user=user).delete()
+    assert {client.get(address).status_code for address in addresses} == {404}
+    share_study(study=study, user=user, role=Role.ANALYST, by=None)
+    assert client.get(f"/jobs/{bundle.pk}/").status_code == 200
+    assert client.get(f"/jobs/{data.pk}/").status_code == 404
+
+
+def exporting(user: User, study: Study) -> Job:
+    return create_job(kind="export_bundle", workspace=study.workspace, by=user, options={"study": study.pk})
