@@ -55,7 +55,7 @@ def test_it_works(page, owner):
     assert "Audit log of Main" in shown
     assert "Role given" in shown
     assert "Viewer" in shown
-    assert shown.index("<td>Login</td>") < shown.index("<td>Role given</td>")  # newest first
+    assert shown.index(">Login</td>") < shown.index(">Role given</td>")  # newest first
     login, given = exported(page)
     assert (given["actor"], given["kind"], given["subject"]) == ("ada", "role_given", "bob")
     assert json.loads(given["data"]) == {"role": "viewer"}
@@ -96,8 +96,8 @@ def test_the_site_log_has_what_belongs_to_no_workspace(client, owner):
     record(kind="role_given", by=owner, workspace=main(), subject=owner)
     assert [row["kind"] for row in exported(client, of="site")] == ["login"]
     shown = text(client.get("/people/site/audit/"))
-    assert "<td>Login</td>" in shown
-    assert "<td>Role given</td>" not in shown
+    assert ">Login</td>" in shown
+    assert ">Role given</td>" not in shown
     client.force_login(owner)
     for address in ("/people/site/audit/", "/people/site/audit.csv"):
         assert client.get(address).status_code == 403
@@ -128,7 +128,7 @@ def test_filters(page, owner, query, kinds):
     assert [
         kind
         for kind in ("role_ended", "role_given", "workspace_renamed")
-        if f"<td>{EVENT_LABELS.kind_label(kind)}</td>" in shown
+        if f">{EVENT_LABELS.kind_label(kind)}</td>" in shown
     ] == kinds
 
 

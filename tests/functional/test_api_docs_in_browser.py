@@ -115,7 +115,7 @@ def test_with_a_token(site: Site, names: tuple[str, str], page: Page) -> None:
 
 def test_the_webhooks_of_a_study(site: Site, names: tuple[str, str], page: Page, axe_script: str) -> None:
     look = Looked(axe_script)
-    page.goto(f"{site.url}/staff/studies/{names[0]}/")
+    page.goto(f"{site.url}/staff/studies/{names[0]}/settings/")
     follow(page.get_by_role("navigation").get_by_role("link", name="Webhooks"))
     page.get_by_label("Address").fill("http://127.0.0.1/")
     press(page, "Add webhook")

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from scripts.example import load_example
 from scripts.site import Site, running_site
 from tests.functional.pages import ADD_OWNER, follow
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.service
 
@@ -161,7 +162,7 @@ def test_a_killed_worker_loses_no_report(site: Site, browser: Browser):
     page.get_by_text("Make a report with other options").click()
     page.get_by_label("Bootstrap replicates").fill("10000")
     follow(page.get_by_role("button", name="Make report"))
-    expect(page.locator(".pill-running")).to_be_visible(timeout=60_000)
+    eventually(lambda: "pill-running" in page.request.get(f"{page.url}progress/").text())
     site.parts.stop_one("worker", kill=True)
     site.parts.start(site.stack.worker())
     site.manage("shell", "--no-imports", "--command", QUIET)
