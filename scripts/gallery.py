@@ -41,8 +41,7 @@ NO_PAGE = re.compile(r"/(api|tables|admin|logout|join|images?|static|next|runs/s
 # Parts of an address that are names of things: pages that differ in these alone are of one kind.
 THING = re.compile(
     r"^(\d+|[0-9a-f]{7,}|[0-9]+\.[0-9.]+|q\d+|world-.*|programs.*|all-of-it|scenes.*|games|copy.*|"
-    + "|".join(SYSTEMS + NETWORKS)
-    + r")$"
+    r"main|owner|manager|adjudicator|annotator|" + "|".join(SYSTEMS + NETWORKS) + r")$"
 )
 EVERYTHING = ROOT / "docs/examples/everything.yaml"
 KNOWN = {  # what a person has to know to get through the checks: the label to choose, by question

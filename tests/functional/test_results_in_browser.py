@@ -162,7 +162,7 @@ def test_a_killed_worker_loses_no_report(site: Site, browser: Browser):
     page.get_by_text("Make a report with other options").click()
     page.get_by_label("Bootstrap replicates").fill("10000")
     follow(page.get_by_role("button", name="Make report"))
-    eventually(lambda: "pill-running" in page.request.get(f"{page.url}progress/").text())
+    eventually(lambda: "pill-info" in page.request.get(f"{page.url}progress/").text())
     site.parts.stop_one("worker", kill=True)
     site.parts.start(site.stack.worker())
     site.manage("shell", "--no-imports", "--command", QUIET)
