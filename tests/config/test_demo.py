@@ -90,8 +90,8 @@ def test_the_annotator_is_given_an_item_and_the_adjudicator_finds_some_to_settle
         image = re.search(r"/api/v1/projects/scenes/images/\d+/", page.text)[0]
         assert client.get(image).headers["content-type"] == "image/png"
     with logged_in(demo_site, adjudicator) as client:
-        page = client.get("/annotate/games/review/").text
-        assert len(re.findall(r"/annotate/games/items/\d+/", page)) == BOT_ITEMS
+        review = client.get("/annotate/games/review/").text
+        assert len(re.findall(r"/annotate/games/items/\d+/", review)) == BOT_ITEMS
 
 
 def test_the_study_of_steps_shows_boxes_over_images(demo_site: Site):
