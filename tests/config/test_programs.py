@@ -176,8 +176,8 @@ def test_spans(settings) -> None:
     study = factories.make_study(dataset="goals-data", conditions=conditions, items={"count": 1})
     page = shown(study, "net (program)", "s1")
     assert PASSAGE in page
-    assert re.search(r'class="token strong">.*kicked</mark>', page)
-    assert re.search(r'class="token weak">.*a</mark>', page)
+    assert re.search(r'class="weight strong">.*kicked</mark>', page)
+    assert re.search(r'class="weight weak">.*a</mark>', page)
     assert "<h3></h3>" not in page
     assert "found nothing" in shown(study, "ground truth (program)", "s1")
 

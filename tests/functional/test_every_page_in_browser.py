@@ -25,6 +25,7 @@ pytestmark = pytest.mark.service
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDTHS = (390, 1280, 1920)
+EDITORS = ("editor-boxes", "editor-spans")
 VIEW: ViewportSize = {"width": 1280, "height": 900}
 MOST_DIFFERENT = 0.005  # of the pixels
 STEP = 24  # of 255, in one colour; less is the smoothing of letters
@@ -60,6 +61,17 @@ def site() -> Iterator[Site]:
         yield running
 
 
+def editors(site: Site) -> list[tuple[str, str]]:
+    """The editor with an annotation of a bot, for boxes and for spans: name of the picture, address."""
+    code = (
+        "from annotation.models import Annotation; "
+        "print(*(Annotation.objects.filter(item__project__slug=slug, task='annotation').order_by('pk')"
+        ".first().pk for slug in ('scenes', 'games')))"
+    )
+    keys = site.manage("shell", "--no-imports", "--command", code).split()
+    return [(name, f"/annotate/work/{key}/") for name, key in zip(EDITORS, keys, strict=True)]
+
+
 def owner(browser: Browser, site: Site, width: int, language: str = "en") -> Page:
     """A page of the demo's researcher."""
     login = json.loads((site.var / "demo.json").read_text(encoding="utf-8"))["staff"]
@@ -77,13 +89,16 @@ def owner(browser: Browser, site: Site, width: int, language: str = "en") -> Pag
 def test_pages_look_as_they_did(site: Site, browser: Browser, width: int):
     member, different = owner(browser, site, width), list[str]()
     visitor = browser.new_context(viewport=VIEW | {"width": width}, reduced_motion="reduce").new_page()
-    for address in PAGES:
+    for name, address in [*((kind(each) or "home", each) for each in PAGES), *editors(site)]:
         page = visitor if address in FOR_VISITORS else member
         page.goto(f"{site.url}{address}")
+        if name in EDITORS:
+            page.locator("#panel h2, #panel h3").first.wait_for()
+            page.wait_for_load_state("networkidle")
         page.evaluate(STILL)
         page.evaluate("document.fonts.ready.then(() => true)")
         taken = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-        path = PICTURES / f"{kind(address) or 'home'}-{width}.png"
+        path = PICTURES / f"{name}-{width}.png"
         if os.environ.get("RENEW_PICTURES"):
             PICTURES.mkdir(exist_ok=True)
             taken.quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
@@ -140,7 +155,7 @@ def keep(picture: Image.Image, name: str) -> None:
 
 def test_pictures_are_of_the_pages_and_stay_small():
     names = {re.sub(r"-\d+$", "", path.stem) for path in PICTURES.glob("*.png")}
-    assert names == {kind(address) or "home" for address in PAGES}
+    assert names == {*EDITORS, *(kind(address) or "home" for address in PAGES)}
     assert sum(path.stat().st_size for path in PICTURES.glob("*.png")) < MOST_BYTES
 
 

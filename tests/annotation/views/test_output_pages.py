@@ -172,7 +172,7 @@ def test_attention_stands_beside_gold(client) -> None:
     assert find.score == pytest.approx(0.2877, abs=1e-4)  # -ln 0.75
     client.force_login(make_member(project, Role.ADJUDICATOR).user)
     page = client.get(f"/annotate/{project.slug}/outputs/net/1/{item.pk}/").content.decode()
-    assert '<mark class="token strong">kicked</mark>' in page
+    assert '<mark class="weight strong">kicked</mark>' in page
 
 
 def test_strengths_are_relative_to_the_largest() -> None:

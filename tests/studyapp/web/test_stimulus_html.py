@@ -135,8 +135,8 @@ class TestTokens:
         }
         assert '<mark class="token' not in html["facts"]
         assert '<mark class="fact">' not in html["tokens"]
-        strong = '<mark class="token strong"><span class="visually-hidden">strong: </span>Kolwen</mark>'
-        weak = '<mark class="token weak"><span class="visually-hidden">weak: </span>It</mark>'
+        strong = '<mark class="weight strong"><span class="visually-hidden">strong: </span>Kolwen</mark>'
+        weak = '<mark class="weight weak"><span class="visually-hidden">weak: </span>It</mark>'
         for style in ("tokens", "both"):
             assert strong in html[style]
             assert weak in html[style]
