@@ -41,7 +41,7 @@ def picture() -> bytes:
 
 
 def output(item: str) -> dict[str, Any]:
-    """What a system puts out for an item of `factories.make_items`."""
+    """Outputs of a system for an item of `factories.make_items`."""
     boxes = [[0.1, 0.1, 0.3, 0.5], [0.6, 0.6, 0.9, 0.9]]
     modules = [
         {"index": 2, "module": "filter", "probabilities": [0.9, 0.2, 0.7]},

@@ -1,4 +1,4 @@
-"""What a key gets again is stored unreadable: it can be shown only once."""
+"""The response of a key is stored unreadable: some are shown only once."""
 
 from typing import Any
 
