@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet
+from django.db.models import OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.comparison import steps
-from annotation.models import Annotation, Gold, Item, Project
+from annotation.models import Annotation, Project
 from annotation.parsed_items import kind_of, program_of
 from annotation.queries.comparison import documents_of
-from annotation.queries.progress import FINISHED, Person
+from annotation.queries.progress import FINISHED, Person, Totals
 from foundation import charts
 from foundation.counting import number_of
 from foundation.days import day_start
@@ -22,30 +21,17 @@ MOST_PEOPLE = 12
 MOST_COMPARED = 300  # items of the chart of agreement, the newest
 
 
-def items_by_state(project: Project) -> list[charts.Part]:
-    """Return the ordinary items by state, as parts of one bar. Two queries."""
-    # Gold is subtracted, because to ask for it item by item would take most of the time of the page.
-    every = _states(project.items.filter(purpose=Item.Purpose.ORDINARY), "")
-    golds = Gold.objects.filter(item__project=project, item__purpose=Item.Purpose.ORDINARY, current=True)
-    gold = _states(golds, "item__")
+def items_by_state(counts: Totals) -> list[charts.Part]:
+    """Return the ordinary items by state, as parts of one bar."""
+    started = counts.items - counts.complete - counts.idle
+    started_with_gold = counts.gold - counts.complete_with_gold - counts.idle_with_gold
     return charts.parts(
         [
-            ("completed", _("With gold"), sum(gold.values())),
-            ("active", _("Complete"), every["complete"] - gold["complete"]),
-            ("stale", _("In progress"), every["started"] - gold["started"]),
-            ("ended", _("Open"), every["open"] - gold["open"]),
+            ("completed", _("With gold"), counts.gold),
+            ("active", _("Complete"), counts.complete - counts.complete_with_gold),
+            ("stale", _("In progress"), started - started_with_gold),
+            ("ended", _("Open"), counts.idle - counts.idle_with_gold),
         ]
-    )
-
-
-def _states(rows: QuerySet[Any], path: str) -> dict[str, int]:
-    """Count rows by the state of their item, which lies at ``path``."""
-    full = Q(**{f"{path}submitted__gte": F(f"{path}annotators_wanted")})
-    idle = Q(**{f"{path}assigned": 0})
-    return rows.aggregate(
-        complete=Count(f"{path}project", filter=full),
-        started=Count(f"{path}project", filter=~full & ~idle),
-        open=Count(f"{path}project", filter=~full & idle),
     )
 
 

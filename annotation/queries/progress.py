@@ -15,17 +15,22 @@ FINISHED = (Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW, Annotation
 
 
 class Totals(NamedTuple):
-    """Counts of ordinary items: all, complete, with gold; and assignments.
+    """Counts of ordinary items, and of the annotations that they want.
 
-    An item is complete if enough annotators submitted it. ``places`` is the number of annotations wanted
-    over all items.
+    An item is complete if enough annotators submitted it, and idle if nobody has been assigned to it.
+    ``places`` is the number of annotations wanted over all items. Gold made here settles a complete item;
+    imported gold does not.
     """
 
     items: int
     complete: int
-    gold: int
+    idle: int
     places: int
     submitted: int
+    gold: int
+    complete_with_gold: int
+    idle_with_gold: int
+    settled: int
 
     @property
     def percent(self) -> int:
@@ -35,14 +40,33 @@ class Totals(NamedTuple):
 
 def totals(project: Project) -> Totals:
     """Return the progress of the project, in two queries."""
-    ordinary = project.items.filter(purpose=Item.Purpose.ORDINARY)
-    counts = ordinary.aggregate(
+    complete, idle = _complete(), _idle()
+    counts = project.items.filter(purpose=Item.Purpose.ORDINARY).aggregate(
         items=Count("project"),
-        complete=Count("project", filter=Q(submitted__gte=F("annotators_wanted"))),
+        complete=Count("project", filter=complete),
+        idle=Count("project", filter=~complete & idle),
         places=Sum("annotators_wanted", default=0),
         submitted=Sum("submitted", default=0),
     )
-    return Totals(gold=Gold.objects.filter(item__in=ordinary, current=True).count(), **counts)
+    complete, idle = _complete("item__"), _idle("item__")
+    golds = Gold.objects.filter(item__project=project, item__purpose=Item.Purpose.ORDINARY, current=True)
+    return Totals(
+        **counts,
+        **golds.aggregate(
+            gold=Count("item"),
+            complete_with_gold=Count("item", filter=complete),
+            idle_with_gold=Count("item", filter=~complete & idle),
+            settled=Count("item", filter=complete & ~Q(method=Gold.Method.IMPORTED)),
+        ),
+    )
+
+
+def _complete(path: str = "") -> Q:
+    return Q(**{f"{path}submitted__gte": F(f"{path}annotators_wanted")})
+
+
+def _idle(path: str = "") -> Q:
+    return Q(**{f"{path}assigned": 0})
 
 
 def own_annotations(member: Membership) -> QuerySet[Annotation]:

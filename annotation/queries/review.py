@@ -42,13 +42,6 @@ def finished_annotations(item: Item) -> list[Annotation]:
     return list(annotations.select_related("annotator", "project", "item").order_by("pk"))
 
 
-def settled_items(project: Project) -> int:
-    """Count the complete ordinary items with gold made here."""
-    golds = Gold.objects.filter(item__project=project, item__purpose=Item.Purpose.ORDINARY, current=True)
-    complete = golds.filter(item__submitted__gte=F("item__annotators_wanted"))
-    return complete.exclude(method=Gold.Method.IMPORTED).count()
-
-
 def review_counts(project: Project) -> dict[str, int]:
     """Count items to adjudicate, and annotations in each state of review."""
     waiting = project.annotations.filter(task=Annotation.Task.ANNOTATION).aggregate(

@@ -273,9 +273,15 @@ class Deliveries(ProjectView):
 def _detail(member: Membership, status: int = 200) -> HttpResponse:
     project = member.project
     settings: dict[str, Any] = {name: getattr(project, name) for name in shapes.ProjectSettings.model_fields}
-    counts = totals(project)._asdict()
+    counts = totals(project)
     row = shapes.ProjectDetail(
-        **rows.project_fields(member), **settings, assignments=counts.pop("places"), **counts
+        **rows.project_fields(member),
+        **settings,
+        items=counts.items,
+        complete=counts.complete,
+        gold=counts.gold,
+        assignments=counts.places,
+        submitted=counts.submitted,
     )
     return answer(row, status=status, ETag=_tag(project))
 

@@ -24,7 +24,6 @@ from annotation.queries import charts
 from annotation.queries.annotations import editor_state, guidelines
 from annotation.queries.members import memberships
 from annotation.queries.progress import Totals, own_annotations, people, totals
-from annotation.queries.review import settled_items
 from annotation.views.access import annotation_or_404, members_only
 from annotation.views.tables import PROJECTS
 
@@ -52,13 +51,14 @@ def home(request: HttpRequest) -> HttpResponse:
 def project(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show one project: progress, own annotations, and the next item."""
     project = member.project
+    counts = totals(project)
     context: dict[str, Any] = {
         "member": member,
         "project": project,
-        "totals": totals(project),
+        "totals": counts,
         "annotations": own_annotations(member)[:SHOWN],
         "guidelines": guidelines(project),
-        "states": charts.items_by_state(project),
+        "states": charts.items_by_state(counts),
     }
     if may(member, Act.ANNOTATION_SETTLE):
         context["days"] = charts.submissions_by_day(project)
@@ -66,7 +66,7 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
         context["persons"] = charts.finished_by_person(people(project))
         context["acts"] = [move.act for move in states.PROJECT if project.status in move.sources]
     context["to_do"] = _next_act(member, context)
-    context["stats"] = _figures(context["totals"])
+    context["stats"] = _figures(counts)
     return render(request, "annotation/project.html", context)
 
 
@@ -94,7 +94,7 @@ def _next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, st
         )
         link = reverse("annotation:editor", args=[returned[0].pk])
         return sentence % {"number": len(returned)}, link, _("Continue")
-    waiting = counts.complete - settled_items(member.project)
+    waiting = counts.complete - counts.settled
     if may(member, Act.ANNOTATION_SETTLE) and waiting > 0:
         sentence = ngettext(
             "%(number)d item is complete and waits for a decision.",
