@@ -230,6 +230,7 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional" if EMAIL_URL else "none"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "Touchstone: "
+ACCOUNT_EMAIL_NOTIFICATIONS = bool(EMAIL_URL)  # of a new password, address or second factor
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # no mail to addresses of strangers
 ACCOUNT_AUTHENTICATED_LOGIN_REDIRECTS = False
 ACCOUNT_SESSION_REMEMBER = True

@@ -1,6 +1,8 @@
 """Adapters of allauth: our rules of sign-up, passwords and sessions."""
 
+import logging
 from collections.abc import Iterable
+from smtplib import SMTPException
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -21,6 +23,8 @@ from accounts.actions import audit, passwords, sessions
 from accounts.client_address import client_address
 from accounts.login.invited import invitation_at, invitation_of
 from accounts.models import User
+
+logger = logging.getLogger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -52,6 +56,16 @@ class AccountAdapter(DefaultAccountAdapter):
         """Send a link that verifies an address, if the site sends mail."""
         if settings.EMAIL_URL:
             super().send_confirmation_mail(request, emailconfirmation, signup)
+
+    def send_notification_mail(self, template_prefix: str, user: User, *rest: Any, **more: Any) -> None:
+        """Tell a person what changed in their account.
+
+        It has changed already, so a mail that fails is no error.
+        """
+        try:
+            super().send_notification_mail(template_prefix, user, *rest, **more)
+        except (OSError, SMTPException):
+            logger.exception("cannot send %s to %s", template_prefix, user)
 
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **more: Any

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.core import mail
+from django.core.mail.backends.base import BaseEmailBackend
 from django.test import Client
 
 from accounts.account_rights import administered
@@ -15,6 +16,13 @@ from tests.workspaces import give
 pytestmark = pytest.mark.django_db
 
 NEW = "seven boats at anchor"
+
+
+class NoMail(BaseEmailBackend):
+    """A mail server that is away."""
+
+    def send_messages(self, email_messages):
+        raise ConnectionRefusedError
 
 
 def second() -> Workspace:
@@ -97,6 +105,24 @@ def test_a_lost_password_comes_back_by_mail(client, user, settings):
     assert log_in(client, password=NEW).status_code == 302
     assert kinds(user) == ["password_reset", "login"]
     assert "no longer works" in follow(Client(), link).content.decode()
+
+
+def test_a_mail_tells_of_a_new_password(client, user, settings):
+    settings.ACCOUNT_EMAIL_NOTIFICATIONS = True
+    log_in(client)
+    change(client)
+    (sent,) = mail.outbox
+    assert sent.to == ["ada@example.org"]
+    assert "Your password has been changed." in sent.body
+
+
+def test_a_mail_that_fails_does_not_undo_a_new_password(client, user, settings, caplog):
+    settings.ACCOUNT_EMAIL_NOTIFICATIONS = True
+    settings.EMAIL_BACKEND = "tests.accounts.test_passwords.NoMail"
+    log_in(client)
+    assert change(client).status_code == 302
+    assert log_in(Client(), password=NEW).status_code == 302
+    assert "cannot send account/email/password_changed" in caplog.text
 
 
 def test_strangers_get_no_mail_and_the_same_page(client, user, settings):
