@@ -188,10 +188,10 @@ def _median_seconds(versions: Iterable[StudyVersion]) -> dict[Key, float]:
     rows = ItemTime.objects.filter(version__in=list(versions), number__gt=0).order_by("tenths")
     for mode, version, group, tenths, n in rows.values_list("mode", "version", "group", "tenths", "number"):
         counts[mode, version, group].append((tenths, n))
-    return {key: _median(own) / 10 for key, own in counts.items()}
+    return {key: weighted_median(own) / 10 for key, own in counts.items()}
 
 
-def _median(counts: list[tuple[int, int]]) -> float:
+def weighted_median(counts: Sequence[tuple[float, int]]) -> float:
     """Return the median of sorted values that come with their numbers."""
     reached = list(accumulate(n for _value, n in counts))
     low, high = (bisect_left(reached, place) for place in ((reached[-1] + 1) // 2, reached[-1] // 2 + 1))

@@ -66,8 +66,7 @@ def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
     """Return what changes while a study runs."""
     modes = study_progress(study)
     live = modes[0]
-    visits = overview.live_visits(study)
-    arrivals, times = overview.arrivals(visits), overview.times(visits)
+    arrivals, times = overview.arrivals(study), overview.times(study)
     submitted, excluded = excluded_counts(study)
     flagged = overview.flagged_live(study)
     return {
