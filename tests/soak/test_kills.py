@@ -14,7 +14,7 @@ from tests.fault.test_annotation_survives_kills import STORED as ANNOTATED
 from tests.fault.test_study_survives_kills import STORED as ANSWERED
 from tests.fault.test_study_survives_kills import written
 from tests.soak import SEED, size
-from tests.soak.killing import Killable, Load, kill_at_random, killable_site, shell
+from tests.soak.killing import WEB_PROCESS, Killable, Load, kill_at_random, killable_site, shell
 from tests.waiting import eventually
 
 RUNS = """
@@ -65,7 +65,7 @@ def test_nothing_is_lost_or_doubled(database: str):
     with killable_site(postgres=database == "postgres") as killable:
         load_example(killable.site, items=ITEMS)
         load = Load(killable.site, new_link(killable.site), SEED)
-        rng, names = random.Random(f"{SEED}/kills/{database}"), list(killable.parts)
+        rng, names = random.Random(f"{SEED}/kills/{database}"), [*killable.parts, WEB_PROCESS]
         load.start()
         killed = kill_at_random(killable, rng, size(3, 0.5), names)
         load.finish()
