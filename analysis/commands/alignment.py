@@ -252,13 +252,13 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
         axes.set_xlabel("Alignment score (%); grey stroke: random partition")
-        svg, png = drawn(canvas)
+        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{_title(alignment)}: {number(100 * alignment.score, 1)} % of {alignment.n} "
         f"({_percent(alignment.interval)})"
         for alignment in results
     )
-    return Figure("alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, png=png)
+    return Figure("alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, prints=prints)
 
 
 def drop_tests(answers: Mapping[Answer, Array], rng: np.random.Generator) -> dict[Answer, float]:

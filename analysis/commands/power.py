@@ -18,7 +18,7 @@ from ..participants.trial_grid import Grid
 from ..planning.power import Population, fitted
 from ..planning.power import pilot as read_pilot
 from ..planning.sample_size import Design, assumed, design_sentence, plan_size, rate_text
-from ..report.figures import INK, STYLE, drawn
+from ..report.figures import GRID, INK, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text, write_page
 from ..report.tables import Column, Table, csv_rows, number
 from ..stats.arrays import Array
@@ -225,8 +225,8 @@ def _curve_figure(design: Design) -> Figure:
         axes.set_ylim(0, 1.02)
         axes.set_xlabel("Participants per condition")
         axes.set_ylabel("Power")
-        axes.grid(color="#e3e7ec", linewidth=0.8)
-        svg, png = drawn(canvas)
+        axes.grid(color=GRID, linewidth=0.8)
+        svg, prints = drawn(canvas)
     spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in rates)
     caption = "Power by participants per condition; the band is the simulation's 95 %, dashes are the target."
-    return Figure("power-curve", caption, f"Power curve: {spoken}.", svg, png=png)
+    return Figure("power-curve", caption, f"Power curve: {spoken}.", svg, prints=prints)

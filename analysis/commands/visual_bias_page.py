@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import NullLocator
 
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
-from ..report.figures import INK, STYLE, drawn
+from ..report.figures import GRID, INK, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text
 from ..report.tables import Cell, Column, Table, interval, number, p_text, scale
 from ..stats.bootstrap_sums import Quantity
@@ -192,7 +192,7 @@ def _pairs_figure(bias: VisualBias) -> Figure:
         _draw_shares(right, [one for one in rows if one.frequency > 1])
         for axes in (left, right):
             _count_axis(axes, rows[-1].frequency)
-        svg, png = drawn(canvas)
+        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{one.pairs} pairs in {one.frequency} examples each, {one.observed_same} of them with one label "
         f"throughout ({_percent(one.observed_share)} %, expected {_percent(one.expected_share)} %)"
@@ -202,7 +202,7 @@ def _pairs_figure(bias: VisualBias) -> Figure:
         "Left: image pairs by the number of their examples, on a logarithmic scale. Right: share of the "
         "pairs with one label throughout, beside what independent labels would give."
     )
-    return Figure("pair-frequencies", caption, f"Image pairs by frequency: {spoken}.", svg, png=png)
+    return Figure("pair-frequencies", caption, f"Image pairs by frequency: {spoken}.", svg, prints=prints)
 
 
 def _draw_counts(axes: Axes, rows: Sequence[Frequency]) -> None:
@@ -231,7 +231,7 @@ def _count_axis(axes: Axes, largest: int) -> None:
     axes.set_xticks(range(1, largest + 1, max(1, largest // 10)))
     axes.set_xlim(0.4, largest + 0.6)
     axes.set_xlabel("Examples of a pair")
-    axes.grid(axis="y", color="#e3e7ec", linewidth=0.8)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
 
 
 def _systems_figure(systems: Systems) -> Figure:
@@ -246,12 +246,12 @@ def _systems_figure(systems: Systems) -> Figure:
         axes.set_xlim(-0.6, len(PARTS) - 0.4)
         axes.axhline(50, color=INK, linewidth=0.8, linestyle=":")
         axes.set_ylabel("Accuracy (%)")
-        axes.grid(axis="y", color="#e3e7ec", linewidth=0.8)
+        axes.grid(axis="y", color=GRID, linewidth=0.8)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-        svg, png = drawn(canvas)
+        svg, prints = drawn(canvas)
     spoken = ". ".join(f"{name}: {_spoken(scores)}" for name, scores in systems.items())
     caption = "Accuracy on all, balanced and unbalanced examples, with 95 % intervals; dotted: chance."
-    return Figure("accuracy-by-part", caption, f"Accuracy by part. {spoken}.", svg, png=png)
+    return Figure("accuracy-by-part", caption, f"Accuracy by part. {spoken}.", svg, prints=prints)
 
 
 def _draw_system(

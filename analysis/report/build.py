@@ -2,28 +2,26 @@
 
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version as installed_version
-
-import numpy as np
 
 from .. import __version__
 from ..participants.exclusion_rules import CLOCK_LABELS
 from ..planning.declared_plan import Plan
-from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..study.analysis import Study
-from ..study.human_vs_model import Quantity, Relations
+from ..study.human_vs_model import Relations
 from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
-from .figures import scores_figure
-from .page import Block, Page, Points, Script, Section, Text
+from .page import Details, Page, Points, Script, Section, Text
 from .r_script import r_script
+from .section_against_scores import against_scores_section
 from .section_behaviour import behaviour_section, describe_behaviour
-from .section_conditions import differences_section, models_section, styles_section
+from .section_conditions import differences_section, styles_section
 from .section_correctness import correctness_section
 from .section_exclusions import NOTHING_LEFT, exclusions_section
+from .section_models import models_section
 from .section_participants import (
     DRAWN,
-    estimate_cell,
     figures_section,
     measures_section,
     missing_section,
@@ -41,6 +39,7 @@ from .section_systems import (
     ranks_section,
     scores_section,
 )
+from .section_summary import no_results_section, summary_section
 from .tables import Table, inputs_table, pairs_table
 
 BANNERS = {
@@ -49,11 +48,15 @@ BANNERS = {
     "pilot": "This is a pilot. Its participants do not count for the study.",
     "live": "",
 }
+OPEN = ("measures", "differences", "ranks")  # parts that are open at first
 LIBRARIES = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "matplotlib", "jinja2", "pydantic")
 
 
 def build_report(study: Study, plan: Plan | None = None) -> Page:
     """Build the whole report as a page, not yet rendered.
+
+    The answers come first, then what they rest on, in the order of a paper; the page shows `OPEN` parts at
+    once and the others on request.
 
     Args:
         study: The analysed study.
@@ -64,52 +67,70 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
     """
     if study.exclusions.excluded == study.exclusions.total:
         return _without_results(study)
-    inference, choices = infer(study, plan), try_choices(study)
-    relations = study.retained.relations
+    inference = infer(study, plan)
+    sections = [
+        sample_section(study),
+        participants_section(study),
+        exclusions_section(study),
+        correctness_section(study),
+        measures_section(study),
+        scales_section(study),
+        figures_section(study),
+        differences_section(study, inference),
+        styles_section(study, inference),
+        models_section(study, inference),
+        *_relations(study),
+        behaviour_section(study, describe_behaviour(study)),
+        choices_section(study, try_choices(study)),
+        _methods_section(study, inference),
+        missing_section(study),
+        _reproduction_section(study),
+    ]
+    return _page(study, [summary_section(study, inference), *filter(None, sections)])
+
+
+def _relations(study: Study) -> list[Section]:
+    """Build the sections that relate people to scores."""
     names = [(condition.title, condition.system or "") for condition in study.systems]
-    return Page(
-        title=study.bundle.study.title,
-        banner=_banner(study),
-        facts=_facts(study),
-        sections=[
-            _summary_section(study),
-            participants_section(study),
-            sample_section(study),
-            exclusions_section(study),
-            measures_section(study),
-            *([judged] if (judged := correctness_section(study)) else []),
-            figures_section(study),
-            differences_section(study, inference),
-            *([compared] if (compared := styles_section(study, inference)) else []),
-            models_section(study, inference),
-            *([scales] if (scales := scales_section(study)) else []),
-            behaviour_section(study, describe_behaviour(study)),
-            missing_section(study),
-            scores_section(names, study.scores, study.unused_scores, relations.scores),
-            ranks_section(relations, study.everything.relations),
-            correlations_section(relations, intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF),
-            against_scores_section(study),
-            choices_section(study, choices),
-            _methods_section(study, inference),
-            _reproduction_section(study),
-        ],
-    )
+    relations = study.retained.relations
+    return [
+        scores_section(names, study.scores, study.unused_scores, relations.scores),
+        ranks_section(relations, study.everything.relations),
+        correlations_section(relations, intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF),
+        against_scores_section(study),
+    ]
 
 
 def _without_results(study: Study) -> Page:
     """Build the report of a study whose rules exclude every trial."""
-    return Page(
-        title=study.bundle.study.title,
-        banner=_banner(study),
-        facts=_facts(study),
-        sections=[
-            Section("summary", "In short", [Text(NOTHING_LEFT)]),
-            participants_section(study),
-            sample_section(study),
-            exclusions_section(study),
-            _reproduction_section(study),
-        ],
-    )
+    sections = [sample_section(study), participants_section(study), exclusions_section(study)]
+    return _page(study, [no_results_section(NOTHING_LEFT), *sections, _reproduction_section(study)])
+
+
+def _page(study: Study, sections: Sequence[Section]) -> Page:
+    """Put the sections on a page, all but the first in parts that close."""
+    leads = _leads(study)
+    parts = [replace(one, lead=leads.get(one.name, ""), is_open=one.name in OPEN) for one in sections[1:]]
+    return Page(study.bundle.study.title, _banner(study), _facts(study), [sections[0], *parts])
+
+
+def _leads(study: Study) -> dict[str, str]:
+    """Return a sentence beside the heading of a section, by its name."""
+    exclusions, relations = study.exclusions, study.retained.relations
+    return {
+        "sample": f"{len(study.people)} participants",
+        "participants": f"{len(study.people)} participants in {len(study.conditions)} conditions",
+        "exclusions": f"{exclusions.excluded} of {exclusions.total} trials",
+        "figures": "answers, participants and times",
+        "models": "the same comparisons under other assumptions",
+        "scores": f"{len(relations.scores)} scores of {len(study.systems)} systems",
+        "correlations": f"over {len(relations.systems)} systems",
+        "against-scores": "a panel per score",
+        "behaviour": "learning, calibration and agreement",
+        "choices": "other rules and averages, other sets of systems",
+        "methods": "with a paragraph for a paper",
+        "reproduction": "command, versions and hashes",
+    }
 
 
 def _facts(study: Study) -> dict[str, str]:
@@ -159,115 +180,6 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
     )
 
 
-def _summary_section(study: Study) -> Section:
-    """Summarise the results in sentences that hold without the tables."""
-    exclusions = study.exclusions
-    titles = ", ".join(condition.title for condition in study.conditions)
-    sentences = [
-        f"{len(study.people)} participants in {len(study.conditions)} conditions ({titles}) judged "
-        f"{study.trials['item_id'].nunique()} items.",
-        f"{exclusions.excluded} of {exclusions.total} submitted trials are excluded by the study's rules.",
-    ]
-    truth = [one.title for one in study.conditions if one.system is None or one.ground_truth]
-    if truth:
-        sentences.append(
-            f"Ground truth, not a system: {', '.join(truth)}. It is measured like the others and left out of "
-            "rankings and correlations."
-        )
-    if unexplained := [condition.title for condition in study.systems if not condition.explained]:
-        sentences.append(
-            f"Shown without explanations: {', '.join(unexplained)}. Scores of explanations are not related "
-            "to what people said about them."
-        )
-    sentences += _headlines(study)
-    n = len(study.systems)
-    if study.retained.relations.pairs and n >= 2:
-        sentences.append(
-            f"Human measures and model scores are compared over n = {n} systems: too few to generalise to "
-            "other systems. Read the tables as a description of these ones."
-            if n < 6
-            else f"Human measures and model scores are compared over n = {n} systems."
-        )
-    if not study.retained.estimates.available("fraction_correct"):
-        sentences.append(
-            "The data do not show how well participants judged the systems: they do not record which "
-            "answers are correct."
-        )
-    return Section("summary", "In short", [Points(sentences)])
-
-
-def _headlines(study: Study) -> list[str]:
-    """Describe the main measures of each condition."""
-    estimates = study.retained.estimates
-    keys = (
-        ["fraction_correct", "over_estimation"] if estimates.available("fraction_correct") else ["agreement"]
-    )
-    sentences = []
-    for key in keys:
-        shown = [
-            f"{condition.title} {estimate_cell(estimates.get(key, condition.name)).plain}"
-            for condition in study.conditions
-            if estimates.get(key, condition.name).value is not None
-        ]
-        if shown:
-            label = estimates.get(key, study.conditions[0].name).measure.label
-            sentences.append(f"{label} in percent, with 95 % confidence intervals: {'; '.join(shown)}.")
-    return sentences
-
-
-def against_scores_section(study: Study) -> Section:
-    """Plot the main human measure against each score.
-
-    The measure is false positives, or agreement if they are unknown.
-    """
-    relations = study.retained.relations
-    available = {measure.key: measure for measure in relations.measures}
-    measure = available.get("fp") or available.get("agreement")
-    title = "People against each score"
-    if measure is None or not relations.scores:
-        return Section("against-scores", title, [Text("Nothing to plot: no pair has both values.")])
-    blocks: list[Block] = []
-    if measure.key != "fp":
-        blocks.append(Text("False positives are unknown here; the figure shows agreement instead.", "note"))
-    groups = {score.key: score.group for score in SCORES}
-    for name, standard, words in (
-        ("standard-scores", True, "the standard scores"),
-        ("coupling-scores", False, "the scores of answer-explanation coupling"),
-    ):
-        scores = [
-            s for s in relations.scores if s.headline and (groups[s.key] in STANDARD_GROUPS) is standard
-        ]
-        caption = (
-            f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % confidence "
-            "intervals of "
-            f"the measure. {_score_intervals(study, scores)} The sign in a title is the rank relation."
-        )
-        figure = scores_figure(study, study.retained, measure, scores, f"{measure.key}-{name}", caption)
-        if figure:
-            blocks.append(figure)
-    return Section("against-scores", title, blocks)
-
-
-def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
-    """Describe the horizontal intervals, and name scores without one."""
-    given = {
-        (condition.title, score.label): score.interval(column) is not None
-        for score in scores
-        for column, condition in enumerate(study.systems)
-        if not np.isnan(score.values[column])
-    }
-    if not study.options.resamples:
-        return "The scores have no confidence intervals because they were switched off (--resamples 0)."
-    lacking = [f"{label} of {title}" for (title, label), known in given.items() if not known]
-    if len(lacking) == len(given):
-        return (
-            "The scores have no confidence intervals because the contribution of each question is unknown "
-            "(there is no table question_scores)."
-        )
-    text = "Horizontal lines are confidence intervals of the score, from a bootstrap over its questions."
-    return f"{text} Unknown for {', '.join(lacking)}." if lacking else text
-
-
 def _methods_section(study: Study, inference: Inference) -> Section:
     """Describe the methods, ready for a paper."""
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock"
@@ -286,11 +198,8 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         "clusters. No test treats trials as independent.",
     ]
     paragraph = Text(methods_paragraph(study, inference))
-    return Section(
-        "methods",
-        "How this was computed",
-        [Points(sentences), Text("Paragraph for the methods section of a paper:"), paragraph],
-    )
+    how = Details("How each part was computed", [Points(sentences)])
+    return Section("methods", "Methods", [Text("Paragraph for a paper:"), paragraph, how])
 
 
 def methods_paragraph(study: Study, inference: Inference) -> str:

@@ -10,24 +10,30 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure as Canvas
 from scipy.stats import gaussian_kde
 
+from ..participants.estimates import Estimates
 from ..participants.measures import Measure
 from ..participants.study_version import Points, Question
 from ..participants.trial_grid import Grid
 from ..stats.arrays import Array
 from ..study.analysis import Study
 from .figures import (
+    COLUMN,
+    GRID,
     INK,
     SCALE,
     STYLE,
+    TEXT,
     Look,
     axis_label,
     draw_participants,
     drawn,
     looks,
     scatter_offsets,
+    with_n,
     wrapped,
 )
 from .page import Figure
@@ -37,6 +43,9 @@ DIVERGING = "PuOr"  # told apart with every common colour blindness, and its hal
 MIDDLE = "#dadada"
 LEAST_LABELLED = 0.07  # share below which a bar has no room for its number
 PER_ROW = 4  # panels
+CHARACTERS = 100  # of a legend's line above a panel
+HATCH = "/////"
+BOX_HATCHES = ("", "////", "....", "xxxx", "----", "||||", "++++")
 
 
 @dataclass(frozen=True)
@@ -85,13 +94,17 @@ def likert_figure(study: Study) -> Figure | None:
     if not panels:
         return None
     styles = looks(study)
-    heights = [0.75 + 0.34 * len(shown) for _, _, shown in panels]
-    with mpl.rc_context(STYLE | {"font.size": 9}):
-        canvas = Canvas(figsize=(7.6, sum(heights) + 0.5), layout="constrained")
+    legends = [
+        0 if place and scale == panels[place - 1][1] else _legend_rows(scale)
+        for place, (_, scale, _) in enumerate(panels)
+    ]
+    heights = [0.3 + 0.2 * len(shown) + 0.15 * rows for (_, _, shown), rows in zip(panels, legends, strict=True)]
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(TEXT, sum(heights) + 0.45))
         axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for panel, (question, scale, shown) in zip(axes, panels, strict=True):
-            _draw_bars(panel, scale, shown, styles)
-            panel.set_title(wrapped(question.text, 90), loc="left")
+        for panel, (question, scale, shown), rows in zip(axes, panels, legends, strict=True):
+            _draw_bars(panel, scale, shown, styles, rows)
+            panel.set_title(wrapped(question.text, 90), loc="left", pad=4 + 9 * rows)
         left = min(panel.dataLim.x0 for panel in axes)
         right = max(panel.dataLim.x1 for panel in axes)
         ticks = np.arange(25 * np.floor(left / 25), right + 1, 25)
@@ -101,13 +114,13 @@ def likert_figure(study: Study) -> Figure | None:
         axes[-1].set_xlabel(
             "Share of answers (%): left of the line below the middle of the scale, right above"
         )
-        svg, png = drawn(canvas)
+        svg, prints = drawn(canvas)
     caption = (
         "Answers to each question with a scale: mean over participants of their own shares. A middle level "
         "stands half on each side of the line."
     )
     spoken = " ".join(_spoken_bars(question, shown, styles) for question, _, shown in panels)
-    return Figure("answers-by-condition", caption, f"Distribution of answers. {spoken}", svg, png=png)
+    return Figure("answers-by-condition", caption, f"Distribution of answers. {spoken}", svg, prints=prints)
 
 
 def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
@@ -119,26 +132,21 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
     styles = looks(study)
     columns = min(PER_ROW, len(shown))
     rows = -(-len(shown) // columns)
-    with mpl.rc_context(STYLE | {"font.size": 9, "axes.titlesize": 9}):
-        canvas = Canvas(figsize=(2.1 * columns + 0.4, 2.3 * rows + 0.6), layout="constrained")
+    people = {grid.condition: len(grid.participants) for grid in study.retained.grids}
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(TEXT if columns > 2 else COLUMN, 1.45 * rows + 0.5))
         panels = canvas.subplots(rows, columns, squeeze=False)
         for panel, measure in zip(panels.flat, shown, strict=False):
-            per_condition = zip(estimates.conditions, estimates.per_participant[measure.key], strict=True)
-            values = {name: own[~np.isnan(own)] * SCALE.get(measure.unit, 1.0) for name, own in per_condition}
-            for x, name in enumerate(styles):
-                _draw_box(panel, x, values[name], styles[name])
-            panel.set_title(wrapped(axis_label(measure.label, measure.unit), 26))
-            panel.set_xticks([])
-            panel.grid(axis="y", color="#e3e7ec", linewidth=0.8)
+            _draw_boxes(panel, measure, estimates, styles)
         for panel in panels.flat[len(shown) :]:
             panel.set_visible(False)
         canvas.legend(
-            handles=[_key(look) for look in styles.values()],
+            handles=[_key(number, look, people[name]) for number, (name, look) in enumerate(styles.items())],
             loc="outside lower center",
-            ncols=min(4, len(styles)),
+            ncols=min(4, len(styles)) if columns > 2 else 2,
             frameon=False,
         )
-        svg, png = drawn(canvas)
+        svg, prints = drawn(canvas)
     caption = (
         "Measures over participants: the box spans the middle half with the median as a line, the whiskers "
         "reach the last participant within one and a half of its height; small marks are participants."
@@ -153,7 +161,7 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
         + "."
         for measure in shown
     )
-    return Figure("measures-as-boxes", caption, f"Box plots over participants. {spoken}", svg, png=png)
+    return Figure("measures-as-boxes", caption, f"Box plots over participants. {spoken}", svg, prints=prints)
 
 
 def times_figure(study: Study) -> Figure | None:
@@ -169,7 +177,7 @@ def times_figure(study: Study) -> Figure | None:
     estimates = study.retained.estimates
     medians = dict(zip(estimates.conditions, estimates.per_participant["time_median"], strict=True))
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(7.4, 0.95 * len(shown) + 0.8), layout="constrained")
+        canvas = Canvas(figsize=(COLUMN, 0.5 * len(shown) + 0.6))
         axes = canvas.subplots()
         for row, name in enumerate(shown):
             _draw_cloud(axes, len(shown) - 1 - row, times[name], medians[name], styles[name])
@@ -177,10 +185,11 @@ def times_figure(study: Study) -> Figure | None:
         ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _within(t, times)]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.minorticks_off()
-        axes.set_yticks(range(len(shown)), [wrapped(styles[name].title, 16) for name in reversed(shown)])
-        axes.set_xlabel("Completion time (s), logarithmic")
-        axes.grid(axis="x", color="#e3e7ec", linewidth=0.8)
-        svg, png = drawn(canvas)
+        labels = [with_n(styles[name].title, times[name].size, 18) for name in reversed(shown)]
+        axes.set_yticks(range(len(shown)), labels)
+        axes.set_xlabel("Completion time (s), logarithmic; n trials")
+        axes.grid(axis="x", color=GRID, linewidth=0.6)
+        svg, prints = drawn(canvas)
     caption = (
         "Completion times: the cloud is the density of retained trials, the box their quartiles and median, "
         "the small marks below are the participants' medians."
@@ -190,38 +199,49 @@ def times_figure(study: Study) -> Figure | None:
         f"{times[name].size} trials"
         for name in shown
     )
-    return Figure("times-by-condition", caption, f"Completion times per condition. {spoken}.", svg, png=png)
+    return Figure("times-by-condition", caption, f"Completion times per condition. {spoken}.", svg, half=True, prints=prints)
 
 
-def _draw_bars(panel: Axes, scale: Points, all_shares: Sequence[Shares], styles: dict[str, Look]) -> None:
+def _draw_bars(
+    panel: Axes, scale: Points, all_shares: Sequence[Shares], styles: dict[str, Look], legend_rows: int
+) -> None:
+    """Draw a bar per condition; levels below the middle are hatched."""
     levels = scale.points
     colours = mpl.colormaps[DIVERGING](np.linspace(0.08, 0.92, levels))
     if levels % 2:
         colours[levels // 2] = mpl.colors.to_rgba(MIDDLE)
-    for row, shares in enumerate(all_shares):
+    hatches = [HATCH if level < levels // 2 else "" for level in range(levels)]
+    for row, shares in enumerate(reversed(all_shares)):
         percent = 100 * shares.shares
         below = percent[: levels // 2].sum() + (percent[levels // 2] / 2 if levels % 2 else 0.0)
         left = np.concatenate([[0.0], percent.cumsum()[:-1]]) - below
-        y = len(all_shares) - 1 - row
-        bars = panel.barh(y, percent, left=left, height=0.72, color=colours, edgecolor="white", linewidth=0.6)
-        for bar, share, colour in zip(bars, percent, colours, strict=True):
+        panel.barh(
+            row, percent, left=left, height=0.76, color=colours, hatch=hatches, edgecolor="white", linewidth=0.5
+        )
+        for start, share, colour in zip(left, percent, colours, strict=True):
             if share >= 100 * LEAST_LABELLED:
                 dark = colour[:3] @ (0.299, 0.587, 0.114) < 0.55
                 panel.text(
-                    bar.get_x() + share / 2, y, f"{share:.0f}", ha="center", va="center", fontsize=7.5,
-                    color="white" if dark else INK,
+                    start + share / 2, row, f"{share:.0f}", ha="center", va="center", fontsize=6.5,
+                    color="white" if dark else INK, bbox={"facecolor": colour, "linewidth": 0, "pad": 0.6},
                 )  # fmt: skip
-    panel.axvline(0, color=INK, linewidth=0.9, zorder=0.5)  # behind the bars and their numbers
-    panel.set_yticks(
-        range(len(all_shares)), [wrapped(styles[s.condition].title, 20) for s in reversed(all_shares)]
-    )
-    panel.legend(
-        handles=[
-            mpl.patches.Patch(color=colour, label=str(level))
-            for level, colour in zip(_level_names(scale), colours, strict=True)
-        ],
-        loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=7.5, handlelength=1.0,
-    )  # fmt: skip
+    panel.axvline(0, color=INK, linewidth=0.8, zorder=0.5)  # behind the bars and their numbers
+    labels = [with_n(styles[s.condition].title, s.participants, 26) for s in reversed(all_shares)]
+    panel.set_yticks(range(len(all_shares)), labels)
+    if legend_rows:
+        panel.legend(
+            handles=[
+                mpl.patches.Patch(facecolor=colour, edgecolor="white", hatch=hatch, label=str(level))
+                for level, colour, hatch in zip(_level_names(scale), colours, hatches, strict=True)
+            ],
+            loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize=6.5, handlelength=1.2,
+            ncols=-(-levels // legend_rows), columnspacing=1.0, borderaxespad=0.1, borderpad=0.1,
+        )  # fmt: skip
+
+
+def _legend_rows(scale: Points) -> int:
+    """Return the lines that a legend of the levels needs above its panel."""
+    return -(-sum(len(name) + 5 for name in _level_names(scale)) // CHARACTERS)
 
 
 def _level_names(scale: Points) -> list[str]:
@@ -232,16 +252,29 @@ def _level_names(scale: Points) -> list[str]:
     ]
 
 
+def _draw_boxes(panel: Axes, measure: Measure, estimates: Estimates, styles: dict[str, Look]) -> None:
+    per_condition = zip(estimates.conditions, estimates.per_participant[measure.key], strict=True)
+    values = {name: own[~np.isnan(own)] * SCALE.get(measure.unit, 1.0) for name, own in per_condition}
+    for x, name in enumerate(styles):
+        _draw_box(panel, x, values[name], styles[name])
+    panel.set_title(wrapped(axis_label(measure.label, measure.unit), 24))
+    panel.set_xticks([])
+    panel.grid(axis="y", color=GRID, linewidth=0.6)
+
+
 def _draw_box(panel: Axes, x: int, values: Array, look: Look) -> None:
     if not values.size:
         return
     panel.boxplot(
         [values], positions=[x], widths=0.62, showfliers=False, patch_artist=True, manage_ticks=False,
-        boxprops={"facecolor": look.colour, "alpha": 0.25, "edgecolor": look.colour},
-        medianprops={"color": INK, "linewidth": 1.8},
-        whiskerprops={"color": look.colour}, capprops={"color": look.colour},
+        boxprops={
+            "facecolor": to_rgba(look.colour, 0.2), "edgecolor": look.colour, "linewidth": 0.7,
+            "hatch": BOX_HATCHES[x % len(BOX_HATCHES)],
+        },
+        medianprops={"color": INK, "linewidth": 1.3},
+        whiskerprops={"color": look.colour, "linewidth": 0.7}, capprops={"color": look.colour, "linewidth": 0.7},
     )  # fmt: skip
-    draw_participants(panel, x + scatter_offsets(len(values), 0.5), np.sort(values), look, sizes=(9, 3))
+    draw_participants(panel, x + scatter_offsets(len(values), 0.5), np.sort(values), look, sizes=(6, 2))
 
 
 def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) -> None:
@@ -255,18 +288,19 @@ def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) ->
         )  # fmt: skip
     axes.boxplot(
         [times], positions=[y], widths=0.13, orientation="horizontal", showfliers=False, patch_artist=True,
-        manage_ticks=False, boxprops={"facecolor": look.colour, "alpha": 0.5, "edgecolor": INK},
-        medianprops={"color": INK, "linewidth": 1.8},
+        manage_ticks=False, boxprops={"facecolor": look.colour, "alpha": 0.5, "edgecolor": INK, "linewidth": 0.6},
+        medianprops={"color": INK, "linewidth": 1.3},
     )  # fmt: skip
     own = np.sort(medians[~np.isnan(medians)])
     own = own[own > 0]
-    draw_participants(axes, own, y - 0.24 + scatter_offsets(len(own), 0.16), look, sizes=(16, 4))
+    draw_participants(axes, own, y - 0.24 + scatter_offsets(len(own), 0.16), look, sizes=(8, 3))
 
 
-def _key(look: Look) -> mpl.lines.Line2D:
-    return mpl.lines.Line2D(
-        [], [], color=look.colour, marker=look.marker, linestyle="", markersize=6, label=look.title
-    )
+def _key(number: int, look: Look, people: int) -> mpl.patches.Patch:
+    return mpl.patches.Patch(
+        facecolor=to_rgba(look.colour, 0.2), edgecolor=look.colour,
+        hatch=BOX_HATCHES[number % len(BOX_HATCHES)], label=f"{look.title} (n = {people})",
+    )  # fmt: skip
 
 
 def _times(grid: Grid) -> Array:

@@ -1,44 +1,68 @@
-"""Figures of the report, as SVG with an alternative text.
+"""Figures of the report, in the widths of two publishers' columns.
 
-The same numbers give the same bytes.
+The same numbers give the same bytes. Conditions differ by mark and line as well as by colour, so that a
+figure reads in grey; fonts are embedded as TrueType, because publishers refuse Type 3.
 
 The colours are those of `condition_looks`. After the figures 2 and 4 of Schuff et al. 2020.
 """
 
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
+from itertools import groupby, pairwise
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from ..participants.attrition import ParticipantFlow
 from ..participants.condition_looks import COLOURS, GREY, MARKERS, look_numbers
 from ..participants.estimates import Estimate, Estimates
+from ..participants.time_by_certainty import TimeAtCertainty
 from ..study.analysis import Study, View
 from ..study.human_vs_model import Quantity, Relations
+from .flow_diagram import flow_layout
 from .page import Figure
 from .tables import interval, number
 
 INK = "#1c2430"
-PNG_DPI = 150
+GRID = "#e3e7ec"
+PNG_DPI = 300
+COLUMN, TEXT = 3.03, 6.30  # inches: column and text width of the ACL style
+CHI = {COLUMN: 3.33, TEXT: 7.0}  # those of acmart's sigconf, as CHI uses it
+STYLES = ("-", "--", "-.", ":")
 MOST_LINES = 100  # participants whose changes remain distinguishable
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
-    "font.size": 10,
+    "font.size": 7.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlesize": 10,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.5,
     "axes.titleweight": "bold",
     "axes.axisbelow": True,
+    "axes.linewidth": 0.6,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.fontsize": 7,
+    "hatch.linewidth": 0.5,
+    "pdf.fonttype": 42,
     "svg.hashsalt": "touchstone",
     "svg.fonttype": "path",
     "path.simplify": False,
+}
+METADATA: dict[str, dict[str, Any]] = {  # nothing that differs between two runs
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
 }
 UNITS = {"share": "%", "seconds": "s", "points": "points", "number": ""}
 SCALE = {"share": 100.0}
@@ -78,35 +102,37 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
     first = estimates.get(measure, shown[0]).measure
     scale, styles = SCALE.get(first.unit, 1.0), looks(study)
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(max(4.0, 1.05 * len(shown) + 1.1), 3.5), layout="constrained")
+        canvas = Canvas(figsize=(COLUMN, 0.36 * len(shown) + 0.6))
         axes = canvas.subplots()
         _draw_changes(axes, estimates, measure, shown, scale)
-        for x, name in enumerate(shown):
+        for y, name in enumerate(shown):
             values = _participants(estimates, measure, name) * scale
-            _draw_condition(axes, x, values, estimates.get(measure, name), scale, styles[name])
-        axes.set_xticks(range(len(shown)), [wrapped(styles[name].title) for name in shown])
-        axes.set_xlim(-0.6, len(shown) - 0.4)
-        axes.set_ylabel(axis_label(first.label, first.unit))
-        axes.grid(axis="y", color="#e3e7ec", linewidth=0.8)
+            _draw_condition(axes, y, values, estimates.get(measure, name), scale, styles[name])
+        labels = [with_n(styles[name].title, estimates.get(measure, name).participants) for name in shown]
+        axes.set_yticks(range(len(shown)), labels)
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.set_xlabel(axis_label(first.label, first.unit))
+        axes.grid(axis="x", color=GRID, linewidth=0.6)
         if first.key == "over_estimation":
-            axes.axhline(0, color=INK, linewidth=0.8)
-        svg, png = drawn(canvas)
+            axes.axvline(0, color=INK, linewidth=0.8)
+        svg, prints = drawn(canvas)
     sentences = [
         f"{styles[name].title}: {_spoken(estimates.get(measure, name), scale)}, "
         f"{estimates.get(measure, name).participants} participants"
         for name in shown
     ]
     alternative = f"{first.label} ({UNITS[first.unit] or 'no unit'}) per condition. {'. '.join(sentences)}."
-    return Figure(f"{measure.replace('_', '-')}-by-condition", caption, alternative, svg, half=True, png=png)
+    name = f"{measure.replace('_', '-')}-by-condition"
+    return Figure(name, caption, alternative, svg, half=True, prints=prints)
 
 
 def _draw_changes(axes: Axes, estimates: Estimates, measure: str, shown: Sequence[str], scale: float) -> None:
     """Join the values of participants who saw two conditions."""
-    for x, pair in enumerate(pairwise(shown)):
+    for y, pair in enumerate(pairwise(shown)):
         if estimates.paired(*pair):
             values = np.array([_participants(estimates, measure, name) for name in pair]) * scale
             if values.shape[1] <= MOST_LINES:
-                axes.plot([x, x + 1], values, color=GREY, linewidth=0.6, alpha=0.35, zorder=1)
+                axes.plot(values, [y, y + 1], color=GREY, linewidth=0.5, alpha=0.35, zorder=1)
 
 
 def certainty_figure(study: Study) -> Figure | None:
@@ -116,28 +142,20 @@ def certainty_figure(study: Study) -> Figure | None:
     if not times:
         return None
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(7.4, 4.2), layout="constrained")
+        canvas = Canvas(figsize=(COLUMN, 2.75))
         axes = canvas.subplots()
-        for name, look in looks(study).items():
-            entries = [entry for entry in times if entry.by_condition.get(name) is not None]
-            axes.plot(
-                [entry.level for entry in entries], [entry.by_condition[name] or 0.0 for entry in entries],
-                color=look.colour, marker=look.marker, markersize=5, linewidth=1, alpha=0.75,
-                label=look.title,
-            )  # fmt: skip
-        for entry in times:
-            if entry.interval:
-                axes.vlines(entry.level, *entry.interval, color=INK, linewidth=1.6)
-        levels = [entry.level for entry in times]
-        seconds = [entry.seconds or 0.0 for entry in times]
-        axes.plot(levels, seconds, "o-", color=INK, markersize=8, linewidth=2.2, label="all conditions")
-        axes.set_xticks(levels, [_level_label(study, level) for level in levels])
+        _draw_times(axes, looks(study), times)
+        axes.set_xticks(
+            [entry.level for entry in times],
+            [f"{_level_label(study, entry.level)}\nn = {entry.trials}" for entry in times],
+            fontsize=6,
+        )
         axes.set_ylim(bottom=0)
         axes.set_ylabel("Completion time (s)")
-        axes.set_xlabel("Certainty of the rating")
-        axes.grid(axis="y", color="#e3e7ec", linewidth=0.8)
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-        svg, png = drawn(canvas)
+        axes.set_xlabel("Certainty of the rating; n trials")
+        axes.grid(axis="y", color=GRID, linewidth=0.6)
+        canvas.legend(loc="outside lower center", ncols=2, frameon=False)
+        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"certainty {entry.level}: {number(entry.seconds, 1)} s"
         + (f" ({_range(entry.interval, 1.0, 1)})" if entry.interval else "")
@@ -148,7 +166,71 @@ def certainty_figure(study: Study) -> Figure | None:
         "Mean completion time at each level of certainty, participants first; the black line takes all "
         "conditions together, with 95 % two-way bootstrap intervals."
     )
-    return Figure("time-by-certainty", caption, f"Completion time against certainty: {spoken}.", svg, png=png)
+    alternative = f"Completion time against certainty: {spoken}."
+    return Figure("time-by-certainty", caption, alternative, svg, half=True, prints=prints)
+
+
+def _draw_times(axes: Axes, styles: dict[str, Look], times: Sequence[TimeAtCertainty]) -> None:
+    """Draw a line per condition, and one of all with its intervals."""
+    for number, (name, look) in enumerate(styles.items()):
+        entries = [entry for entry in times if entry.by_condition.get(name) is not None]
+        axes.plot(
+            [entry.level for entry in entries], [entry.by_condition[name] or 0.0 for entry in entries],
+            color=look.colour, marker=look.marker, markersize=3.5, linewidth=0.9,
+            linestyle=STYLES[number % len(STYLES)], alpha=0.8, label=look.title,
+        )  # fmt: skip
+    for entry in times:
+        if entry.interval:
+            axes.vlines(entry.level, *entry.interval, color=INK, linewidth=1.2)
+    levels, seconds = [entry.level for entry in times], [entry.seconds or 0.0 for entry in times]
+    axes.plot(levels, seconds, "o-", color=INK, markersize=5, linewidth=1.8, label="all conditions")
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """A difference with its interval; `is_clear` if its corrected test rejects."""
+
+    panel: str
+    label: str
+    estimate: float
+    interval: tuple[float, float] | None
+    no_difference: float
+    is_clear: bool
+
+
+def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure | None:
+    """Draw differences with intervals, one panel per measure; None without rows."""
+    if not rows:
+        return None
+    panels = {title: list(own) for title, own in groupby(rows, lambda row: row.panel)}
+    heights = [len(own) + 1.6 for own in panels.values()]
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(COLUMN, 0.2 * sum(heights) + 0.2))
+        axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for panel, (title, own) in zip(axes, panels.items(), strict=True):
+            _draw_forest(panel, own)
+            panel.set_title(wrapped(title, 44), loc="left")
+        svg, prints = drawn(canvas)
+    spoken = "; ".join(
+        f"{row.panel}, {row.label}: {number(row.estimate)} {interval(row.interval)}".strip()
+        + (", clear after correction" if row.is_clear else "")
+        for row in rows
+    )
+    return Figure(name, caption, f"Differences: {spoken}.", svg, half=True, prints=prints)
+
+
+def _draw_forest(panel: Axes, rows: Sequence[ForestRow]) -> None:
+    """Draw one row per difference; a filled mark is a clear one."""
+    panel.axvline(rows[0].no_difference, color=INK, linewidth=0.8)
+    for y, row in enumerate(rows):
+        if row.interval:
+            panel.hlines(y, *row.interval, color=INK, linewidth=1.2)
+        face = INK if row.is_clear else "white"
+        panel.plot(row.estimate, y, "D" if row.is_clear else "o", color=INK, markersize=4.2, markerfacecolor=face)
+    panel.set_yticks(range(len(rows)), [row.label for row in rows])
+    panel.set_ylim(len(rows) - 0.4, -0.6)
+    panel.grid(axis="x", color=GRID, linewidth=0.6)
+    panel.xaxis.set_major_locator(MaxNLocator(5))
 
 
 def scores_figure(
@@ -165,38 +247,63 @@ def scores_figure(
     scale = SCALE.get(estimates[0].measure.unit, 1.0)
     columns = min(4, len(scores))
     rows = -(-len(scores) // columns)
-    with mpl.rc_context(STYLE | {"font.size": 9, "axes.titlesize": 9}):
-        canvas = Canvas(figsize=(2.35 * columns + 0.6, 2.15 * rows + 0.75), layout="constrained")
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(TEXT if columns > 2 else COLUMN, 1.55 * rows + 0.7))
         panels = canvas.subplots(rows, columns, sharey=True, squeeze=False)
         for panel, score in zip(panels.flat, scores, strict=False):
             _draw_pairs(panel, study, estimates, score, scale, styles)
             panel.set_title(_with_rank(score, measure, view.relations))
         for panel in panels.flat[len(scores) :]:
             panel.set_visible(False)
-        canvas.supylabel(axis_label(measure.label, estimates[0].measure.unit), fontsize=10)
+        canvas.supylabel(axis_label(measure.label, estimates[0].measure.unit), fontsize=7.5)
         handles, labels = panels.flat[0].get_legend_handles_labels()
-        canvas.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
-        svg, png = drawn(canvas)
+        canvas.legend(
+            handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False,
+            title=f"n = {len(labels)} systems; scores in percent",
+        )  # fmt: skip
+        svg, prints = drawn(canvas)
     alternative = f"{measure.label} against {len(scores)} model scores. " + " ".join(
         _spoken_pair(score, measure, view.relations) for score in scores
     )
-    return Figure(name, caption, alternative, svg, png=png)
+    return Figure(name, caption, alternative, svg, prints=prints)
+
+
+def flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
+    """Return what draws the flow diagram for papers."""
+    layout = flow_layout(flow)
+    width = COLUMN if len(flow.arms) < 3 else TEXT
+    points = 72 * width / layout.width  # of a pixel
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(width, width * layout.height / layout.width))
+        axes = canvas.subplots()
+        axes.set_axis_off()
+        axes.set_xlim(0, layout.width)
+        axes.set_ylim(layout.height, 0)
+        for x, top, bottom in layout.arrows:
+            axes.annotate("", (x, bottom), (x, top), arrowprops={"arrowstyle": "-|>", "linewidth": 0.6, "color": INK})
+        for box in layout.boxes:
+            look = {"facecolor": "#f2f2f2", "linestyle": "--"} if box.loss else {"facecolor": "white"}
+            corner = (box.x, box.y)
+            axes.add_patch(Rectangle(corner, box.width, box.height, edgecolor=INK, linewidth=0.6, **look))
+            for y, line in zip(box.baselines, box.lines, strict=True):
+                axes.text(box.middle, y, line, ha="center", fontsize=min(7.5, 11 * points))
+    return partial(_prints, canvas, width)
 
 
 def _draw_condition(
-    axes: Axes, x: int, values: np.ndarray, estimate: Estimate, scale: float, look: Look
+    axes: Axes, y: int, values: np.ndarray, estimate: Estimate, scale: float, look: Look
 ) -> None:
     values = np.sort(values[~np.isnan(values)])
-    x_values = x + scatter_offsets(len(values), 0.44)
-    draw_participants(axes, x_values, values, look, sizes=(22, 6), alphas=(0.45, 0.15))
+    y_values = y + scatter_offsets(len(values), 0.5)
+    draw_participants(axes, values, y_values, look, sizes=(11, 4), alphas=(0.45, 0.15))
     if estimate.interval:
         low, high = (bound * scale for bound in estimate.interval)
-        axes.vlines(x, low, high, color=INK, linewidth=2.2)
-        axes.hlines([low, high], x - 0.07, x + 0.07, color=INK, linewidth=2.2)
+        axes.hlines(y, low, high, color=INK, linewidth=1.5)
+        axes.vlines([low, high], y - 0.09, y + 0.09, color=INK, linewidth=1.5)
     assert estimate.value is not None
     axes.scatter(
-        [x], [estimate.value * scale], s=85, color=look.colour, marker=look.marker, edgecolors=INK,
-        linewidths=1.4, zorder=3,
+        [estimate.value * scale], [y], s=38, color=look.colour, marker=look.marker, edgecolors=INK,
+        linewidths=0.9, zorder=3,
     )  # fmt: skip
 
 
@@ -214,14 +321,14 @@ def _draw_pairs(
             continue
         if estimate.interval:
             low, high = estimate.interval
-            panel.vlines(x, low * scale, high * scale, color=look.colour, linewidth=1.4)
+            panel.vlines(x, low * scale, high * scale, color=look.colour, linewidth=1.1)
         y = estimate.value * scale
         if bounds := score.interval(system):
-            panel.hlines(y, bounds[0] * 100, bounds[1] * 100, color=look.colour, linewidth=1.4)
-        panel.scatter([x], [y], color=look.colour, marker=look.marker, s=42, zorder=3, label=look.title)
+            panel.hlines(y, bounds[0] * 100, bounds[1] * 100, color=look.colour, linewidth=1.1)
+        panel.scatter([x], [y], color=look.colour, marker=look.marker, s=22, zorder=3, label=look.title)
     panel.margins(x=0.18)
     panel.xaxis.set_major_locator(MaxNLocator(3))
-    panel.grid(color="#e3e7ec", linewidth=0.6)
+    panel.grid(color=GRID, linewidth=0.6)
 
 
 def _participants(estimates: Estimates, measure: str, condition: str) -> np.ndarray:
@@ -262,7 +369,12 @@ def axis_label(label: str, unit: str) -> str:
 def _level_label(study: Study, level: int) -> str:
     question = study.version.question("certainty")
     labels = getattr(question.scale, "labels", None) if question else None
-    return f"{level}\n{wrapped(labels[level - 1])}" if labels and len(labels) >= level else str(level)
+    return f"{level} {wrapped(labels[level - 1], 9)}" if labels and len(labels) >= level else str(level)
+
+
+def with_n(title: str, n: int, width: int = 20) -> str:
+    """Label a condition with its participants."""
+    return wrapped(f"{title} (n\u00a0=\u00a0{n})", width)
 
 
 def wrapped(text: str, width: int = 12) -> str:
@@ -292,11 +404,32 @@ def draw_participants(
     )  # fmt: skip
 
 
-def drawn(canvas: Canvas) -> tuple[str, bytes]:
-    """The canvas as SVG and as PNG; the same drawing gives the same bytes."""
-    text, image = io.StringIO(), io.BytesIO()
-    canvas.draw_without_rendering()
-    canvas.set_layout_engine(None)  # laid out once, for both; "none" would draw twice more for nothing
-    canvas.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    canvas.savefig(image, format="png", dpi=PNG_DPI, metadata={"Software": None})
-    return text.getvalue(), image.getvalue()
+def drawn(canvas: Canvas) -> tuple[str, Callable[[str], dict[str, bytes]]]:
+    """Return the canvas as SVG, and what draws its files for papers.
+
+    The width becomes that of the nearest column.
+    """
+    width = COLUMN if canvas.get_figwidth() < (COLUMN + TEXT) / 2 else TEXT
+    return _saved(canvas, width, ["svg"])[0].decode(), partial(_prints, canvas, width)
+
+
+def _prints(canvas: Canvas, width: float, name: str) -> dict[str, bytes]:
+    """Draw every form in both widths; the same drawing gives the same bytes."""
+    files = {}
+    for folder, wide in {"": width, "chi/": CHI[width]}.items():
+        saved = _saved(canvas, wide, list(METADATA))
+        files |= {f"{folder}{name}.{form}": data for form, data in zip(METADATA, saved, strict=True)}
+    return files
+
+
+def _saved(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
+    """Lay the canvas out once, and save it in each form."""
+    files = [io.BytesIO() for _ in forms]
+    with mpl.rc_context(STYLE):
+        canvas.set_figwidth(width)
+        canvas.set_layout_engine("constrained")
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine(None)  # "none" would draw twice more for nothing
+        for file, form in zip(files, forms, strict=True):
+            canvas.savefig(file, format=form, dpi=PNG_DPI, metadata=METADATA[form])
+    return [file.getvalue() for file in files]

@@ -32,6 +32,75 @@ class _Row:
         return [[part for fact in facts for part in textwrap.wrap(fact, CHARACTERS)] for facts in self.facts]
 
 
+@dataclass(frozen=True)
+class Box:
+    """A box of the diagram with its lines of text."""
+
+    x: int
+    y: int
+    width: int
+    lines: Sequence[str]
+    loss: bool = False
+
+    @property
+    def height(self) -> int:
+        """Height of the box."""
+        return len(self.lines) * LINE + 2 * PAD
+
+    @property
+    def middle(self) -> int:
+        """Middle of the box from the left."""
+        return self.x + self.width // 2
+
+    @property
+    def baselines(self) -> list[int]:
+        """Baseline of each line of text from above."""
+        return [self.y + PAD + 13 + number * LINE for number in range(len(self.lines))]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Boxes and arrows (x, from, to) of the diagram, in pixels from above."""
+
+    width: int
+    height: int
+    boxes: Sequence[Box]
+    arrows: Sequence[tuple[int, int, int]]
+
+
+def flow_layout(flow: ParticipantFlow) -> Layout:
+    """Place the boxes, a column per condition.
+
+    Raises:
+        ValueError: The flow has no conditions.
+    """
+    if not flow.arms:
+        raise ValueError("the flow has no conditions")
+    width = 2 * MARGIN + len(flow.arms) * (BOX + GAP) - GAP
+    boxes: list[Box] = []
+    arrows: list[tuple[int, int, int]] = []
+    ends: list[int | None] = [None] * len(flow.arms)  # lower edge of the last box of each column
+    y = MARGIN
+    if flow.consented is not None:
+        boxes.append(Box(MARGIN, y, width - 2 * MARGIN, [f"Consented: {flow.consented}"]))
+        y += boxes[0].height
+        ends = [y] * len(flow.arms)
+    for row in _rows(flow.arms):
+        y += GAP if y > MARGIN else 0
+        lowest = y
+        for column, lines in enumerate(row.lines):
+            if not lines:
+                continue
+            box = Box(MARGIN + column * (BOX + GAP), y, BOX, lines, row.loss)
+            if (end := ends[column]) is not None:
+                arrows.append((box.middle, end, y))
+            boxes.append(box)
+            ends[column] = y + box.height
+            lowest = max(lowest, y + box.height)
+        y = lowest
+    return Layout(width, y + MARGIN, boxes, arrows)
+
+
 def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: str = "flow") -> str:
     """Draw the diagram as SVG text.
 
@@ -48,28 +117,10 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
         Traceback (most recent call last):
         ValueError: the flow has no conditions
     """
-    if not flow.arms:
-        raise ValueError("the flow has no conditions")
-    width = 2 * MARGIN + len(flow.arms) * (BOX + GAP) - GAP
-    shapes: list[str] = []
-    ends: list[int | None] = [None] * len(flow.arms)  # lower edge of the last box of each column
-    y = MARGIN
-    if flow.consented is not None:
-        shapes += _box(MARGIN, y, width - 2 * MARGIN, [f"Consented: {flow.consented}"], loss=False)
-        y += _height(1)
-        ends = [y] * len(flow.arms)
-    for row in _rows(flow.arms):
-        y += GAP if y > MARGIN else 0
-        for column, lines in enumerate(row.lines):
-            if not lines:
-                continue
-            x, end = MARGIN + column * (BOX + GAP), ends[column]
-            if end is not None:
-                shapes.append(_arrow(x + BOX // 2, end, y, prefix))
-            shapes += _box(x, y, BOX, lines, loss=row.loss)
-            ends[column] = y + _height(len(lines))
-        y += max(_height(len(lines)) for lines in row.lines)
-    return _document(shapes, width, y + MARGIN, title, describe_flow(flow), prefix)
+    layout = flow_layout(flow)
+    shapes = [_arrow(*arrow, prefix) for arrow in layout.arrows]
+    shapes += [part for box in layout.boxes for part in _shapes(box)]
+    return _document(shapes, layout.width, layout.height, title, describe_flow(flow), prefix)
 
 
 def describe_flow(flow: ParticipantFlow) -> str:
@@ -126,18 +177,13 @@ def _excluded(arm: ArmFlow) -> list[str]:
     return facts + (["some by several rules"] if sum(arm.hit.values()) > arm.excluded else []) + people
 
 
-def _height(lines: int) -> int:
-    return lines * LINE + 2 * PAD
-
-
-def _box(x: int, y: int, width: int, lines: Sequence[str], *, loss: bool) -> list[str]:
-    look = 'fill="#f2f2f2" stroke-dasharray="5 3"' if loss else 'fill="#ffffff"'
-    height = _height(len(lines))
-    rect = f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="3" stroke="#1a1a1a" {look}/>'
-    middle = x + width // 2
+def _shapes(box: Box) -> list[str]:
+    look = 'fill="#f2f2f2" stroke-dasharray="5 3"' if box.loss else 'fill="#ffffff"'
+    size = f'width="{box.width}" height="{box.height}"'
+    rect = f'<rect x="{box.x}" y="{box.y}" {size} rx="3" stroke="#1a1a1a" {look}/>'
     texts = [
-        f'<text x="{middle}" y="{y + PAD + 13 + number * LINE}" text-anchor="middle">{escape(line)}</text>'
-        for number, line in enumerate(lines)
+        f'<text x="{box.middle}" y="{y}" text-anchor="middle">{escape(line)}</text>'
+        for y, line in zip(box.baselines, box.lines, strict=True)
     ]
     return [rect, *texts]
 

@@ -1,10 +1,12 @@
 """Reports as sections of text, tables and figures, on one HTML page."""
 
+import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import jinja2
@@ -12,10 +14,12 @@ from markupsafe import Markup
 
 from ..io.errors import InputError
 from ..io.whole_files import replace_file
+from .codebook import CsvFile, tables_schema
 from .provenance import source_of
 from .tables import Table, csv_text
 
 MANIFEST = "files.json"
+SCHEMA = "tables/schema.json"
 
 
 @dataclass(frozen=True)
@@ -38,10 +42,10 @@ class Figure:
     """A figure.
 
     Attributes:
-        svg: A whole SVG document.
+        svg: A whole SVG document, as the page shows it.
         alternative: Description for readers who cannot see the figure.
         half: Narrow enough to stand beside another figure.
-        png: The same as an image; empty if there is none.
+        prints: Draws the files for papers, name after ``figures/`` to content; None for the SVG alone.
     """
 
     name: str
@@ -49,7 +53,13 @@ class Figure:
     alternative: str
     svg: str
     half: bool = False
-    png: bytes = b""
+    prints: "Callable[[str], Mapping[str, bytes]] | None" = None
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Name and content of every file of the figure."""
+        printed = self.prints(self.name) if self.prints else {f"{self.name}.svg": self.svg.encode()}
+        for name, data in printed.items():
+            yield f"figures/{name}", data
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,11 @@ class Data:
     header: Sequence[str]
     rows: Sequence[Sequence[object]]
 
+    @property
+    def csv_file(self) -> CsvFile:
+        """The table as its CSV file holds it."""
+        return CsvFile(self.name, self.words, self.header, self.rows)
+
 
 @dataclass(frozen=True)
 class Script:
@@ -71,16 +86,57 @@ class Script:
     text: str
 
 
-Block = Text | Points | Table | Figure | Data | Script
+@dataclass(frozen=True)
+class Card:
+    """An answer of the first screen: a question, sentences, and a figure."""
+
+    title: str
+    points: Sequence[str]
+    figure: Figure | None = None
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Answers side by side."""
+
+    cards: Sequence[Card]
+
+
+@dataclass(frozen=True)
+class Details:
+    """Blocks that the page shows on request, and always in print."""
+
+    title: str
+    blocks: Sequence["Block"]
+
+
+Block = Text | Points | Table | Figure | Data | Script | Cards | Details
+
+
+def flat(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks and the blocks and figures within them, in order."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Details):
+            yield from flat(block.blocks)
+        elif isinstance(block, Cards):
+            yield from (card.figure for card in block.cards if card.figure)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report with its own heading."""
+    """A part of the report with its own heading.
+
+    Attributes:
+        lead: Sentence beside the heading of a part that can be closed; None for a part that cannot.
+        is_open: A part that can be closed is open at first.
+    """
 
     name: str
     title: str
     blocks: Sequence[Block]
+    lead: str | None = None
+    is_open: bool = True
 
 
 @dataclass(frozen=True)
@@ -97,21 +153,35 @@ class Page:
     facts: Mapping[str, str]
     sections: Sequence[Section]
 
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of every section, and those within them."""
+        return flat(block for section in self.sections for block in section.blocks)
+
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Name and content of every file beside the page."""
-        for block in (block for section in self.sections for block in section.blocks):
+        for block in self.blocks:
             match block:
-                case Table():
-                    yield f"tables/{block.name}.csv", block.csv().encode()
-                    yield f"tables/{block.name}.tex", block.latex().encode()
-                case Data():
-                    yield f"tables/{block.name}.csv", csv_text(block.header, block.rows).encode()
+                case Table() | Data():
+                    file = block.csv_file
+                    yield f"tables/{block.name}.csv", csv_text(file.header, file.rows).encode()
+                    if isinstance(block, Table):
+                        yield f"tables/{block.name}.tex", block.latex().encode()
                 case Script():
                     yield block.name, block.text.encode()
                 case Figure():
-                    yield f"figures/{block.name}.svg", block.svg.encode()
-                    if block.png:
-                        yield f"figures/{block.name}.png", block.png
+                    yield from block.files()
+        tables = [block.csv_file for block in self.blocks if isinstance(block, Table | Data)]
+        if tables:
+            yield SCHEMA, tables_schema(tables).encode()
+
+
+def _source(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text("utf-8")
+
+
+SORTING = _source("report.js")  # the only script of the page, which works without it
+SORTING_HASH = "sha256-" + base64.b64encode(hashlib.sha256(SORTING.encode()).digest()).decode()
 
 
 def render(page: Page) -> str:
@@ -125,9 +195,16 @@ def render(page: Page) -> str:
     )
     environment.filters["inline_svg"] = inline_svg
     environment.globals["source_of"] = source_of
-    for kind in (Table, Figure, Points, Script, Data):
+    environment.filters["side_by_side"] = _side_by_side
+    environment.globals["script"] = Markup(SORTING)  # noqa: S704 - a file of ours
+    for kind in (Table, Figure, Points, Script, Data, Cards, Details):
         environment.tests[kind.__name__.lower()] = lambda block, kind=kind: isinstance(block, kind)
     return environment.get_template("report.html").render(page=page)
+
+
+def _side_by_side(blocks: Sequence[Block]) -> Iterator[tuple[bool, Iterator[Block]]]:
+    """Group neighbours; True for figures that stand side by side."""
+    return groupby(blocks, lambda block: isinstance(block, Figure) and block.half)
 
 
 def inline_svg(figure: Figure) -> Markup:
@@ -179,5 +256,5 @@ def _earlier_files(out: Path) -> set[str]:
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return set()
     return {
-        name for name in names if re.fullmatch(r"(tables|figures)/[\w-]+\.(csv|tex|svg|png)|[\w-]+\.R", name)
+        name for name in names if re.fullmatch(r"(tables|figures|figures/chi)/[\w-]+\.(csv|json|tex|svg|png|pdf)|[\w-]+\.R", name)
     }

@@ -198,31 +198,37 @@ def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) ->
     undefined = dict.fromkeys(
         f"Undefined: {row.alpha.reason}." for row in agreements if row.alpha.value is None
     )
+    metrics = {row.question: row.alpha.metric for row in agreements}
     columns = [
-        Column(
-            "question",
-            heading="Question",
-            cell=lambda row: Cell(row.question.replace("_", " "), detail=titles[row.condition]),
-        ),
+        Column("question"),
         Column("condition"),
-        Column("metric", "alpha.metric", "Metric", is_text=True),
-        Column(
-            "alpha",
-            "alpha.value",
-            "Alpha",
-            lambda row: value_cell(row.alpha.value, row.alpha.interval, missing="undefined"),
-        ),
+        Column("metric", "alpha.metric"),
+        Column("alpha", "alpha.value", cell=_alpha_cell),
         Column("low high", "alpha.interval"),
-        Column("items", "alpha.items", "Items"),
-        Column("ratings", "alpha.ratings", "Ratings"),
+        Column("items", "alpha.items"),
+        Column("ratings", "alpha.ratings"),
         Column("reason", "alpha.reason"),
     ]
     notes = [
         "Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Items with two ratings or more.",
         *undefined,
     ]
-    caption = "Agreement among the participants of a condition"
-    return Table.from_columns("agreement", caption, agreements, columns, notes)
+    return Table.crossed(
+        "agreement",
+        "Agreement among the participants of a condition",
+        agreements,
+        columns,
+        notes,
+        rows=list(metrics),
+        heads=[Column("", heading="Question", cell=lambda key: Cell(key.replace("_", " "), detail=metrics[key]))],
+        across={row.condition: titles[row.condition] for row in agreements},
+        place=lambda row: (row.question, row.condition),
+        wide=True,
+    )
+
+
+def _alpha_cell(row: Agreement | None) -> Cell:
+    return value_cell(row.alpha.value, row.alpha.interval, missing="undefined") if row else Cell("–", "missing")
 
 
 def _items_data(items: Sequence[ItemValue]) -> Data:

@@ -48,10 +48,10 @@ def exclusions_section(study: Study) -> Section:
 
 def _rules_table(study: Study, exclusions: Exclusions) -> Table:
     columns = [
-        Column("", "name", "Rule"),
-        Column("", lambda rule: _sentence(rule.describe()), "Excludes a trial", is_text=True),
-        Column("", lambda rule: exclusions.by_rule[rule.name], "Trials hit"),
-        Column("", lambda rule: exclusions.only_by_rule[rule.name], "By this rule alone"),
+        Column("rule", "name", "Rule"),
+        Column("definition", lambda rule: _sentence(rule.describe()), "Excludes a trial", is_text=True),
+        Column("excluded", lambda rule: exclusions.by_rule[rule.name], "Trials hit"),
+        Column("only_by_rule", lambda rule: exclusions.only_by_rule[rule.name], "By this rule alone"),
     ]
     return Table.from_columns("exclusion_rules", "Exclusion rules", study.bundle.rules, columns)
 
@@ -72,9 +72,12 @@ def _excluded_people(study: Study, exclusions: Exclusions) -> list[Block]:
     if not exclusions.people_by_rule:
         return []
     columns = [
-        Column("", lambda row: row[0], "Rule"),
-        *(Column("", partial(_people_in, condition.name), condition.title) for condition in study.conditions),
-        Column("", partial(_people_in, ""), "All"),
+        Column("rule", lambda row: row[0], "Rule"),
+        *(
+            Column((condition.name,), partial(_people_in, condition.name), condition.title)
+            for condition in study.conditions
+        ),
+        Column("all", partial(_people_in, ""), "All"),
     ]
     together = Counter(names for names in exclusions.people.values() if len(names) > 1)
     notes = [
@@ -97,19 +100,23 @@ def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
         for condition in study.conditions
     ]
     columns = [
-        Column("", lambda row: row[0], "Condition"),
-        Column("", lambda row: row[1], "Submitted trials"),
-        Column("", lambda row: row[2], "Excluded"),
-        Column("", lambda row: number(100 * row[2] / row[1] if row[1] else None, 2), "Excluded (%)"),
+        Column("condition", lambda row: row[0], "Condition"),
+        Column("submitted", lambda row: row[1], "Submitted trials"),
+        Column("excluded", lambda row: row[2], "Excluded"),
+        Column("excluded_percent", _share, "Excluded (%)", lambda row: number(_share(row), 2)),
     ]
     rows.append(("All", exclusions.total, exclusions.excluded))
     return Table.from_columns("exclusions_by_condition", "Excluded trials per condition", rows, columns)
 
 
+def _share(row: tuple[str, int, int]) -> float | None:
+    return 100 * row[2] / row[1] if row[1] else None
+
+
 def _overlap_table(exclusions: Exclusions) -> Table:
     columns = [
-        Column("", lambda row: " and ".join(row[0]), "Rules"),
-        Column("", lambda row: row[1], "Trials"),
+        Column("rules", lambda row: ";".join(row[0]), "Rules", lambda row: " and ".join(row[0])),
+        Column("trials", lambda row: row[1], "Trials"),
     ]
     caption = "Trials excluded by exactly these rules together"
     return Table.from_columns("exclusion_overlap", caption, list(exclusions.overlap.items()), columns)

@@ -11,6 +11,7 @@ import pandas as pd
 from ..participants.attrition import (
     COUNTS,
     AttritionTest,
+    ParticipantFlow,
     completion_test,
     excluded_shares,
     exclusion_test,
@@ -25,7 +26,7 @@ from ..participants.measures import Measure
 from ..stats.streams import substream
 from ..study.analysis import Study
 from .distribution_figures import boxes_figure, likert_figure, times_figure
-from .figures import certainty_figure, condition_figure
+from .figures import certainty_figure, condition_figure, flow_prints
 from .flow_diagram import flow_svg
 from .page import Block, Data, Figure, Points, Section, Text
 from .tables import Cell, Column, Table, fields, interval, number, scale
@@ -61,42 +62,50 @@ SEVERAL_CONDITIONS = (
 
 def participants_section(study: Study) -> Section:
     """Show the participant flow and the losses by condition."""
-    blocks: list[Block] = [Text(_who_counts(study))]
-    flow = study.bundle.flow.get(study.mode)
-    if flow is None:
-        blocks.append(Text("The bundle holds no participant flow for this mode.", "note"))
-    else:
-        blocks.append(_flow_table(study, flow.conditions, flow.consented))
-        if study.allocation.design != "between":
-            blocks.append(Text(SEVERAL_CONDITIONS, "note"))
-    blocks += _attrition(study)
-    return Section("participants", "Participants", blocks)
+    blocks: list[Block] = [Text(_who_counts(study)), _flow_figure(study)]
+    if study.bundle.flow.get(study.mode) and study.allocation.design != "between":
+        blocks.append(Text(SEVERAL_CONDITIONS, "note"))
+    return Section("participants", "Flow of participants", [*blocks, *_attrition(study), *_flow_data(study)])
 
 
-def _attrition(study: Study) -> list[Block]:
-    """Draw the flow, and test if conditions lost participants alike."""
-    rules = [rule.name for rule in study.bundle.rules]
-    names = study.exclusions.names
-    groups = study.allocation.groups
+def _flow(study: Study) -> ParticipantFlow:
+    exclusions = study.exclusions
     recorded = study.bundle.flow.get(study.mode)
-    flow = participant_flow(
-        study.conditions, recorded, study.trials, names, rules, groups, study.exclusions.people
+    rules = [rule.name for rule in study.bundle.rules]
+    groups = study.allocation.groups
+    return participant_flow(
+        study.conditions, recorded, study.trials, exclusions.names, rules, groups, exclusions.people
     )
+
+
+def _flow_figure(study: Study) -> Figure:
+    flow = _flow(study)
     caption = "From consent to retained trials. Dashed boxes are losses."
+    if study.mode not in study.bundle.flow:
+        caption += " The bundle holds no counts from before the first trial."
     spoken = "; ".join(
         f"{condition.title}: {condition.assigned if condition.assigned is not None else 'unknown'} assigned, "
         f"{condition.contributing} with retained trials, "
         f"{condition.retained} of {condition.trials} trials retained"
         for condition in flow.arms
     )
-    diagram = Figure("participant-flow", caption, f"Participant flow. {spoken}.", flow_svg(flow))
-    rng = np.random.default_rng(study.options.seed)
+    alternative = f"Participant flow. {spoken}."
+    return Figure("participant-flow", caption, alternative, flow_svg(flow), prints=flow_prints(flow))
+
+
+def _attrition(study: Study) -> list[Block]:
+    """Test if conditions lost participants alike; name what was not tested."""
+    flow, rng = _flow(study), np.random.default_rng(study.options.seed)
     tests = [
         completion_test(flow, rng=substream(rng, "completion")),
         position_test(flow, rng=substream(rng, "position")),
         *_exclusion_tests(study, rng),
     ]
-    return [diagram, Points([test.sentence for test in tests])]
+    sentences = [test.sentence for test in tests if test.p is not None]
+    untested = [f"{test.question[:1].lower()}{test.question[1:]} ({test.reason})" for test in tests if test.p is None]
+    if untested:
+        sentences.append(f"Differences between conditions were not tested for: {'; '.join(untested)}.")
+    return [Points(sentences)]
 
 
 def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTest]:
@@ -122,7 +131,7 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
 
 
 def measures_section(study: Study) -> Section:
-    """Show the measures per condition, with and without exclusions, pooled."""
+    """Show the measures per condition; the file has them without exclusions too."""
     view = study.retained
     available = [m for m in view.estimates.measures if view.estimates.available(m.key)]
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock (there is no time in the data)"
@@ -132,8 +141,7 @@ def measures_section(study: Study) -> Section:
         [
             Text(f"{_how_averaged(study)} Times are those of {clock}."),
             _measures_table(study, available),
-            _comparison_table(study, available),
-            _pooled_table(study, available),
+            Text(_without_exclusions(study, available)),
             _participants_data(study, available),
         ],
     )
@@ -171,7 +179,7 @@ def figures_section(study: Study) -> Section:
         boxes_figure(study, headline),
         times_figure(study),
     )
-    shown: list[Block] = [figure for figure in (*figures, *whole) if figure]
+    shown: list[Block] = sorted((figure for figure in (*figures, *whole) if figure), key=lambda one: not one.half)
     missing = [
         text.split(":")[0].rstrip(".").lower()
         for (key, text), f in zip(captions.items(), figures, strict=True)
@@ -179,9 +187,9 @@ def figures_section(study: Study) -> Section:
     ]
     if missing:
         shown.append(
-            Text(f"Not drawn because data are missing: {', '.join(missing)}. See the next section.", "note")
+            Text(f"Not drawn because data are missing: {', '.join(missing)}.", "note")
         )
-    return Section("figures", "Figures", shown)
+    return Section("figures", "Distributions", shown)
 
 
 def missing_section(study: Study) -> Section:
@@ -229,31 +237,21 @@ def _who_counts(study: Study) -> str:
     return text
 
 
-class _GroupFlow(NamedTuple):
-    """Flow of the participants of one or more conditions."""
-
-    title: str
-    flow: ConditionFlow
-
-
-def _flow_table(study: Study, flow: dict[str, ConditionFlow], consented: int | None) -> Table:
-    titles = {condition.name: condition.title for condition in study.conditions}
-    rows = [
-        _GroupFlow(" and ".join(titles[name] for name in own), flow.get(group, ConditionFlow()))
-        for group, own in study.allocation.groups.items()
+def _flow_data(study: Study) -> list[Block]:
+    """Tabulate the counts of the flow, and the places of those who left."""
+    flow = study.bundle.flow.get(study.mode)
+    if flow is None:
+        return []
+    counts = {group: flow.conditions.get(group, ConditionFlow()) for group in study.allocation.groups}
+    rows = [(group, *(getattr(own, name) for name in COUNTS)) for group, own in counts.items()]
+    places = [(group, int(k), n) for group, own in counts.items() for k, n in own.dropped_at.items()]
+    tables: list[Block] = [
+        Data("participant_flow", "Participant flow per condition", ("condition", *COUNTS), rows)
     ]
-    columns = [
-        Column("", "title", "Condition"),
-        *(Column("", f"flow.{name}", name.capitalize()) for name in COUNTS),
-        Column("", lambda row: _dropped(row.flow), "Dropped, after item", is_text=True),
-    ]
-    notes = [f"{consented} participants consented."] if consented is not None else []
-    return Table.from_columns("participant_flow", "Participant flow per condition", rows, columns, notes)
-
-
-def _dropped(flow: ConditionFlow) -> str:
-    places = sorted((int(place), count) for place, count in flow.dropped_at.items())
-    return ", ".join(f"{count} after {place}" for place, count in places) or "none"
+    if places:
+        header = ("condition", "items_submitted", "participants")
+        tables.append(Data("dropouts", "Participants who left, by submitted items", header, sorted(places)))
+    return tables
 
 
 class _Estimated(NamedTuple):
@@ -294,47 +292,26 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
     )
 
 
-def _comparison_table(study: Study, measures: Sequence[Measure]) -> Table:
-    records: list[tuple[Measure, tuple[str, str], float | None]] = []
+def _without_exclusions(study: Study, measures: Sequence[Measure]) -> str:
+    """Name the measures that the exclusions change most."""
+    if not study.exclusions.excluded:
+        return ""
+    changes = []
     for m, condition in product(measures, study.conditions):
-        kept, all_ = (
-            v.estimates.get(m.key, condition.name).value for v in (study.retained, study.everything)
-        )
-        change = all_ - kept if kept is not None and all_ is not None else None
-        values = {"with": kept, "without": all_, "change": change}
-        records += [(m, (condition.name, key), value) for key, value in values.items()]
-    headings = {"with": "{}: with", "without": "without", "change": "change"}
-    return Table.crossed(
-        "measures_without_exclusions",
-        "The same measures with and without the exclusions",
-        records,
-        [Column("", cell=lambda record: _shown(record[0], record[2]))],
-        rows=measures,
-        heads=[Column("", _row_name, "Measure")],
-        across={
-            (condition.name, key): heading.format(condition.title)
-            for condition in study.conditions
-            for key, heading in headings.items()
-        },
-        place=lambda record: record[:2],
-        wide=True,
-    )
-
-
-def _pooled_table(study: Study, measures: Sequence[Measure]) -> Table:
-    return Table.crossed(
-        "measures_pooled",
-        "The same formulas over all retained trials of a condition at once",
-        list(study.retained.estimates.table.values()),
-        [Column("", cell=lambda estimate: _shown(estimate.measure, estimate.pooled))],
-        [
-            "For comparison only: pooling gives more weight to participants with more retained trials, and "
-            "ignores that trials of one participant depend on each other."
-        ],
-        rows=measures,
-        heads=[Column("", _row_name, "Measure")],
-        across={condition.name: condition.title for condition in study.conditions},
-        place=lambda estimate: (estimate.measure, estimate.condition),
+        kept, every = (v.estimates.get(m.key, condition.name) for v in (study.retained, study.everything))
+        if kept.value is not None and every.value is not None and kept.value != every.value:
+            width = kept.interval[1] - kept.interval[0] if kept.interval else 0.0
+            changes.append((abs(every.value - kept.value) / width if width else 0.0, m, condition, kept, every))
+    if not changes:
+        return "Without the exclusions all measures are the same."
+    share, m, condition, kept, every = max(changes, key=lambda change: change[0])
+    return (
+        "Without the exclusions no measure changes by more than "
+        f"{100 * share:.0f} % of the width of its confidence interval (most: {m.label.lower()} of "
+        f"{condition.title}, {_shown(m, kept.value)} with and {_shown(m, every.value)} without them); "
+        "measures.csv has every value with, without, and pooled over trials."
+        if share
+        else "measures.csv has every value with and without the exclusions, and pooled over trials."
     )
 
 

@@ -41,7 +41,7 @@ def try_choices(study: Study) -> Choices:
 
 def choices_section(study: Study, choices: Choices) -> Section:
     """Show if other choices change the signs of the rank table."""
-    title = "Would other choices change this?"
+    title = "Robustness"
     if choices.multiverse is None:
         text = "With fewer than two systems, or no score, there is no relation that a choice could change."
         return Section("choices", title, [Text(text)])
@@ -56,7 +56,7 @@ def choices_section(study: Study, choices: Choices) -> Section:
             "times, mean, median and geometric mean), in which the ranks relate as in this report. A sign "
             "that few universes share comes from a choice, not from the data."
         ),
-        _stability_table(universes.stability, labels, names),
+        *_stability_blocks(universes.stability, labels, names),
         _universes_data(universes),
     ]
     blocks.append(left_out_block(study.retained.relations, choices.left_out))
@@ -76,30 +76,41 @@ def left_out_block(relations: Relations, results: Sequence[Robustness]) -> Block
     return Text(text, "note")
 
 
-def _stability_table(
+def _stability_blocks(
     stability: Sequence[Stability], labels: dict[str, str], measure_names: dict[str, str]
-) -> Table:
-    columns = [
-        *fields("measure", "score", "universes", "undefined"),
-        Column("same_ranking", "plus"),
-        Column("reversed", "minus"),
-        Column("neither", "blank"),
-        Column("reference_sign", "reference.sign", cell=_stability_cell),
-        *fields("same_sign", "same_direction"),
-        Column("pearson_low pearson_high", "pearson"),
-    ]
-    return Table.crossed(
+) -> list[Block]:
+    """Tabulate measures with a sign that some choice changes; count the rest."""
+    shown = [one for one in stability if one.score in labels and one.same_sign is not None]
+    changed = dict.fromkeys(one.measure for one in shown if one.same_sign != 1)
+    kept = [measure_names[key] for key in dict.fromkeys(one.measure for one in shown) if key not in changed]
+    table = Table.crossed(
         "multiverse_stability",
-        "How many universes keep the rank relation",
+        "Share of universes that keep the rank relation",
         stability,
-        columns,
+        _STABILITY,
         ["Sign of this report, then the share of universes (%) that have it; “=” is neither + nor −."],
-        rows=list(dict.fromkeys(one.measure for one in stability)),
+        rows=list(changed),
         heads=[Column("", measure_names.get, "Measure")],
         across=labels,
         place=lambda stable: (stable.measure, stable.score),
         wide=True,
     )
+    file = table.csv_file
+    blocks: list[Block] = [table] if changed else [Data(file.name, file.title, file.header, file.rows)]
+    if kept:
+        blocks.append(Text(f"The same in every universe, with every score: {', '.join(kept)}."))
+    return blocks
+
+
+_STABILITY = [
+    *fields("measure", "score", "universes", "undefined"),
+    Column("same_ranking", "plus"),
+    Column("reversed", "minus"),
+    Column("neither", "blank"),
+    Column("reference_sign", "reference.sign", cell=lambda row: _stability_cell(row)),
+    *fields("same_sign", "same_direction"),
+    Column("pearson_low pearson_high", "pearson"),
+]
 
 
 def _stability_cell(stability: Stability | None) -> Cell:

@@ -7,25 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..io.spreadsheet import plain_cell
+from .codebook import CsvFile
+from .latex import latex_table
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "−": "$-$",
-        "×": r"$\times$",
-        "′": "$'$",
-        "≥": r"$\ge$",
-    }
-)
+MANY = 12  # columns from which headings are set upright
 
 
 @dataclass(frozen=True)
@@ -182,38 +167,34 @@ class Table:
         header, data = csv_rows(columns, records)
         return replace(table, data_header=header, data=data)
 
+    @property
+    def csv_file(self) -> CsvFile:
+        """The data, or what the page shows without data."""
+        if self.data_header:
+            return CsvFile(self.name, self.caption, self.data_header, self.data)
+        rows = [[cell.plain for cell in row] for row in self.rows]
+        return CsvFile(self.name, self.caption, self.header, rows)
+
     def csv(self) -> str:
-        """Return the data as CSV, or what the page shows without data."""
-        if self.data:
-            return csv_text(self.data_header, self.data)
-        return csv_text(self.header, [[cell.plain for cell in row] for row in self.rows])
+        """Return the table as CSV."""
+        return csv_text(self.csv_file.header, self.csv_file.rows)
 
     def latex(self) -> str:
         """Return what the page shows as a LaTeX table (package booktabs)."""
-        rows = [" & ".join(latex_text(cell.plain) for cell in row) + r" \\" for row in self.rows]
-        return "\n".join(
-            [
-                r"\begin{table}",
-                r"\centering",
-                rf"\caption{{{latex_text(self.caption)}}}",
-                rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
-                r"\toprule",
-                " & ".join(map(latex_text, self.header)) + r" \\",
-                r"\midrule",
-                *rows,
-                r"\bottomrule",
-                r"\end{tabular}",
-                r"\end{table}",
-                "",
-            ]
-        )
+        rows = [[cell.plain for cell in row] for row in self.rows]
+        return latex_table(self.name, self.caption, self.header, rows, self.notes)
+
+    @property
+    def look(self) -> str:
+        """Classes of the table on the page."""
+        return " ".join(name for name, is_so in (("wide", self.wide), ("many", len(self.header) > MANY)) if is_so)
 
 
 def pairs_table(name: str, caption: str, headings: tuple[str, str], values: Mapping[str, str]) -> Table:
     """Build a table of names and their values as text."""
     columns = [
-        Column("", lambda pair: pair[0], headings[0]),
-        Column("", lambda pair: pair[1], headings[1], is_text=True),
+        Column(headings[0].lower(), lambda pair: pair[0], headings[0]),
+        Column(headings[1].lower().replace("-", ""), lambda pair: pair[1], headings[1], is_text=True),
     ]
     return Table.from_columns(name, caption, list(values.items()), columns)
 
@@ -230,11 +211,6 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     writer.writerow(map(plain_cell, header))
     writer.writerows([_csv_value(value) for value in row] for row in rows)
     return text.getvalue()
-
-
-def latex_text(text: str) -> str:
-    """Escape LaTeX's special characters."""
-    return text.translate(_LATEX)
 
 
 def number(value: float | None, decimals: int = 2) -> str:

@@ -112,8 +112,8 @@ def read_summary(report: Path) -> Summary:
         ranks=tuple(
             RankRow(measure=row["measure"], signs=tuple(row[name] for name in scores)) for row in ranks
         ),
-        trials=int(counts[0]["Submitted trials"]) if counts else 0,
-        excluded=int(counts[0]["Excluded"]) if counts else 0,
+        trials=int(counts[0]["submitted"]) if counts else 0,
+        excluded=int(counts[0]["excluded"]) if counts else 0,
     )
 
 
