@@ -28,7 +28,8 @@ def reproduce_schuff2020(
     """
     ratings = schuff2020.read(data, out / "bundle", seed=seed, resamples=resamples)
     results = check(schuff2020.claims(), ratings)
-    _write(schuff2020.PAPER, results, schuff2020.figures(ratings), [data], out, json=json)
+    figures = schuff2020.figures(ratings)
+    _write(schuff2020.PAPER, results, schuff2020.FINDINGS, [data], out, json=json, figures=figures)
 
 
 def reproduce_subramanian2020(*, data: Path, out: Path, json: bool = False) -> None:
@@ -39,10 +40,9 @@ def reproduce_subramanian2020(*, data: Path, out: Path, json: bool = False) -> N
         out: Folder for the page, tables and JSON.
         json: Print JSON.
     """
-    gold = subramanian2020.read(data)
-    results = check(subramanian2020.claims(), gold)
+    results = check(subramanian2020.claims(), subramanian2020.read(data))
     inputs = list(subramanian2020.files(data).values())
-    _write(subramanian2020.PAPER, results, subramanian2020.figures(gold), inputs, out, json=json)
+    _write(subramanian2020.PAPER, results, subramanian2020.FINDINGS, inputs, out, json=json)
 
 
 def reproduce_suhr2019(*, data: Sequence[Path], out: Path, json: bool = False) -> None:
@@ -53,24 +53,24 @@ def reproduce_suhr2019(*, data: Sequence[Path], out: Path, json: bool = False) -
         out: Folder for the page, tables and JSON.
         json: Print JSON.
     """
-    examples = suhr2019.read(data)
-    results = check(suhr2019.claims(), examples)
-    _write(suhr2019.PAPER, results, suhr2019.figures(examples), data, out, json=json)
+    results = check(suhr2019.claims(), suhr2019.read(data))
+    _write(suhr2019.PAPER, results, suhr2019.FINDINGS, data, out, json=json)
 
 
 def _write(
     paper: Paper,
     results: Sequence[Result],
-    figures: Mapping[str, Sequence[Block]],
+    findings: Sequence[str],
     inputs: Sequence[Path],
     out: Path,
     *,
     json: bool,
+    figures: Mapping[str, Sequence[Block]] | None = None,
 ) -> None:
     """Write the page with its files, and print JSON or a sentence."""
     hashes = {path.name: sha256(path) for path in inputs}
+    paths = write_page(build_page(paper, results, findings, figures or {}, hashes), out)
     result = {"paper": paper.citation, "inputs": hashes, **as_json(results)}
-    paths = write_page(build_page(paper, results, figures, hashes), out)
     write_text(out / "reproduction.json", dumps(result, indent=2, ensure_ascii=False) + "\n")
     if json:
         print_json(result)

@@ -28,13 +28,18 @@ SOURCES: dict[Basis, str] = {
 
 
 def build_page(
-    paper: Paper, results: Sequence[Result], figures: Mapping[str, Sequence[Block]], hashes: Mapping[str, str]
+    paper: Paper,
+    results: Sequence[Result],
+    findings: Sequence[str],
+    figures: Mapping[str, Sequence[Block]],
+    hashes: Mapping[str, str],
 ) -> Page:
     """Build the page, a section for each place of the paper.
 
     Args:
         paper: The publication.
         results: Its claims with our values.
+        findings: Sentences for the first screen.
         figures: Blocks to show in a place, after its table; a place without claims gets its own section.
         hashes: SHA-256 of each input file.
     """
@@ -44,7 +49,7 @@ def build_page(
         banner="",
         facts={"Paper": paper.citation, "Release": paper.release, "Licence of the data": paper.licence},
         sections=[
-            _summary(results),
+            _summary(results, findings),
             *(
                 Section(slug(place), place, [*_blocks(place, results), *figures.get(place, ())])
                 for place in sorted(places, key=_order)
@@ -67,17 +72,19 @@ def slug(place: str) -> str:
 
 
 def _order(place: str) -> tuple[int, str]:
-    """Put sections first, then tables, figures and appendices."""
+    """Put sections first, then tables, figures and appendices, by number.
+
+    Places of one number stay in the order of their claims.
+    """
     kinds = ("section", "table", "figure", "appendix")
-    kind = place.split()[0].lower()
-    numbers = re.sub(r"\d+", lambda match: match[0].zfill(3), place)
-    return (kinds.index(kind) if kind in kinds else len(kinds), numbers)
+    kind, number = re.findall(r"[\w.]+", place.lower())[:2]
+    return (kinds.index(kind), number.zfill(4)) if kind in kinds else (len(kinds), "")
 
 
-def _summary(results: Sequence[Result]) -> Section:
+def _summary(results: Sequence[Result], findings: Sequence[str]) -> Section:
     by_place = {
         place: count([result for result in results if result.place == place])
-        for place in sorted({result.place for result in results}, key=_order)
+        for place in sorted(dict.fromkeys(result.place for result in results), key=_order)
     }
     columns = [
         Column("place", lambda row: row[0], "Place in the paper", is_text=True),
@@ -86,15 +93,11 @@ def _summary(results: Sequence[Result]) -> Section:
             for verdict in VERDICTS
         ),
     ]
-    return Section(
-        "summary",
-        "In short",
-        [
-            Text(summary_sentence(results)),
-            Points([f"{verdict.capitalize()}: {MEANINGS[verdict]}." for verdict in VERDICTS]),
-            Table.from_columns("summary", "Values by place in the paper", list(by_place.items()), columns),
-        ],
+    meanings = [f"{verdict.capitalize()}: {MEANINGS[verdict]}." for verdict in VERDICTS]
+    table = Table.from_columns(
+        "summary", "Values by place in the paper", list(by_place.items()), columns, meanings
     )
+    return Section("summary", "In short", [Text(summary_sentence(results)), Points(findings), table])
 
 
 def _blocks(place: str, results: Sequence[Result]) -> list[Block]:
@@ -125,11 +128,11 @@ def _list(place: str, results: Sequence[Result]) -> Table:
         Column("", "row", "Value", is_text=True),
         Column("", "", "Paper", lambda result: _text(result.published, result.decimals)),
         Column("", "", "Ours", _ours),
-        Column("", "", "Difference", lambda result: _difference(result)),
-        Column("", "verdict", "Result", is_text=True),
-        Column("", "reason", "Reason", is_text=True),
+        Column("", "", "Difference", _difference),
+        Column("", "", "Result", lambda result: Cell(result.verdict, detail=_source(result)), is_text=True),
     ]
-    return Table.from_columns(slug(place), f"{place}: the paper and ours", results, columns, _notes(results))
+    notes = _reasons(results)
+    return Table.from_columns(slug(place), f"{place}: the paper and ours", results, columns, notes)
 
 
 def _crossed(place: str, results: Sequence[Result]) -> Table:
@@ -141,7 +144,7 @@ def _crossed(place: str, results: Sequence[Result]) -> Table:
         f"{place}: ours, and the paper's value below it",
         results,
         [*DATA, cell],
-        [*_reasons(results), *_notes(results)],
+        [*_reasons(results), *_sources(results)],
         rows=rows,
         heads=[Column("", lambda row: row, "Value", is_text=True)],
         across=across,
@@ -152,7 +155,7 @@ def _crossed(place: str, results: Sequence[Result]) -> Table:
 
 def _ours(result: Result) -> Cell:
     text = _text(result.ours, result.decimals)
-    return Cell(f"{text} ≠" if result.verdict == "differs" else text, KINDS[result.verdict])
+    return Cell(f"{text}\u00a0≠" if result.verdict == "differs" else text, KINDS[result.verdict])
 
 
 def _pair(result: Result | None) -> Cell:
@@ -171,27 +174,29 @@ def _text(value: Value, decimals: int) -> str:
 
 
 def _reasons(results: Sequence[Result]) -> list[str]:
-    """List each reason once, with the cells that have it."""
+    """List each reason once, with the values that have it."""
     by_reason: dict[str, list[str]] = {}
     for result in results:
         if result.reason:
-            by_reason.setdefault(result.reason, []).append(f"{result.row}, {result.column}")
+            name = ", ".join(filter(None, (result.row, result.column)))
+            by_reason.setdefault(result.reason, []).append(name)
     return [
-        f"{reason} ({'; '.join(places) if len(places) <= 2 else f'{len(places)} cells'})"
-        for reason, places in by_reason.items()
+        f"{'; '.join(names) if len(names) <= 3 else f'{len(names)} values'}: {reason}"
+        for reason, names in by_reason.items()
     ]
 
 
-def _notes(results: Sequence[Result]) -> list[str]:
-    """Say what ours was computed from, if it is not the release alone."""
-    bases = {result.basis for result in results if result.ours is not None} - {"release"}
+def _source(result: Result) -> str:
+    return f"from {SOURCES[result.basis]}" if result.ours is not None and result.basis != "release" else ""
+
+
+def _sources(results: Sequence[Result]) -> list[str]:
+    """List the rows that were not computed from the release alone."""
+    rows_by_basis: dict[Basis, list[str]] = {}
+    for result in results:
+        if result.ours is not None and result.basis != "release":
+            rows_by_basis.setdefault(result.basis, []).append(result.row)
     return [
-        f"Computed from {SOURCES[basis]}: "
-        + ", ".join(
-            dict.fromkeys(
-                result.row for result in results if result.basis == basis and result.ours is not None
-            )
-        )
-        + "."
-        for basis in sorted(bases)
+        f"Computed from {SOURCES[basis]}: {', '.join(dict.fromkeys(rows))}."
+        for basis, rows in rows_by_basis.items()
     ]

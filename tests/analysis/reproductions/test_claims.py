@@ -66,13 +66,13 @@ def test_each_filled_cell_of_a_table_is_a_claim():
 
 def test_the_page_has_both_values_side_by_side():
     results = check([*cells(GRID, lambda row, column: lambda data: 0.7), claim(1, None, reason="why")], None)
-    page = build_page(PAPER, results, {"Figure 1": [Points(["drawn"])]}, {"file": "0" * 64})
+    page = build_page(PAPER, results, ["A finding."], {"Figure 1": [Points(["drawn"])]}, {"file": "0" * 64})
     assert [section.title for section in page.sections] == [
         "In short", "Section 2", "Table 1", "Figure 1", "To reproduce this",
     ]  # fmt: skip
     html = render(page)
     assert "paper 0.71" in html
-    assert "0.70 ≠" in html
+    assert "0.70\u00a0≠" in html
     files = dict(page.files())
     assert "Table 1,x,a,0.71,0.7," in files["tables/table_1_cells.csv"].decode()
     assert "why" in files["tables/section_2.csv"].decode()
