@@ -28,9 +28,29 @@ COMMANDS = (
     ("interim", "interim:print_boundaries", "Compute boundaries for interim analyses."),
     ("preregister", "preregister:print_preregistration", "Print a pre-registration of a frozen study."),
 )
-FAITHFULNESS = (
-    ("boxes", "faithfulness:print_box_scores", "Score boxes in images: precision, recall and F1."),
-    ("spans", "faithfulness:print_span_scores", "Score spans of text: cross-entropy of attentions."),
+# Commands of several kinds: name and help of each, and its kinds as above.
+GROUPS = (
+    (
+        "faithfulness",
+        "Score the modules of a system against gold.",
+        (
+            ("boxes", "faithfulness:print_box_scores", "Score boxes in images: precision, recall and F1."),
+            ("spans", "faithfulness:print_span_scores", "Score spans of text: cross-entropy of attentions."),
+        ),
+    ),
+    (
+        "reproduce",
+        "Put the numbers of a publication beside ours.",
+        (
+            ("schuff2020", "reproduce:reproduce_schuff2020", "Reproduce Schuff et al. (2020)."),
+            (
+                "subramanian2020",
+                "reproduce:reproduce_subramanian2020",
+                "Reproduce Subramanian et al. (2020).",
+            ),
+            ("suhr2019", "reproduce:reproduce_suhr2019", "Reproduce Suhr and Artzi (2019)."),
+        ),
+    ),
 )
 
 
@@ -52,12 +72,13 @@ def add_commands(app: App, group: str | None = None) -> None:
     for name, function, text in COMMANDS:
         app.command(f"{modules}.{function}", name=name, help=text, group=group)
     app.command(f"{modules}.interim:print_boundaries", name="looks", show=False)  # the name until 0.1
-    kinds = command_line("faithfulness", "Score the modules of a system against gold.", __version__)
-    for name, function, text in FAITHFULNESS:
-        kinds.command(f"{modules}.{function}", name=name, help=text)
-    if group:
-        kinds.group = group
-    app.command(kinds)
+    for command, description, members in GROUPS:
+        kinds = command_line(command, description, __version__)
+        for name, function, text in members:
+            kinds.command(f"{modules}.{function}", name=name, help=text)
+        if group:
+            kinds.group = group
+        app.command(kinds)
 
 
 if __name__ == "__main__":

@@ -44,10 +44,14 @@ class DatasetOptions(FrozenModel):
 
 
 class PredictionsOptions(FrozenModel):
-    """The dataset and system of an uploaded file of predictions."""
+    """The dataset and system of an uploaded file of predictions.
+
+    ``strict`` refuses facts that are not [title, index].
+    """
 
     dataset: int
     system: Annotated[Text, Field(min_length=1, max_length=100)]
+    strict: bool = False
     dry_run: bool = False
     preview: int | None = None
 
@@ -108,7 +112,7 @@ def import_predictions_file(job: Job, report: Report) -> JobResult:
 
     def work(path: Path, findings: Findings) -> dict[str, Any]:
         run, counts = import_predictions(
-            file=read_predictions(path, findings),
+            file=read_predictions(path, findings, strict=options.strict),
             dataset=dataset,
             system=options.system,
             findings=findings,

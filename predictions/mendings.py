@@ -4,6 +4,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 LABELS: dict[str, Promise] = {
+    "malformed_facts": _("facts that are not [title, index]; they score as in the official script"),
     "several_answers": _("questions with an answer of several parts, left out"),
     "stray_facts": _("gold facts that name no sentence of their articles; kept, as the official scores do"),
     "stray_predicted_facts": _("predicted facts that name no sentence of the articles; kept as wrong facts"),

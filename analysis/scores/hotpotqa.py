@@ -224,6 +224,41 @@ def malformed_facts(predictions: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return malformed
 
 
+def plain_facts(facts: Any) -> tuple[list[tuple[str, int]], list[int]]:
+    """Return predicted facts as titles and indices with the same scores.
+
+    A fact that cannot match gets a title that no article has, and two that are equal for the official script
+    get the same one.
+
+    Args:
+        facts: The list of a question, of any shape.
+
+    Returns:
+        The facts, and the places of those that are malformed.
+
+    Examples:
+        >>> plain_facts([["Ed Wood", 0], ["Ed Wood"]])
+        ([('Ed Wood', 0), ("malformed fact 1: ('Ed Wood',)", 0)], [1])
+    """
+    plain: list[tuple[str, int]] = []
+    malformed: list[int] = []
+    titles: dict[Any, str] = {}
+    for place, fact in enumerate(facts if isinstance(facts, Iterable) else [facts]):
+        if not _is_fact(fact) or not _is_index(fact[1]):
+            malformed.append(place)
+        match key := _hashable(fact):
+            case (str() as title, int() | float() as index) if _is_index(index):
+                plain.append((title, int(index)))
+            case _:
+                title = titles.setdefault(key, f"malformed fact {len(titles) + 1}: {repr(key)[:200]}")
+                plain.append((title, 0))
+    return plain, malformed
+
+
+def _is_index(index: float) -> bool:
+    return index >= 0 and (isinstance(index, int) or index.is_integer())
+
+
 def _is_fact(fact: Any) -> bool:
     match fact:
         case [str(), int() | float()]:

@@ -233,7 +233,8 @@ def _note(findings: Findings, file: PredictionsFile, batch: Sequence[Question], 
             findings.mend("without_answer", question.external_id)
         if question.external_id not in file.content.sp:
             findings.mend("without_fact_list", question.external_id)
-        if stray := stray_facts(question.context, prediction.facts):
+        wellformed = [fact for fact in prediction.facts if fact not in file.malformed]
+        if stray := stray_facts(question.context, wellformed):
             findings.mend("stray_predicted_facts", f"{question.external_id}: {stray[0]}", len(stray))
 
 

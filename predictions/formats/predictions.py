@@ -5,6 +5,9 @@
 ``"answer_location": {id: [title, index, start, end]}`` (code points in the sentence, end exclusive),
 ``"explanation_weights": {id: [[title, index, start, end, weight], ...]}`` (how much each token of the
 context spoke for the answer; tokens that do not overlap).
+
+A fact of ``sp`` of another shape scores as in the official script, where it matches nothing, and the rest of
+the file is read.
 """
 
 import hashlib
@@ -14,8 +17,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from analysis.scores.hotpotqa import plain_facts
 from foundation.errors import BadFile
-from foundation.findings import Findings, Refused
+from foundation.findings import MOST_EXAMPLES, Findings, Refused
 from foundation.import_fields import Index, Text
 from foundation.json_elements import Element
 from foundation.json_stream import read_document
@@ -67,6 +71,7 @@ class PredictionsFile:
     revision: str
     content: _File
     element: Element
+    malformed: frozenset[Fact] = frozenset()  # the facts that stand for malformed ones
 
     @property
     def ids(self) -> frozenset[str]:
@@ -133,12 +138,16 @@ class PredictionsFile:
         return BadFile(self.path, reason, line=line, field=f"{part}[{external_id}]")
 
 
-def read_predictions(path: Path, findings: Findings | None = None) -> PredictionsFile:
+def read_predictions(
+    path: Path, findings: Findings | None = None, *, strict: bool = False
+) -> PredictionsFile:
     """Read and check a file, which is held in memory whole.
 
     Args:
         path: The file.
-        findings: Takes the wrong fields, whose entries are left out; without it the first one is raised.
+        findings: Takes malformed facts, and the wrong fields, whose entries are left out; without it the
+            first wrong field is raised.
+        strict: A malformed fact is a wrong field.
 
     Raises:
         BadFile: Names the file and the line; for all but a syntax error part and id, too.
@@ -146,13 +155,37 @@ def read_predictions(path: Path, findings: Findings | None = None) -> Prediction
     """
     findings = findings or Findings()
     element = read_document(path)
+    malformed = frozenset[Fact]() if strict else _plain_facts(path, element, findings)
     try:
         content = _File.model_validate(element.value)
     except ValidationError as error:
         findings.refuse(error, path, element=element)
         content = _rest(element.value, error, findings)
     revision = hashlib.sha256(path.read_bytes()).hexdigest()[:REVISION_DIGITS]
-    return PredictionsFile(path, revision, content, element)
+    return PredictionsFile(path, revision, content, element, malformed)
+
+
+def _plain_facts(path: Path, element: Element, findings: Findings) -> frozenset[Fact]:
+    """Replace malformed facts in the element; return what stands for them."""
+    parts = element.value.get("sp") if isinstance(element.value, dict) else None
+    if not isinstance(parts, dict):
+        return frozenset()  # refused as a whole
+    stand_ins: set[Fact] = set()
+    for external_id, facts in parts.items():
+        plain, malformed = plain_facts(facts)
+        for place in malformed:
+            # To find the lines of thousands of them would take minutes.
+            is_listed = findings.count("malformed_facts") < MOST_EXAMPLES
+            shown = _shown_fact(path, element, external_id, place) if is_listed else ""
+            findings.mend("malformed_facts", shown)
+            stand_ins.add(plain[place])
+        parts[external_id] = plain
+    return frozenset(stand_ins)
+
+
+def _shown_fact(path: Path, element: Element, external_id: str, place: int) -> str:
+    line = element.line_of(["sp", external_id, place])
+    return f"{path.name}:{line}: sp.{external_id}[{place}]"
 
 
 def _rest(value: Any, error: ValidationError, findings: Findings) -> _File:

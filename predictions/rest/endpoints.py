@@ -115,7 +115,12 @@ class Imports(RestView):
         self.require(Act.DATA_MANAGE, dataset)
         assert dataset is not None  # `require` raised for none
         return dataset.workspace, PredictionsOptions.model_validate(
-            {"dataset": dataset.pk, "system": query.system, "dry_run": query.dry_run}
+            {
+                "dataset": dataset.pk,
+                "system": query.system,
+                "strict": query.strict,
+                "dry_run": query.dry_run,
+            }
         )
 
 

@@ -201,7 +201,8 @@ class ImportQuery(Payload):
 
     A dataset needs ``workspace``, ``name`` and ``format``, predictions need ``dataset`` and ``system``. With
     ``dry_run`` the job reads all of the file and stores nothing: its result previews the import, which
-    ``imports/ID/apply/`` does then. The file may be packed with zip or gzip.
+    ``imports/ID/apply/`` does then. ``strict`` refuses predicted facts that are not [title, index], which
+    otherwise score as in the official script. The file may be packed with zip or gzip.
     """
 
     kind: Literal["dataset", "predictions"]
@@ -211,6 +212,7 @@ class ImportQuery(Payload):
     dataset: Id | None = None
     system: Name | None = None
     dry_run: bool = False
+    strict: bool = False
     licence: Annotated[Text, Field(max_length=100)] = ""
     file_name: Annotated[Text, Field(max_length=100)] = "upload"
 

@@ -81,6 +81,14 @@ class UploadPredictions(forms.Form):
         help_text=_("The official HotpotQA form with “answer” and “sp”, also packed with zip or gzip."),
     )
     system = forms.CharField(label=_("System"), max_length=100, help_text=_("The name of the system."))
+    strict = forms.BooleanField(
+        label=_("Refuse malformed facts"),
+        required=False,
+        help_text=_(
+            "Facts that are not [title, index]. Otherwise they score as in the official script, and the "
+            "preview counts them."
+        ),
+    )
 
 
 class StartRun(forms.Form):

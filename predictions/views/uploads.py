@@ -52,8 +52,8 @@ def predictions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     """Upload a file of predictions; its preview comes first."""
     form = UploadPredictions(*_posted(request))
     if request.method == "POST" and form.is_valid():
-        system = form.cleaned_data["system"]
-        options = PredictionsOptions(dataset=dataset.pk, system=system, dry_run=True)
+        system, strict = form.cleaned_data["system"], form.cleaned_data["strict"]
+        options = PredictionsOptions(dataset=dataset.pk, system=system, strict=strict, dry_run=True)
         return _previewed(
             request,
             "import_predictions",

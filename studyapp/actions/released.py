@@ -4,6 +4,7 @@ from django.db import transaction
 
 from accounts.models import User, Workspace
 from analysis.io.schuff2020_release import GROUND_TRUTH, Release
+from analysis.reproductions.schuff2020_bundle import public_id
 from foundation.errors import Conflict
 from predictions.models import System
 from studyapp.actions import events
@@ -20,7 +21,7 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
-from studyapp.rules.schuff2020_release import frozen_study, public_id, published_facts
+from studyapp.rules.schuff2020_release import frozen_study, published_facts
 
 # Every completed participant has a code; these had one of another site, which was not released.
 _CODE = "released"

@@ -19,14 +19,21 @@ class Command(JobCommand):
         parser.add_argument("path", type=Path, help="the file, JSON in UTF-8")
         add_dataset(parser, "the questions that are answered")
         parser.add_argument("--system", required=True, type=system_name, help="the system that answered them")
+        parser.add_argument(
+            "--strict",
+            action="store_true",
+            help="refuse a fact that is not [title, index], instead of warning",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         dataset, by = dataset_of(options)
         findings = Findings(collect=True)
-        file = read_predictions(options["path"], findings)
+        file = read_predictions(options["path"], findings, strict=options["strict"])
         run, report = import_predictions(
             file=file, dataset=dataset, system=options["system"], findings=findings, by=by
         )
         self.stdout.write(f"{run}: {report.added} predictions added, {report.unchanged} were there already")
         for mending in findings.mended.values():
             self.stderr.write(f"warning: {mending.count} {label_of(mending.kind)}")
+            if mending.kind == "malformed_facts":
+                self.stderr.write("".join(f"  {each}\n" for each in mending.examples), ending="")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import analysis
-from analysis.__main__ import COMMANDS, FAITHFULNESS, main
+from analysis.__main__ import COMMANDS, GROUPS, main
 from analysis.commands.correlate import relate_tables
 from analysis.scores.hotpotqa import KEYS
 from tests.analysis.bundles import planted_study, scores_file
@@ -252,7 +252,11 @@ def test_bad_usage_is_status_two(arguments, capsys):
 
 @pytest.mark.parametrize(
     "command",
-    [[], *([name] for name, *_ in COMMANDS), *(["faithfulness", name] for name, *_ in FAITHFULNESS)],
+    [
+        [],
+        *([name] for name, *_ in COMMANDS),
+        *([group, name] for group, _, members in GROUPS for name, *_ in members),
+    ],
 )
 def test_every_command_has_help(command, capsys):
     assert main([*command, "--help"]) == 0

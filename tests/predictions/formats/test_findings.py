@@ -77,7 +77,7 @@ def test_predictions_list_all_wrong_fields_with_lines(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text('{"answer": {"a": 1,\n"b": 2},\n"sp": {"a": [["T"]]}}', encoding="utf-8")
     findings = Findings(collect=True, roots=[path.parent])
-    assert read_predictions(path, findings).content.answer == {}
+    assert read_predictions(path, findings, strict=True).content.answer == {}
     listed = [(refusal.line, refusal.field) for refusal in findings.refused]
     assert listed == [(1, "answer.a"), (2, "answer.b"), (3, "sp.a[0][1]")]
 

@@ -174,7 +174,6 @@ def test_a_predictions_file_gives_its_predictions(tmp_path: Path):
         ('{"answer": {"q0": "x"},\n}', "predictions.json:2: not JSON"),
         ('{"answer": {"q0": "x"}}', "sp: is missing"),
         ('{"answer": {"q0": 3}, "sp": {}}', "answer.q0: Input should be a valid string"),
-        ('{"answer": {}, "sp": {"q0": [["A", 0], ["A"]]}}', "sp.q0[1][1]: is missing"),
         ('{"answer": {}, "sp": {}, "types": {}}', "types: Extra inputs are not permitted"),
         (
             '{"answer": {}, "sp": {}, "type": {"q0": "maybe"}}',

@@ -1,0 +1,216 @@
+"""Claims of Suhr and Artzi (2019), computed from the released examples.
+
+Files are of the form of the release: `train.json`, `dev.json`, and optionally `balanced_dev.json` and
+`unbalanced_dev.json`. Values of a file that is not given count as not reproducible.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from ..io.errors import InputError
+from ..visual_bias.examples import read_examples
+from ..visual_bias.pairs import Frequency, VisualBias, group
+from .claims import Claim, cells
+from .published import Value, load_paper
+
+PAPER = load_paper("suhr2019")
+PARTS = ("balanced", "unbalanced")
+LABELS = {
+    "pairs": "pairs",
+    "expected_same": "expected same",
+    "expected_percent": "expected same (%)",
+    "observed_same": "observed same",
+    "observed_percent": "observed same (%)",
+    "balanced_delta": "balanced, delta",
+    "unbalanced_delta": "unbalanced, delta",
+}
+NO_PREDICTIONS = "The predictions of the systems are not released."
+NO_FILE = "No file of the {} set was given."
+TRIPLES = "The notebook divides by 8; its own rule, 2 / 2^3 of the pairs, gives twice as much, as its table."
+FINDINGS = (
+    "The notebook's code and its table give the same values from the released examples; what it says of the "
+    "training set needs `train.json`.",
+    "The notebook's table leaves out the largest frequency of a pair, because its loop stops before it.",
+    "For pairs that occur three times the notebook's text expects 345 / 8 = 43.125 with one label; the rule "
+    "of its table gives 86.25.",
+)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The released examples, by split.
+
+    Attributes:
+        splits: Examples by image pair, of "train", "dev" and others.
+        parts: IDs of the released balanced and unbalanced examples of the development set.
+    """
+
+    splits: dict[str, VisualBias]
+    parts: dict[str, frozenset[str]] = field(default_factory=dict)
+
+
+def read(paths: Sequence[Path]) -> Examples:
+    """Read files of examples; the first example's ID names the split.
+
+    Raises:
+        InputError: A file is malformed or holds no example, or two are of one split.
+    """
+    splits: dict[str, VisualBias] = {}
+    parts: dict[str, frozenset[str]] = {}
+    for path in paths:
+        examples = read_examples(path)
+        if not examples:
+            raise InputError(path, "holds no example")
+        part = path.stem.partition("_")[0]
+        split = examples[0].identifier.partition("-")[0]
+        if part in PARTS:
+            parts[part] = frozenset(example.identifier for example in examples)
+        elif split in splits:
+            raise InputError(path, f"holds examples of the {split} set, as another file does")
+        else:
+            splits[split] = group(examples)
+    return Examples(splits, parts)
+
+
+def claims() -> list[Claim[Examples]]:
+    """Declare the numbers of the notebook."""
+    return [*_train(), *_dev(), *_systems()]
+
+
+def _train() -> list[Claim[Examples]]:
+    facts, place, no_file = PAPER.facts, "Section Bias in NLVR2", NO_FILE.format("training")
+    grid = PAPER.grids["frequency"]
+
+    def ours(row: str, column: str) -> Callable[[Examples], Value]:
+        return partial(_frequency, "train", int(row), column)
+
+    return [
+        Claim(
+            place,
+            "Pairs that occur twice",
+            facts["train_twice"],
+            ours("2", "pairs"),
+            decimals=0,
+            reason=no_file,
+        ),
+        Claim(
+            place,
+            "Of these, pairs with one label",
+            facts["train_twice_same"],
+            ours("2", "observed_same"),
+            decimals=0,
+            reason=no_file,
+        ),
+        Claim(
+            place,
+            "Pairs that occur three times, expected with one label",
+            facts["train_triples_expected"],
+            lambda data: 2 / 2**3 * float(grid.get("3", "pairs") or 0),
+            decimals=3,
+            basis="paper",
+            reason=TRIPLES,
+        ),
+        *cells(grid, ours, labels=LABELS, reason=no_file),
+    ]
+
+
+def _dev() -> list[Claim[Examples]]:
+    facts, bias = PAPER.facts, "Section Bias in NLVR2"
+
+    def of_dev(value: Callable[[VisualBias], Value]) -> Callable[[Examples], Value]:
+        return lambda data: value(data.splits["dev"]) if "dev" in data.splits else None
+
+    reason = NO_FILE.format("development")
+    sizes: dict[str, Callable[[VisualBias], Value]] = {
+        "balanced": lambda dev: len(dev.balanced_ids),
+        "unbalanced": lambda dev: len(dev.unbalanced_ids),
+    }
+    protocol = "Section New Evaluation Protocol"
+    return [
+        Claim(
+            bias,
+            "Examples of the development set",
+            facts["examples"],
+            of_dev(lambda dev: len(dev.ids)),
+            decimals=0,
+            reason=reason,
+        ),
+        Claim(
+            bias,
+            "Accuracy of the majority label of each pair (%)",
+            facts["majority_label_accuracy"],
+            of_dev(lambda dev: 100 * dev.majority_accuracy),
+            reason=reason,
+        ),
+        *(
+            Claim(
+                protocol,
+                f"{part.capitalize()} examples",
+                facts[part],
+                of_dev(sizes[part]),
+                decimals=0,
+                reason=reason,
+            )
+            for part in PARTS
+        ),
+        *(
+            Claim[Examples](
+                protocol,
+                f"The released {part} examples are those of the rule",
+                "yes",
+                partial(_same_ids, part),
+                reason=f"Neither {part}_dev.json nor dev.json may be missing.",
+            )
+            for part in PARTS
+        ),
+        *(
+            Claim[Examples](
+                "Development set by frequency of a pair (not in the notebook)",
+                str(frequency),
+                None,
+                partial(_frequency, "dev", frequency, column),
+                LABELS[column],
+                reason=reason,
+            )
+            for frequency in (1, 2)
+            for column in PAPER.grids["frequency"].columns
+        ),
+    ]
+
+
+def _systems() -> list[Claim[Examples]]:
+    """Check the deltas against the accuracies that the notebook prints."""
+    grid = PAPER.grids["systems"]
+
+    def ours(row: str, column: str) -> Callable[[Examples], Value] | None:
+        return partial(_delta, row, column.removesuffix("_delta")) if column.endswith("_delta") else None
+
+    return cells(grid, ours, labels=LABELS, reason=NO_PREDICTIONS, basis="paper", tolerance=0.1)
+
+
+def _frequency(split: str, frequency: int, column: str, data: Examples) -> float | None:
+    if split not in data.splits:
+        return None
+    rows = {one.frequency: one for one in data.splits[split].frequencies}
+    row = rows.get(frequency, Frequency(frequency, 0, 0.0, 2.0 ** (1 - frequency), 0, 0.0))
+    share = column.endswith("_percent")
+    value: float = getattr(row, column.replace("_percent", "_share"))
+    return 100 * value if share else value
+
+
+def _same_ids(part: str, data: Examples) -> str | None:
+    if "dev" not in data.splits or part not in data.parts:
+        return None
+    dev = data.splits["dev"]
+    own = dev.balanced_ids if part == "balanced" else dev.unbalanced_ids
+    return "yes" if data.parts[part] == set(own) else "no"
+
+
+def _delta(row: str, part: str, data: Examples) -> float:
+    grid = PAPER.grids["systems"]
+    value, whole = grid.get(row, part), grid.get(row, "original")
+    assert isinstance(value, int | float)
+    assert isinstance(whole, int | float)
+    return value - whole
