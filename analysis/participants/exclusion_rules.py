@@ -451,8 +451,8 @@ def apply_rules(
                 hits_by_clock[rule.name][clock] += 1
     facts = people or {}
     hit = {who: person_hits(parsed, {**person, **facts.get(who, {})}) for who, person in persons.items()}
-    found = _exclusions(parsed, rows, {who: names for who, names in hit.items() if names})
-    return replace(found, clocks=_sorted(clocks), hits_by_clock=_sorted(hits_by_clock))
+    counted = _exclusions(parsed, rows, {who: names for who, names in hit.items() if names})
+    return replace(counted, clocks=_sorted(clocks), hits_by_clock=_sorted(hits_by_clock))
 
 
 def person_hits(rules: Sequence[Rule], person: Mapping[str, Any]) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ class ScreeningQuestion(Question):
         return self
 
     def quota_of(self, answer: Answer | None) -> int | None:
-        """Return how many participants with an answer are admitted; None for any number."""
+        """Return the quota of an answer; None without one."""
         sent = (
             (key for key, value in self.values.items() if _same(value, answer)) if answer is not None else ()
         )
@@ -78,7 +78,7 @@ class ScreeningQuestion(Question):
 
     @property
     def most_admitted(self) -> int | None:
-        """How many the quotas admit at most; None if an accepted answer has no limit."""
+        """The sum of the quotas; None if an accepted answer has no limit."""
         passing = [sent for sent, value in self.values.items() if self.passes(value)]
         is_limited = (
             bool(self.quotas) and self.required and self.show_if is None and not self.prefer_not_to_say

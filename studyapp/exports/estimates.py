@@ -120,7 +120,7 @@ BEFORE = "_before"  # ends the names of scores before the items, which the surve
 
 
 def _apart(score: ScaleScore) -> ScaleScore:
-    """Return a score before the items as one of the survey at the end, under another name."""
+    """Return a score before the items as one after them, renamed."""
     if score.table != "pre_survey":
         return score
     title = f"{score.title}, before the items"
@@ -128,7 +128,7 @@ def _apart(score: ScaleScore) -> ScaleScore:
 
 
 def _surveys(data: rows.StudyData, scores: list[ScaleScore]) -> pd.DataFrame | None:
-    """Return the scores before and after the items by participant; None without any."""
+    """Return the scores of both surveys by participant; None without any."""
     names = [score.column for score in scores if score.table == "post_survey"]
     people: dict[str, dict[str, float | None]] = {}
     for ending, survey in (("", rows.post_survey_rows(data)), (BEFORE, rows.pre_survey_rows(data))):

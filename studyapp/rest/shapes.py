@@ -311,7 +311,7 @@ class PaymentPlan(Payload):
 
 
 class PaymentRow(Payload):
-    """An act on the platform: approval, request to return, bonus, screen-out pay."""
+    """An approval, a request to return, a bonus, or screen-out pay."""
 
     id: str
     participant: str

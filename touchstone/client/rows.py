@@ -272,7 +272,7 @@ class PaymentPlan(TypedDict):
 
 
 class PaymentRow(TypedDict):
-    """An act on the platform: approval, request to return, bonus, screen-out pay."""
+    """An approval, a request to return, a bonus, or screen-out pay."""
 
     id: str
     participant: str

@@ -166,7 +166,7 @@ class Studies:
         return row
 
     def create_rehearsal_link(self, study: str) -> str:
-        """Return the address by which the team rehearses the draft. It is shown once."""
+        """Return an address by which the team rehearses the draft, shown once."""
         path = address("studies", study, "rehearsals", "links")
         link: str = self._connection.send("POST", path, once=True).json()["address"]
         return link
@@ -192,7 +192,7 @@ class Studies:
         Args:
             study: The short name of the study.
             order: As in `plan_payments`.
-            plan: What that returned; the site refuses the order if it would do something else now.
+            plan: The plan that it returned; the site refuses the order if it would do something else now.
 
         Raises:
             Conflict: Something has changed since.
@@ -203,7 +203,7 @@ class Studies:
         return done
 
     def settle_payment(self, study: str, payment: str, *, paid: bool) -> None:
-        """Say if an unknown payment was paid, after you looked it up on the platform."""
+        """Say if an unknown payment was paid, as you saw on the platform."""
         path = address("studies", study, "payments", payment, "settle")
         self._connection.send("POST", path, {"paid": paid})
 

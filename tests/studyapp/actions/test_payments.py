@@ -152,7 +152,8 @@ def test_a_worker_that_stood_still_does_not_pay_what_a_person_settled(
     study: Study, api: ProlificApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is frozen between marking the payments as sent and the request that sends them."""
-    ask, asked = Prolific.pay_bonuses, []
+    ask = Prolific.pay_bonuses
+    asked: list[str] = []
 
     def frozen(self: Prolific, transfer: str, **options: Any) -> None:
         if not asked:
