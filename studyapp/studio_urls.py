@@ -33,6 +33,7 @@ urlpatterns = [
     path(f"{_STEP}remove/<str:path>/", studio.remove, name="studio_remove"),
     path(f"{_STEP}up/<str:path>/", studio.move, {"by": -1}, name="studio_up"),
     path(f"{_STEP}down/<str:path>/", studio.move, {"by": 1}, name="studio_down"),
+    path(f"{_STEP}image/<str:path>/", studio.upload_image, name="studio_upload_image"),
     path(f"{_STEP}kind/<str:path>/", studio.change_kind, name="studio_kind"),
     path(f"{_STEP}to-scales/<str:path>/", studio.go_to_scales, name="studio_to_scales"),
     path(f"{_STEP}scales/<str:path>/", studio.scales, name="studio_scales"),

@@ -11,7 +11,7 @@ References:
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -337,6 +337,7 @@ class Exclusions:
         people_by_rule: Rule about participants and condition to its participants
             with a trial in the condition; "" is all conditions together.
         clocks: Rule about time to the clocks that it read; "none" without a time.
+        hits_by_clock: Rule about time to the clocks by which it hit trials.
     """
 
     names: list[tuple[str, ...]]
@@ -347,6 +348,7 @@ class Exclusions:
     people: dict[str, tuple[str, ...]] = field(default_factory=dict)
     people_by_rule: dict[str, dict[str, int]] = field(default_factory=dict)
     clocks: dict[str, dict[str, int]] = field(default_factory=dict)
+    hits_by_clock: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -368,6 +370,7 @@ class Exclusions:
         more: dict[str, Any] = {}
         if self.clocks:
             more["clocks"] = self.clocks
+            more["hits_by_clock"] = self.hits_by_clock
         if self.people_by_rule:
             together = Counter(";".join(names) for names in self.people.values() if len(names) > 1)
             more["participants"] = {
@@ -428,7 +431,9 @@ def apply_rules(
     of_trials = [rule for rule in parsed if not isinstance(rule, PersonRule)]
     rows: list[tuple[Any, str, tuple[str, ...]]] = []
     persons: dict[Any, dict[str, Any]] = {}
-    clocks: dict[str, Counter[str]] = {rule.name: Counter() for rule in parsed if isinstance(rule, _TimeRule)}
+    timed = [rule for rule in parsed if isinstance(rule, _TimeRule)]
+    clocks: dict[str, Counter[str]] = {rule.name: Counter() for rule in timed}
+    hits_by_clock: dict[str, Counter[str]] = {rule.name: Counter() for rule in timed}
     for trial in trials:
         own = tuple(rule.name for rule in of_trials if rule.hits(trial))
         who = trial.get("participant_id")
@@ -439,12 +444,15 @@ def apply_rules(
         )
         person["items_submitted"] += 1
         person["trials_excluded"] += bool(own)
-        for rule in of_trials:
-            if isinstance(rule, _TimeRule):
-                clocks[rule.name][rule.time_of(trial)[0] or "none"] += 1
+        for rule in timed:
+            clock = rule.time_of(trial)[0] or "none"
+            clocks[rule.name][clock] += 1
+            if rule.name in own:
+                hits_by_clock[rule.name][clock] += 1
     facts = people or {}
     hit = {who: person_hits(parsed, {**person, **facts.get(who, {})}) for who, person in persons.items()}
-    return _exclusions(parsed, rows, {who: names for who, names in hit.items() if names}, clocks)
+    counted = _exclusions(parsed, rows, {who: names for who, names in hit.items() if names})
+    return replace(counted, clocks=_sorted(clocks), hits_by_clock=_sorted(hits_by_clock))
 
 
 def person_hits(rules: Sequence[Rule], person: Mapping[str, Any]) -> tuple[str, ...]:
@@ -459,7 +467,6 @@ def _exclusions(
     rules: Sequence[Rule],
     rows: Sequence[tuple[Any, str, tuple[str, ...]]],
     people: dict[Any, tuple[str, ...]],
-    clocks: Mapping[str, Mapping[str, int]],
 ) -> Exclusions:
     """Count the rules that hit each trial, given as (who, condition, rules)."""
     order = {rule.name: place for place, rule in enumerate(rules)}
@@ -484,8 +491,11 @@ def _exclusions(
             rule: dict(sorted(Counter(condition for _who, condition in own).items()))
             for rule, own in places.items()
         },
-        clocks={rule: dict(sorted(read.items())) for rule, read in clocks.items()},
     )
+
+
+def _sorted(clocks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    return {rule: dict(sorted(counts.items())) for rule, counts in clocks.items()}
 
 
 def _value(trial: Mapping[str, Any], column: str) -> Any:

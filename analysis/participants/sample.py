@@ -15,6 +15,7 @@ from .study_version import Version
 
 NOT_RECORDED = "not recorded"
 NO_ANSWER = "no answer"
+SCORE = "score"  # unit of the scores of scales
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,20 @@ def describe_sample(bundle: Bundle, version: Version, mode: str, people: pd.Data
         facts += _counted("Failed attention items", people["attention_failed"].map(_whole))
     if version.definition.comprehension:
         facts += _counted("Tries of the comprehension check", people["comprehension_tries"].map(_whole))
-    # Touchstone stores neither; a description of the sample says so.
-    facts += [Fact("Pay", NOT_RECORDED, len(people)), Fact("Device", NOT_RECORDED, len(people))]
-    return facts
+    facts += _counted("Device", people["device"], other=NOT_RECORDED)
+    return [*facts, *_pay(version, people)]
+
+
+def _pay(version: Version, people: pd.DataFrame) -> Iterator[Fact]:
+    """Yield the declared pay, and the payments that the platform confirmed."""
+    declared = version.definition.pay
+    value = f"{declared.amount:.2f} {declared.currency}" if declared else NOT_RECORDED
+    yield Fact("Declared pay", value, len(people))
+    approved = people["approved"] == 1
+    if approved.any():
+        yield Fact("Submission approved", "yes", int(approved.sum()))
+    for currency, paid in people.dropna(subset=["paid"]).groupby("paid_currency")["paid"]:
+        yield Fact("Bonuses and screen-out pay", f"{paid.sum():.2f} {currency} in all", len(paid))
 
 
 def _answers(bundle: Bundle, people: pd.Series) -> Iterator[Fact]:
@@ -67,7 +79,7 @@ def _answers(bundle: Bundle, people: pd.Series) -> Iterator[Fact]:
     answers = bundle.pre_survey.set_index("participant_id").reindex(people)
     for column in bundle.pre_questions:
         values = answers[column.name]
-        if column.is_number:
+        if column.is_number or column.unit == SCORE:
             yield from _statistics(column, pd.to_numeric(values))
         else:
             yield from _counted(column.meaning, values.map(column.label))

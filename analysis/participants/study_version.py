@@ -135,8 +135,16 @@ class Published(BaseModel):
     note: str | None = None
 
 
+class Pay(BaseModel):
+    """Pay that participants were promised."""
+
+    amount: float
+    currency: str
+
+
 class _Recruitment(BaseModel):
     platform: str = ""
+    pay: Pay | None = None
 
 
 class Definition(BaseModel):
@@ -151,6 +159,11 @@ class Definition(BaseModel):
     def platform(self) -> str:
         """The recruitment platform, empty if there is none."""
         return self.recruitment.platform if self.recruitment else ""
+
+    @property
+    def pay(self) -> Pay | None:
+        """The pay that participants were promised, None if it is not declared."""
+        return self.recruitment.pay if self.recruitment else None
 
 
 class Sources(BaseModel):

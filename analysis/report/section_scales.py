@@ -9,7 +9,7 @@ from ..participants.study_version import ScaleScore
 from ..stats.arrays import Array
 from ..stats.reliability import Reliability, reliability
 from ..study.analysis import Study
-from .page import Section, Text
+from .page import Block, Section, Text
 from .section_participants import estimate_cell
 from .tables import Cell, Column, Table, fields, number, value_cell
 
@@ -25,6 +25,12 @@ HOW_RELIABLE = (
 )
 
 
+BEFORE = (
+    "Scores before the items describe the participants; no condition can have changed them, so they are "
+    "described and not compared."
+)
+
+
 class _Row(NamedTuple):
     """A scale with its reliability."""
 
@@ -32,14 +38,34 @@ class _Row(NamedTuple):
     reliability: Reliability
 
 
+class _Before(NamedTuple):
+    """A score before the items, of the participants of a condition."""
+
+    score: ScaleScore
+    condition: str
+    participants: int
+    mean: float | None
+    deviation: float | None
+
+
 def scales_section(study: Study) -> Section | None:
     """Show the scores of scales by condition; None if the study has none."""
-    scores = [score for score in study.version.scale_scores if score.table != "pre_survey"]
-    if not scores:
-        return None
+    every = study.version.scale_scores
+    scores = [score for score in every if score.table != "pre_survey"]
+    before = [score for score in every if score.table == "pre_survey" and study.bundle.pre_survey is not None]
+    blocks: list[Block] = [Text(HOW)]
+    if scores:
+        blocks.append(_by_condition(study, scores))
+    if before:
+        blocks.append(_described(study, before))
+    rows = [_Row(score, reliability(_answers(study, score))) for score in (*scores, *before)]
+    return Section("scales", "Scales", [*blocks, _reliabilities(rows)]) if rows else None
+
+
+def _by_condition(study: Study, scores: list[ScaleScore]) -> Table:
     estimates = study.retained.estimates
     columns = {score.column: score for score in scores}
-    table = Table.crossed(
+    return Table.crossed(
         "scale_scores",
         "Scores of scales per condition, means over participants with 95 % confidence intervals",
         [estimate for estimate in estimates.table.values() if estimate.measure.key in columns],
@@ -57,8 +83,36 @@ def scales_section(study: Study) -> Section | None:
         across={condition.name: condition.title for condition in study.conditions},
         place=lambda estimate: (estimate.measure.key, estimate.condition),
     )
-    rows = [_Row(score, reliability(_answers(study, score))) for score in scores]
-    return Section("scales", "Scales", [Text(HOW), table, _reliabilities(rows)])
+
+
+def _described(study: Study, scores: list[ScaleScore]) -> Table:
+    """Describe scores before the items, of all participants and by condition."""
+    people = study.people
+    own = [(each.title, people.loc[people["condition"] == each.name]) for each in study.conditions]
+    groups = [("All", people), *((title, members) for title, members in own if len(members))]
+    rows = []
+    for score in scores:
+        for title, members in groups:
+            values = _before(study, [score.column], members["participant_id"])[score.column].dropna()
+            mean = float(values.mean()) if len(values) else None
+            deviation = float(values.std(ddof=1)) if len(values) > 1 else None
+            rows.append(_Before(score, title, len(values), mean, deviation))
+    columns = [
+        Column("score", "score.column", "Scale", lambda row: _name(row.score)),
+        Column("condition", "condition", "Condition", is_text=True),
+        Column("participants", "participants", "Participants"),
+        Column("mean", "mean", "Mean", lambda row: Cell(number(row.mean))),
+        Column("deviation", "deviation", "Standard deviation", lambda row: Cell(number(row.deviation))),
+    ]
+    caption = "Scores of scales before the items"
+    return Table.from_columns("scale_scores_before", caption, rows, columns, [BEFORE])
+
+
+def _before(study: Study, names: list[str], people: pd.Series) -> pd.DataFrame:
+    """Return answers before the items as numbers; yes is 1."""
+    assert study.bundle.pre_survey is not None  # the callers have looked
+    answers = study.bundle.pre_survey.set_index("participant_id").reindex(people)[names]
+    return answers.replace({"true": "1", "false": "0"}).apply(pd.to_numeric)
 
 
 def _name(score: ScaleScore) -> Cell:
@@ -99,6 +153,8 @@ def _answers(study: Study, score: ScaleScore) -> Array:
     names = [item.key for item in score.items]
     if score.table == "trials":
         frame = study.retained.trials.groupby("participant_id")[names].mean()
+    elif score.table == "pre_survey":
+        frame = _before(study, names, study.people["participant_id"])
     else:
         post = study.bundle.post_survey
         frame = pd.DataFrame(columns=names, dtype=float)

@@ -17,18 +17,27 @@ function opens(rule, answers) {
   return (rule.from ?? -Infinity) <= number && number <= (rule.to ?? Infinity);
 }
 
+/** Return whether the question of a field is hidden now; the field may be in a row of a matrix. */
+const isHidden = (form, name) =>
+  Boolean(form.querySelector(`[name="${CSS.escape(name)}"]`)?.closest("[data-depends-on]")?.hidden);
+
 function showWhatIsAsked(form, dependents) {
-  const hidden = new Set();
-  for (const { question, key, on, rule } of dependents) {
-    question.hidden = hidden.has(on) || !opens(rule, answersTo(form, on));
-    if (question.hidden) hidden.add(key);
+  for (const { question, on, rule } of dependents) {
+    question.hidden = isHidden(form, on) || !opens(rule, answersTo(form, on));
   }
 }
 
+/** Answering takes “I prefer not to say” back where it is a box beside other fields. */
+function takeBack({ target }) {
+  const box = target.closest(".question")?.querySelector(".decline input[type=checkbox]");
+  if (box && target !== box && box.checked) box.checked = false;
+}
+
 const form = document.querySelector("form.questions");
+form?.addEventListener("input", takeBack);
+form?.addEventListener("change", takeBack);
 const dependents = Array.from(form?.querySelectorAll("[data-depends-on]") ?? [], (question) => ({
   question,
-  key: question.dataset.key,
   on: question.dataset.dependsOn,
   rule: JSON.parse(question.dataset.opensWith),
 }));

@@ -1,13 +1,19 @@
 """Write drafts of the studio: start, change, undo and redo."""
 
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from accounts.models import User, Workspace
+from foundation.errors import BadFile
+from foundation.image_files import store_image
+from foundation.messages import say
 from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import DraftRevision, Study
@@ -28,6 +34,28 @@ class NothingToDo(StudyappError):
     """There is nothing to undo or to redo."""
 
     status = 409
+
+
+MOST_IMAGE_BYTES = 10 << 20
+
+
+def store_question_image(*, file: UploadedFile) -> str:
+    """Store an image for a question without its metadata; return its name.
+
+    Raises:
+        BadFile: It is too large, or not an image that browsers show.
+    """
+    name = Path(file.name or "image")
+    if (file.size or 0) > MOST_IMAGE_BYTES:
+        raise BadFile(name, say("is larger than %(most)s MB", most=MOST_IMAGE_BYTES >> 20))
+    with tempfile.NamedTemporaryFile() as draft:
+        for chunk in file.chunks():
+            draft.write(chunk)
+        draft.flush()
+        try:
+            return store_image(Path(draft.name)).partition("/")[2]
+        except BadFile as error:
+            raise BadFile(name, say("is not an image that browsers show")) from error
 
 
 @transaction.atomic

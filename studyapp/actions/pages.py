@@ -36,6 +36,7 @@ from studyapp.models import (
     Trial,
     WebhookEvent,
 )
+from studyapp.queries.answer_quotas import full_answers
 from studyapp.queries.flags import HONEYPOT
 from studyapp.queries.question_pages import PageName, page_questions, pages_on, viewer_of
 from studyapp.queries.studies import frozen
@@ -120,7 +121,9 @@ def submit_stage(
         seen["failed_comprehension"] = True
     Participant.objects.filter(pk=participant.pk).update(**seen)
     record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
-    if goes_on:
+    if goes_on and page.stage == Stage.SCREENING and full_answers(participant, answers, now):
+        end(participant=participant, outcome=Outcome.FULL)
+    elif goes_on:
         stages = stages_of(content)
         enter_stage(participant, stages[stages.index(Stage(page.stage)) + 1], now)
     elif content.comprehension and page.stage == Stage.COMPREHENSION:

@@ -40,13 +40,15 @@ _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 
 
 @transaction.atomic
-def consent(*, link: EntryLink, public_id: str | None = None, language: str = "") -> Participant:
+def consent(
+    *, link: EntryLink, public_id: str | None = None, language: str = "", device: str = ""
+) -> Participant:
     """Create a participant at consent and open the first page.
 
     ``public_id`` names the consent page that was sent: sent twice, it gives the same participant. The
     version row is locked, so that two who consent at once are counted one after the other. (SQLite has no
     row locks; there every transaction holds the write lock from its start.) ``language`` is that of the
-    page, empty for the language of the study.
+    page, empty for the language of the study; ``device`` is one of `Device`, empty if unknown.
 
     Raises:
         NotAdmitted: the study is not open, the link is used up, or (Full) no condition has room.
@@ -66,6 +68,7 @@ def consent(*, link: EntryLink, public_id: str | None = None, language: str = ""
         public_id=public_id or secrets.token_hex(10),
         mode=link.mode,
         language=language,
+        device=device,
         consented_at=now,
         last_seen_at=now,
         withdrawal_code=new_code(12),

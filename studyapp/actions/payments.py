@@ -3,13 +3,16 @@
 A payment is stored as planned, marked as sent before the platform is asked, and confirmed by its answer.
 A row that is still marked as sent, because its worker was killed or no answer came, is never sent again: the
 platform is asked what it has. Approvals and requests to return may then be repeated, because a second one
-changes nothing. Money that the platform does not show in time becomes unknown, which a person settles.
+changes nothing. Money that the platform does not show in time becomes unknown, which a person settles. A
+worker that was frozen in between looks, right before it sends money, if the row is still its own; and until a
+request that it sends then must have ended, nobody can say that the money was not paid.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -22,6 +25,7 @@ from foundation.messages import say
 from studyapp.actions import events
 from studyapp.definition.payments import PaymentOrder
 from studyapp.models import ExternalIds, Payment, Study
+from studyapp.models.payments import SENDING
 from studyapp.queries.payments import Plan, plan_payments
 from studyapp.web.prolific_api import Doubtful, NotSent, Prolific, RefusedByProlific, Submission
 
@@ -83,12 +87,15 @@ def settle_unknown(*, payment: Payment, was_paid: bool, by: User) -> None:
         by: The person who looked.
 
     Raises:
-        Conflict: It is not unknown any more.
+        Conflict: It is not unknown any more, or a worker may still be sending what is to count as not paid.
     """
     state = State.CONFIRMED if was_paid else State.FAILED
     note = say("seen on the platform by hand") if was_paid else say("looked up by hand: not there")
     rows = Payment.objects.filter(pk=payment.pk, state=State.UNKNOWN)
-    if not rows.update(state=state, note=note):
+    settled = rows if was_paid else rows.filter(sent_at__lte=timezone.now() - SENDING)
+    if not settled.update(state=state, note=note):
+        if rows.exists():
+            raise Conflict(say("This payment may still be on its way. Look again in some minutes."))
         raise Conflict(say("This payment is settled already."))
     events.record(
         kind="payment_settled",
@@ -250,7 +257,9 @@ class Payer:
         if not _claim(ready, transfer=transfer):
             return
         try:
-            self.api.pay_bonuses(transfer)
+            self.api.pay_bonuses(transfer, before=partial(_hold, ready))
+        except Overtaken:
+            _unclaim(ready)
         except RefusedByProlific as error:
             self._end(ready, State.FAILED, str(error))
         except NotSent:
@@ -295,6 +304,32 @@ class Payer:
         self.progress(self._settled)
 
 
+class Overtaken(NotSent):
+    """Somebody else decided about a payment while its worker stood still."""
+
+
+@transaction.atomic
+def _hold(payments: list[Payment]) -> None:
+    """Note that payments are sent now, if they are still this worker's.
+
+    Raises:
+        Overtaken: One of them is not; nothing may be sent.
+    """
+    now = timezone.now()
+    for payment in payments:
+        if not _own(payment).update(sent_at=now):
+            raise Overtaken(say("another worker or a person took the payment over"))
+    for payment in payments:
+        payment.sent_at = now
+
+
+def _own(payment: Payment) -> QuerySet[Payment]:
+    """Return the row of a payment unless anybody has changed it since."""
+    return Payment.objects.filter(
+        pk=payment.pk, state=State.SENT, transfer=payment.transfer, sent_at=payment.sent_at
+    )
+
+
 @transaction.atomic
 def _claim(payments: list[Payment], *, transfer: str = "") -> bool:
     """Mark planned payments as sent, or none of them if one is not planned.
@@ -308,13 +343,15 @@ def _claim(payments: list[Payment], *, transfer: str = "") -> bool:
         if not rows.update(state=State.SENT, **columns):
             transaction.set_rollback(True)
             return False
+    for payment in payments:
+        payment.transfer, payment.sent_at = transfer, now
     return True
 
 
 def _unclaim(payments: list[Payment]) -> None:
     """Plan payments again of which the platform certainly heard nothing."""
-    keys = [payment.pk for payment in payments]
-    Payment.objects.filter(pk__in=keys, state=State.SENT).update(state=State.PLANNED, transfer="")
+    for payment in payments:
+        _own(payment).update(state=State.PLANNED, transfer="")
 
 
 def _confirmed_before(payment: Payment) -> int:

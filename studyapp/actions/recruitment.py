@@ -13,7 +13,12 @@ from studyapp.queries.recruitment import known_participant
 
 
 def enter(
-    *, link: EntryLink, public_id: str | None = None, language: str = "", arrival: Arrival | None = None
+    *,
+    link: EntryLink,
+    public_id: str | None = None,
+    language: str = "",
+    device: str = "",
+    arrival: Arrival | None = None,
 ) -> Participant:
     """Return the participant who consented, or came with the same ID before.
 
@@ -22,18 +27,20 @@ def enter(
     """
     check_arrival(link, arrival)
     if arrival is None:
-        return consent(link=link, public_id=public_id, language=language)
-    return _enter_as(link, arrival, public_id, language)
+        return consent(link=link, public_id=public_id, language=language, device=device)
+    return _enter_as(link, arrival, public_id, language, device)
 
 
 @transaction.atomic
-def _enter_as(link: EntryLink, arrival: Arrival, public_id: str | None, language: str) -> Participant:
+def _enter_as(
+    link: EntryLink, arrival: Arrival, public_id: str | None, language: str, device: str
+) -> Participant:
     _lock(link)
     earlier = known_participant(link.study, link.mode, arrival)
     if earlier is not None:
         come_back(participant=earlier, arrival=arrival)
         return earlier
-    participant = consent(link=link, public_id=public_id, language=language)
+    participant = consent(link=link, public_id=public_id, language=language, device=device)
     # If one consent page is sent twice with two IDs, as after a change of the address, the first ID stays.
     ExternalIds.objects.get_or_create(
         participant=participant,

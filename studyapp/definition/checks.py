@@ -6,7 +6,7 @@ attention check exists as written and as frozen.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -34,6 +34,56 @@ class ScreeningQuestion(Question):
         description="accepted answers: a list, or for a number a mapping with `at_least` and "
         "`at_most`; every answer if left out",
     )
+
+    quotas: dict[str, Annotated[int, Field(ge=1, le=1_000_000)]] = Field(
+        default={},
+        description="live participants with an answer whom a version admits, a mapping of answers to numbers "
+        "such as `{woman: 20, man: 20}`; further ones end as when the study is full. Answers that are left "
+        "out have no limit",
+    )
+    LATER = Question.LATER | {"quotas"}
+
+    @field_validator("quotas", mode="before")
+    @classmethod
+    def _named_as_sent(cls, quotas: Any) -> Any:
+        """Name answers as forms send them: YAML reads yes and 3 as other types."""
+        if not isinstance(quotas, dict):
+            return quotas
+        words = {True: "yes", False: "no"}
+        return {words[key] if isinstance(key, bool) else str(key): n for key, n in quotas.items()}
+
+    @model_validator(mode="after")
+    def _quotas_fit(self) -> Self:
+        if self.quotas and (self.kind not in ("yes_no", "likert", "single")):
+            raise ValueError(say("quotas are for questions with one of several answers"))
+        for sent in self.quotas:
+            if sent not in self.values:
+                raise ValueError(
+                    say(
+                        "quotas: there is no answer %(answer)r; there is %(known)s",
+                        answer=sent,
+                        known=", ".join(self.values),
+                    )
+                )
+            if not self.passes(self.values[sent]):
+                raise ValueError(say("quotas: the answer %(answer)r is not accepted", answer=sent))
+        return self
+
+    def quota_of(self, answer: Answer | None) -> int | None:
+        """Return the quota of an answer; None without one."""
+        sent = (
+            (key for key, value in self.values.items() if _same(value, answer)) if answer is not None else ()
+        )
+        return self.quotas.get(next(iter(sent), ""))
+
+    @property
+    def most_admitted(self) -> int | None:
+        """The sum of the quotas; None if an accepted answer has no limit."""
+        passing = [sent for sent, value in self.values.items() if self.passes(value)]
+        is_limited = (
+            bool(self.quotas) and self.required and self.show_if is None and not self.prefer_not_to_say
+        )
+        return sum(self.quotas.values()) if is_limited and {*passing} == self.quotas.keys() else None
 
     @model_validator(mode="after")
     def _accepts_answers(self) -> Self:

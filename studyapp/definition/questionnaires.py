@@ -68,13 +68,16 @@ class Column(NamedTuple):
 DECLINED = "prefer-not-to-say"
 
 
+IMAGE_FILE = r"^[0-9a-f]{64}\.[a-z0-9]{1,5}$"
+
+
 class QuestionImage(FrozenModel):
     """An image above the answers, of those that the site holds.
 
     An image of a dataset has its name at the end of its address.
     """
 
-    file: Annotated[str, Field(pattern=r"^[0-9a-f]{64}\.[a-z0-9]{1,5}$")] = Field(
+    file: Annotated[str, Field(pattern=IMAGE_FILE)] = Field(
         description="name of the image: the SHA-256 of its bytes, and its ending"
     )
     alt: Annotated[str, Field(min_length=1, max_length=500)] = Field(

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from foundation.frozen_model import FrozenModel
+from foundation.frozen_model import FrozenModel, Growing
 from foundation.messages import say
 from studyapp.errors import StudyappError
 
@@ -125,8 +125,21 @@ class Ending(FrozenModel):
         return None if url is None else check_address(url, _PLACEHOLDERS)
 
 
-class Recruitment(FrozenModel):
+class Pay(FrozenModel):
+    """The pay that participants are promised."""
+
+    amount: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] = Field(
+        description="pay of a participant who completes, such as `3.5`"
+    )
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = Field(
+        description="its currency in three letters, such as `GBP`"
+    )
+
+
+class Recruitment(Growing):
     """The platform of a study, and its codes by outcome."""
+
+    LATER = frozenset({"pay"})
 
     platform: PlatformName = Field(
         description="recruitment platform: " + ", ".join(f"`{name}`" for name in PLATFORMS)
@@ -137,6 +150,9 @@ class Recruitment(FrozenModel):
     )
     signed_urls: bool = Field(
         default=False, description="Prolific only: require a valid signature of Prolific"
+    )
+    pay: Pay | None = Field(
+        default=None, description="the pay that participants are promised; for the report, it pays nobody"
     )
     outcomes: dict[Outcome, Ending] = Field(
         default={},

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import BadFile
+from foundation.image_files import image_folder
 from studyapp.exports import documents, rows
 from studyapp.exports.codebook import codebook, codebook_page, table_columns
 from studyapp.exports.columns import TABLES
@@ -28,7 +29,8 @@ _PLAIN = {
     *LOADERS,
 }
 # All names that a bundle may hold, in any format: nothing else is ever replaced or removed.
-FILES = _PLAIN | {f"{table}.{suffix}" for table in TABLES for suffix in FORMATS}
+IMAGES = "images"  # a folder, if questions have images
+FILES = _PLAIN | {IMAGES} | {f"{table}.{suffix}" for table in TABLES for suffix in FORMATS}
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def _write(data: StudyData, folder: Path, file_format: Format, report: Callable[
             table_rows(data, name, tally),
             public=data.public,
         )
-    scores, book = documents.scores(data), codebook(data)
+    scores, book = documents.scores(data), codebook(data, tally)
     _json(folder / "study_version.json", documents.study_version(data))
     _json(folder / "rules.json", documents.rules(data, tally))
     _json(folder / "flow.json", documents.flow(data))
@@ -99,7 +101,17 @@ def _write(data: StudyData, folder: Path, file_format: Format, report: Callable[
     _json(folder / "dataset_description.json", psych_ds(data, book))
     for name, source in LOADERS.items():
         shutil.copyfile(source, folder / name)
+    _images(data, folder / IMAGES)
     return Written(counts, documents.missing_scores(scores))
+
+
+def _images(data: StudyData, folder: Path) -> None:
+    """Copy the images of questions; one that the site lost is left out."""
+    asked = [question for content in data.frozen.values() for question in content.asked]
+    for path in sorted({question.image.path for question in asked if question.image}):
+        if (source := image_folder() / path).is_file():
+            folder.mkdir(exist_ok=True)
+            shutil.copyfile(source, folder / source.name)
 
 
 def table_rows(data: StudyData, name: str, tally: Tally) -> Iterator[Row]:

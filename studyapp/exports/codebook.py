@@ -7,7 +7,7 @@ from typing import Any
 
 from studyapp.exports.columns import TABLES, Column
 from studyapp.exports.fields import FIELDS
-from studyapp.exports.rows import StudyData
+from studyapp.exports.rows import StudyData, Tally
 
 _DIFFERS = {
     "date": "the date only",
@@ -23,8 +23,11 @@ def table_columns(data: StudyData, name: str) -> tuple[Column, ...]:
     return table.columns(questions)
 
 
-def codebook(data: StudyData) -> dict[str, Any]:
-    """Return codebook.json."""
+def codebook(data: StudyData, tally: Tally | None = None) -> dict[str, Any]:
+    """Return codebook.json.
+
+    With a ``tally`` that has counted all trials it says by which clocks they were judged.
+    """
     return {
         "study": data.study.slug,
         "variant": "public" if data.public else "internal",
@@ -35,6 +38,13 @@ def codebook(data: StudyData) -> dict[str, Any]:
             }
             for name in TABLES
         },
+        "time_rules": [
+            {"mode": mode, "rule": rule, "clock": clock, "trials": read}
+            | {"excluded": counts["hits_by_clock"][rule].get(clock, 0)}
+            for mode, counts in sorted(tally.counts.items() if tally else ())
+            for rule, clocks in counts.get("clocks", {}).items()
+            for clock, read in clocks.items()
+        ],
         "fields": {name: field._asdict() for name, field in FIELDS.items()},
     }
 
@@ -61,6 +71,10 @@ def codebook_page(document: dict[str, Any]) -> str:
         lines += ["", f"## {name}", "", f"One row per {table['row']}.", ""]
         lines += ["| column | type | unit | values | meaning | public variant |", "|---|---|---|---|---|---|"]
         lines += [_line(column) for column in table["columns"]]
+    if document["time_rules"]:
+        lines += ["", "## Clocks of the rules about time", ""]
+        lines += ["| mode | rule | clock | trials judged by it | excluded by it |", "|---|---|---|---|---|"]
+        lines += ["| " + " | ".join(map(str, row.values())) + " |" for row in document["time_rules"]]
     lines += ["", "## What becomes of each field of the database", ""]
     lines += ["| field | internal variant | public variant | where, or why not |", "|---|---|---|---|"]
     for name, field in document["fields"].items():

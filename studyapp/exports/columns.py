@@ -194,6 +194,14 @@ TABLES: dict[str, Table] = {
             ),
             Column("language", "string", "language of the pages", "Participant.language"),
             Column(
+                "device",
+                "string",
+                "coarse class of the device at consent, from the kind of pointer and the width of the "
+                "screen; empty without JavaScript",
+                "Participant.device",
+                values="phone; tablet; desktop",
+            ),
+            Column(
                 "group",
                 "string",
                 "the participant's assignment: the condition, or a group of several",
@@ -255,6 +263,21 @@ TABLES: dict[str, Table] = {
                 "Participant.order_seed",
                 public="withheld",  # old ones reveal the order of arrival, from which they were derived
             ),
+            Column(
+                "approved",
+                "boolean",
+                "whether the platform confirmed the approval of the submission; empty without any payment "
+                "by the page of payments",
+            ),
+            Column(
+                "paid",
+                "number",
+                "bonuses and screen-out pay that the platform confirmed, without the declared pay; empty "
+                "without any",
+                "Payment.amount",
+                "money",
+            ),
+            Column("paid_currency", "string", "currency of paid", "Payment.currency"),
             _FLAGS,
             Column(
                 "excluded_by",

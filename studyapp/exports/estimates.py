@@ -13,11 +13,11 @@ from django.db.models import Count, Max
 from analysis.participants.allocation import allocate
 from analysis.participants.estimates import Estimate, estimate
 from analysis.participants.exclusion_rules import CLOCK_COLUMNS, parse_rules
-from analysis.participants.measures import Measure, find_measure
-from analysis.participants.study_version import Version
+from analysis.participants.measures import Measure, find_measure, scale_measures
+from analysis.participants.study_version import ScaleScore, Version
 from analysis.participants.trial_grid import build_grids, choose_clock
 from studyapp.exports import documents, rows
-from studyapp.models import Event, Mode, Participant, Study, Trial
+from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial
 from studyapp.queries.results import CHANGING
 
 SHOWN = ("fraction_correct", "tp", "fp", "tn", "fn", "user_f1", "time_median", "certainty", "helpfulness")
@@ -52,14 +52,15 @@ def running_estimates(study: Study, mode: str = Mode.LIVE) -> RunningEstimates |
     participants = Participant.objects.filter(version__study=study, mode=mode)
     withdrawn = participants.filter(status=Participant.Status.WITHDRAWN).count()
     judged = Event.objects.filter(study=study, kind__in=CHANGING).count()
-    return _estimates(study.pk, mode, (now["n"], now["last"], withdrawn, judged))
+    surveys = SurveyResponse.objects.filter(participant__in=participants.values("pk"), answers__isnull=False)
+    return _estimates(study.pk, mode, (now["n"], now["last"], withdrawn, judged, surveys.count()))
 
 
 @lru_cache(maxsize=16)
 def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEstimates | None:
     """Compute the estimates, cached until ``state`` changes.
 
-    It changes with another item, a withdrawal, an exclusion or a decision about correctness.
+    It changes with another item, another survey, a withdrawal, an exclusion or a decision about correctness.
     """
     data = rows.load(Study.objects.get(pk=study_pk), public=False)
     gone = {
@@ -83,6 +84,8 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     kept = trials[trials["excluded_by"].isna()]
     clock = choose_clock(parse_rules(document["definition"]["rules"]), trials)
     questions = {question.role or question.key: question.key for question in version.item_questionnaire}
+    scores = [_apart(score) for score in version.scale_scores]
+    questions |= {score.column: score.column for score in scores if score.table == "trials"}
     numbers = [*questions.values(), "system_correct", *CLOCK_COLUMNS.values()]
     used = kept.copy()
     used[numbers] = used[numbers].astype(float)
@@ -92,15 +95,16 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     grids = build_grids(
         used,
         members[~members["participant_id"].isin(out)],
-        None,
+        _surveys(data, scores),
         conditions=[condition.name for condition in version.conditions],
         clock=CLOCK_COLUMNS[clock] if clock else None,
         item_columns=questions,
-        post_columns={},
+        post_columns={score.column: score.column for score in scores if score.table == "post_survey"},
         items=None if len(kept) else sorted(trials["item_id"].unique()),
         unasked=version.unasked(),
     )
     measures = [measure for key in SHOWN if (measure := find_measure(key)) is not None]
+    measures += scale_measures(scores)
     result = estimate(grids, measures, rng=np.random.default_rng(SEED), resamples=RESAMPLES)
     names = [condition.name for condition in version.conditions]
     return RunningEstimates(
@@ -110,3 +114,28 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
         {condition.name: condition.title for condition in version.conditions},
         [(measure, [result.get(measure.key, name) for name in names]) for measure in measures],
     )
+
+
+BEFORE = "_before"  # ends the names of scores before the items, which the survey at the end may have too
+
+
+def _apart(score: ScaleScore) -> ScaleScore:
+    """Return a score before the items as one after them, renamed."""
+    if score.table != "pre_survey":
+        return score
+    title = f"{score.title}, before the items"
+    return score.model_copy(update={"table": "post_survey", "column": score.column + BEFORE, "title": title})
+
+
+def _surveys(data: rows.StudyData, scores: list[ScaleScore]) -> pd.DataFrame | None:
+    """Return the scores of both surveys by participant; None without any."""
+    names = [score.column for score in scores if score.table == "post_survey"]
+    people: dict[str, dict[str, float | None]] = {}
+    for ending, survey in (("", rows.post_survey_rows(data)), (BEFORE, rows.pre_survey_rows(data))):
+        for row in survey:
+            own = people.setdefault(row["participant_id"], dict.fromkeys(names))
+            own |= {name: row[column] for column in row if (name := column + ending) in own}
+    if not names or not people:
+        return None
+    table = [{"participant_id": who, **values} for who, values in people.items()]
+    return pd.DataFrame(table).astype(dict.fromkeys(names, float))

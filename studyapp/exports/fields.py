@@ -156,6 +156,7 @@ FIELDS: dict[str, Field] = {
     "Participant.stage": _out("participants"),
     "Participant.outcome": _out("participants"),
     "Participant.language": _out("participants"),
+    "Participant.device": _out("participants"),
     "Participant.group": _out("participants"),
     "Participant.condition": _out("participants, stages, pre_survey, post_survey"),
     "Participant.order_row": _out("participants"),
@@ -216,10 +217,12 @@ FIELDS: dict[str, Field] = {
     **{
         f"Payment.{name}": _stays("of paying people; the page of payments lists it")
         for name in (
-            *("study", "participant", "kind", "batch", "amount", "currency", "state", "transfer"),
+            *("study", "participant", "kind", "batch", "state", "transfer"),
             *("seen_before", "note", "created_at", "created_by", "sent_at"),
         )
     },
+    "Payment.amount": _out("participants, as paid"),
+    "Payment.currency": _out("participants, as paid_currency"),
     "ManualExclusion.id": _KEY,
     "ManualExclusion.participant": Field("exported", "pseudonymised", "participants, rules.json"),
     "ManualExclusion.reason": _out("participants, as excluded_reason", "withheld"),

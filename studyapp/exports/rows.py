@@ -77,7 +77,7 @@ class StudyData:
         for row in rows:
             row["participant_id"] = self._pseudonym(row["public_id"])
             row["version"], row["condition"] = row["version_number"], row["condition_name"]
-            for name in ("link_label", "outcome", "language", "group"):
+            for name in ("link_label", "outcome", "language", "device", "group"):
                 row[name] = row[name] or None
         return rows
 
@@ -256,10 +256,12 @@ def _sum(counts: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 def participant_rows(data: StudyData) -> Iterator[Row]:
     """Yield a row per participant."""
     nothing = dict.fromkeys(PERSON_COLUMNS)
+    paid = results.payments(data.study)
     for person in data.participants:
         row = {
             **person,
             **data.facts.get(person["pk"], nothing),
+            **paid.get(person["pk"], {"approved": None, "paid": None, "paid_currency": None}),
             "finished_late": _finished_late(person),
             "flags": data.flags_of(person),
             "trials_excluded": person["rule_hits"],

@@ -5,6 +5,7 @@ from studyapp.models.correctness import JudgedAnswer, Judgement, ProposedVerdict
 from studyapp.models.drafts import DraftRevision
 from studyapp.models.launches import LaunchDecision
 from studyapp.models.participants import (
+    Device,
     Event,
     Outcome,
     Participant,
@@ -32,6 +33,7 @@ from studyapp.models.webhooks import StudyDelivery, StudyWebhook, WebhookEvent
 
 __all__ = [
     "Condition",
+    "Device",
     "DraftRevision",
     "EntryLink",
     "Event",

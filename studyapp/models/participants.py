@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
 from studyapp.models.conduct import Conduct
 from studyapp.models.studies import Condition, EntryLink, Item, Mode, Study, StudyVersion
@@ -34,6 +35,14 @@ class Outcome(models.TextChoices):
     FULL = "full"
 
 
+class Device(models.TextChoices):
+    """Coarse classes of devices, from the pointer and the width of the screen."""
+
+    PHONE = "phone", _("Phone")
+    TABLET = "tablet", _("Tablet")
+    DESKTOP = "desktop", _("Desktop computer")
+
+
 class Participant(Conduct):
     """A person or bot who consented, without their identity.
 
@@ -44,7 +53,8 @@ class Participant(Conduct):
     is the stage of an active participant; ``outcome`` is empty until the participant has ended.
     ``returned_at`` is the time at which the recruitment platform reported a returned submission;
     participants who finish after that are kept. ``withdrawal_code`` is NULL for imported and anonymised
-    participants. Cookies and personal links of another ``link_generation`` have been revoked.
+    participants. ``device`` is that of the consent; empty without JavaScript. Cookies and personal links of
+    another ``link_generation`` have been revoked.
     """
 
     class Status(models.TextChoices):
@@ -61,6 +71,7 @@ class Participant(Conduct):
     stage = models.CharField(max_length=20, choices=Stage, default=Stage.ITEMS)
     outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
     language = models.CharField(max_length=10, blank=True)
+    device = models.CharField(max_length=10, choices=Device, blank=True, default="")
     group = models.CharField(max_length=100, blank=True)
     condition = models.ForeignKey(Condition, null=True, on_delete=models.PROTECT, related_name="participants")
     order_row = models.PositiveSmallIntegerField(null=True)

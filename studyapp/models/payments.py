@@ -1,13 +1,20 @@
 """Payments to participants by the API of a recruitment platform."""
 
+from datetime import datetime, timedelta
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from studyapp.models.participants import Participant
 from studyapp.models.studies import Study
+
+# Longer than a request to the platform with all its timeouts: so long after it was sent, a payment may still
+# be under way from here.
+SENDING = timedelta(minutes=5)
 
 
 class Payment(models.Model):
@@ -19,6 +26,7 @@ class Payment(models.Model):
     Attributes:
         batch: The name of a bonus; a participant gets each name once. Empty for the other kinds.
         amount, currency: Money in the currency of the study on the platform; NULL and empty without money.
+        sent_at: The last time at which a worker was about to ask the platform for it.
         transfer: The platform's ID of the bulk payment that this row is part of.
         seen_before: The payments of this amount that the submission had before this one was sent.
         note: The platform's reason, without its IDs of the person.
@@ -75,6 +83,12 @@ class Payment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.participant_id}"
+
+    @property
+    def sending_until(self) -> datetime | None:
+        """The time until which a worker may still be sending it; None if none is."""
+        until = self.sent_at + SENDING if self.sent_at and self.state == self.State.UNKNOWN else None
+        return until if until is not None and until > timezone.now() else None
 
     @property
     def cents(self) -> int:

@@ -38,7 +38,7 @@ def stored_data(participant: Participant) -> dict[str, list[dict[str, Any]]]:
     shown = frozen(version).in_language(participant.language)
     consent = {
         "study": version.study.slug,
-        "title": shown.title,
+        "title": shown.shown_title,
         "version": version.number,
         "consented_at": participant.consented_at,
         "text": shown.consent,

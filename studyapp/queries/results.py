@@ -15,6 +15,7 @@ from studyapp.models import (
     Event,
     ManualExclusion,
     Participant,
+    Payment,
     StageResponse,
     Stimulus,
     Study,
@@ -104,7 +105,7 @@ def participants(study: Study, keys: Sequence[int] | None = None) -> list[Row]:
         *("pk", "public_id", "mode", "version_id", "condition_id", "status", "order_seed"),
         *("consented_at", "assigned_at", "started_at", "completed_at", "ended_at", "returned_at"),
         *("items_submitted", "rule_hits"),
-        *("outcome", "stage", "language", "group", "order_row", "rotation", "anonymised_on"),
+        *("outcome", "stage", "language", "device", "group", "order_row", "rotation", "anonymised_on"),
     )
     return list(
         rows.values(
@@ -115,6 +116,21 @@ def participants(study: Study, keys: Sequence[int] | None = None) -> list[Row]:
             excluded_reason=F("exclusion__reason"),
         )
     )
+
+
+def payments(study: Study) -> dict[int, Row]:
+    """Return what the platform confirmed of each participant's pay, by key.
+
+    ``paid`` is the sum of bonuses and screen-out pay in ``paid_currency``, None without any.
+    """
+    paid: dict[int, Row] = {}
+    rows = Payment.objects.filter(study=study, state=Payment.State.CONFIRMED)
+    for who, kind, amount, currency in rows.values_list("participant", "kind", "amount", "currency"):
+        row = paid.setdefault(who, {"approved": False, "paid": None, "paid_currency": None})
+        row["approved"] |= kind == Payment.Kind.APPROVE
+        if amount is not None:
+            row["paid"], row["paid_currency"] = round((row["paid"] or 0) + float(amount), 2), currency
+    return paid
 
 
 def trials(participants: Sequence[int]) -> dict[int, list[Row]]:

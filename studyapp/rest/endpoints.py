@@ -39,7 +39,7 @@ from studyapp.actions.running import pause_study, resume_study
 from studyapp.downloads import BundleOptions, ReportOptions
 from studyapp.exports.bundle import table_rows
 from studyapp.exports.codebook import table_columns
-from studyapp.exports.documents import flow
+from studyapp.exports.documents import decision_part, flow
 from studyapp.exports.estimates import running_estimates
 from studyapp.exports.rows import Tally, load
 from studyapp.exports.writers import prepare, text
@@ -262,7 +262,7 @@ class Versions(StudyView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the versions of a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        rows = StudyVersion.objects.filter(study=study).defer("frozen")
+        rows = StudyVersion.objects.filter(study=study).defer("frozen").prefetch_related("decisions__made_by")
         return page_of(request, read_query(request, Page), rows, _versions)
 
 
@@ -457,7 +457,16 @@ def _estimate(row: Estimate) -> shapes.EstimateRow:
 
 def _versions(rows: Sequence[StudyVersion]) -> Iterable[shapes.VersionRow]:
     return (
-        shapes.VersionRow(id=str(row.pk), number=row.number, hash=row.hash, frozen_at=row.frozen_at)
+        shapes.VersionRow(
+            id=str(row.pk),
+            number=row.number,
+            hash=row.hash,
+            frozen_at=row.frozen_at,
+            decisions=[
+                shapes.DecisionRow(**decision_part(decision, public=False))
+                for decision in row.decisions.all()
+            ],
+        )
         for row in rows
     )
 

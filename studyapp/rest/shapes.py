@@ -1,6 +1,7 @@
 """Types of requests and responses about studies."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
@@ -8,6 +9,9 @@ from pydantic import Field, JsonValue, StringConstraints
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page, PageOf
 from foundation.import_fields import Text
+from jobs.rest.endpoints import JobRow
+from studyapp.definition.payments import MOST_ROWS, Amount, Group
+from studyapp.simulation.behaviours import BEHAVIOURS
 
 Slug = Annotated[Text, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
@@ -100,6 +104,15 @@ class RemovalQuery(Payload):
     reason: Reason
 
 
+class DecisionRow(Payload):
+    """A decision to launch although a check was open."""
+
+    check: str
+    reason: str
+    by: str | None
+    at: str
+
+
 class VersionRow(Payload):
     """A version that a launch froze; ``hash`` is the SHA-256 of its content."""
 
@@ -107,6 +120,7 @@ class VersionRow(Payload):
     number: int
     hash: str
     frozen_at: datetime
+    decisions: list[DecisionRow]
 
 
 class LinkRow(Payload):
@@ -250,4 +264,85 @@ class NewStudyWebhook(Payload):
     kinds: Annotated[list[WebhookKind], Field(max_length=3)] = []
 
 
+class DryRun(Payload):
+    """A dry run stores and pays nothing."""
+
+    dry_run: bool = False
+
+
+class NewPayments(Payload):
+    """An order of payments, with the number and the sum that its dry run said.
+
+    ``returns`` are the groups that are asked to return their submission; ``bonus`` is the name of the bonus,
+    which a participant gets once.
+    """
+
+    approve: bool = False
+    returns: list[Group] = []
+    bonus: Annotated[Text, Field(min_length=1, max_length=50)] = "bonus"
+    bonus_each: Amount | None = None
+    bonus_amounts: Annotated[dict[Text, Amount], Field(max_length=MOST_ROWS)] = {}
+    screen_out: Amount | None = None
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "GBP"
+    payments: Annotated[int, Field(ge=0)] = 0
+    total: Annotated[Decimal, Field(ge=0)] = Decimal(0)
+
+
+class PaymentLine(Payload):
+    """One act of an order; ``earlier`` is the state of the same act before."""
+
+    participant: str
+    kind: str
+    bonus: str
+    amount: str | None
+    is_due: bool
+    earlier: str
+    obstacle: str
+
+
+class PaymentPlan(Payload):
+    """Acts of an order; ``job`` carries them out, null in a dry run."""
+
+    payments: int
+    total: str
+    currency: str
+    lines: list[PaymentLine]
+    job: JobRow | None
+
+
+class PaymentRow(Payload):
+    """An approval, a request to return, a bonus, or screen-out pay."""
+
+    id: str
+    participant: str
+    kind: str
+    bonus: str
+    amount: str | None
+    currency: str
+    state: Literal["planned", "sent", "confirmed", "failed", "unknown"]
+    note: str
+    created_at: datetime
+    sent_at: datetime | None
+
+
+class Settlement(Payload):
+    """The answer of a person who looked up an unknown payment."""
+
+    paid: bool
+
+
+class NewRehearsal(Payload):
+    """The number and the behaviour of the bots that rehearse a draft."""
+
+    n: Annotated[int, Field(ge=1, le=200)] = 4
+    behaviour: Annotated[Text, Field(json_schema_extra={"enum": [*BEHAVIOURS]})] = "honest"
+
+
+class RehearsalLink(Payload):
+    """A link by which the team rehearses the draft; it is shown once."""
+
+    address: str
+
+
+PaymentPage = PageOf[PaymentRow]
 StudyPage, VersionPage, LinkPage = PageOf[StudyRow], PageOf[VersionRow], PageOf[LinkRow]

@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from studyapp.rest import endpoints, webhooks
+from studyapp.rest import endpoints, payments, webhooks
 
 app_name = "studies_rest"
 
@@ -35,6 +35,10 @@ urlpatterns = [
     path(f"{_STUDY}close/", endpoints.Close.as_view(), name="close"),
     path(f"{_STUDY}reopen/", endpoints.Reopen.as_view(), name="reopen"),
     path(f"{_STUDY}versions/", endpoints.Versions.as_view(), name="versions"),
+    path(f"{_STUDY}payments/", payments.Payments.as_view(), name="payments"),
+    path(f"{_STUDY}payments/<int:pk>/settle/", payments.Settle.as_view(), name="settle_payment"),
+    path(f"{_STUDY}rehearsals/", payments.Rehearsals.as_view(), name="rehearsals"),
+    path(f"{_STUDY}rehearsals/links/", payments.RehearsalLinks.as_view(), name="rehearsal_links"),
     path(f"{_STUDY}links/", endpoints.Links.as_view(), name="links"),
     path(f"{_STUDY}webhooks/", webhooks.Webhooks.as_view(), name="webhooks"),
     path(f"{_STUDY}webhooks/<int:pk>/", webhooks.OneWebhook.as_view(), name="webhook"),

@@ -58,6 +58,7 @@ def launch_refusals(definition: StudyDefinition, today: date) -> Iterator[Launch
             system=system,
         )
         yield LaunchRefusal(("conditions", index, "represents"), message)
+    yield from _quotas(definition)
     yield from _days(definition, today)
     yield from _addresses(definition)
 
@@ -75,6 +76,20 @@ def _consent(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
             yield LaunchRefusal(location, message)
     if not definition.consent.strip():
         yield LaunchRefusal(("consent",), say("the consent is empty"))
+
+
+def _quotas(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
+    """Yield quotas of answers that keep the study from ever being complete."""
+    for question in definition.screening:
+        most = question.most_admitted
+        if most is not None and definition.participants is not None and most < definition.participants:
+            message = say(
+                "the quotas of %(key)s admit %(most)s of the %(n)s participants at most",
+                key=question.key,
+                most=most,
+                n=definition.participants,
+            )
+            yield LaunchRefusal(("participants",), message)
 
 
 def _days(definition: StudyDefinition, today: date) -> Iterator[LaunchRefusal]:

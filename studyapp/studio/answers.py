@@ -52,6 +52,21 @@ def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
     return _answers(widget, question, value)
 
 
+def quotas(draft: Draft, widget: Widget, value: Any) -> Widget:
+    """Return a number of participants for each answer."""
+    question = _of_row(draft, widget, ScreeningQuestion)
+    if question is None or question.kind not in ("yes_no", "likert", "single"):
+        return _nothing(widget)
+    words = {"True": "yes", "False": "no"}
+    given = {words.get(str(key), str(key)): n for key, n in value.items()} if isinstance(value, dict) else {}
+    widget.kind, widget.is_dropped_empty = "group", True
+    widget.children = [
+        Widget("number", (*widget.location, sent), label, value=shown(given.get(sent)))
+        for sent, label in question.choices
+    ]
+    return widget
+
+
 def correct(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return the field of the correct answer to a comprehension question."""
     question = _of_row(draft, widget, ComprehensionQuestion)

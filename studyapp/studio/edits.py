@@ -24,7 +24,7 @@ QUESTIONS = {
     ("comprehension", "questions"),
 }
 MOST_DIGITS = 9  # of a number in an address or a form; none that is meant has more
-PARTS = {("practice",), ("comprehension",), ("recruitment",)}
+PARTS = {("practice",), ("comprehension",), ("recruitment",), ("recruitment", "pay")}
 
 
 class CannotEdit(StudyappError):

@@ -317,6 +317,10 @@ class _Builder:
         widget.answers = {name: name for name, _label in widget.options}
         return widget
 
+    def image(self, widget: Widget, _value: Any) -> Widget:
+        widget.kind = "image"
+        return widget
+
     def show_if(self, widget: Widget, value: Any) -> Widget:
         return answers.show_if(self.draft, widget, value)
 
@@ -375,6 +379,7 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
             (("only",), _Builder.conditions),
             (("except",), _Builder.conditions),
             (("show_if",), _Builder.show_if),
+            (("image", "file"), _Builder.image),
         )
     },
     ("questionnaire", "random_order"): _Builder.random_order,
@@ -387,6 +392,7 @@ _ANSWERS = {
     ("attention", "*", "expected"): answers.expected,
     ("exclusions", "*", "question"): answers.rule_question,
     ("screening", "*", "accept"): answers.accept,
+    ("screening", "*", "quotas"): answers.quotas,
     ("comprehension", "questions", "*", "correct"): answers.correct,
 }
 _OPTIONS: dict[str, dict[str, str]] = {

@@ -15,7 +15,8 @@ You take part in a study of question answering systems and their explanations. Y
 with the answer of a system, and judge whether the answer is correct.
 
 Taking part is voluntary. You may stop at any time by closing the page. Your answers are stored under a \
-random number, without your name.
+random number, without your name, together with their times and the kind of your device (phone, tablet or \
+desktop computer).
 
 [Say here who does the research and why, how long it takes, what is paid, and whom to ask.]"""
 

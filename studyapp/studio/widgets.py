@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from studyapp.definition.questionnaires import Answer
+from studyapp.definition.questionnaires import IMAGE_FILE, Answer
 from studyapp.definition.yaml_document import Location
 
 Sent = Mapping[str, list[str]]
@@ -38,11 +38,13 @@ Kind = Literal[
     "texts",
     "scale",
     "items",
+    "image",
     "absent",
 ]
 
 
 LONG = 30  # letters of an option
+IMAGE_NAME = re.compile(IMAGE_FILE)
 
 
 @dataclass
@@ -106,6 +108,11 @@ class Widget:
         """Height of a text of several lines."""
         written = str(self.value)
         return min(max(written.count("\n") + len(written) // 60 + 2, 3), 16)
+
+    @property
+    def image(self) -> str:
+        """The name of the image that a field holds; empty for none."""
+        return self.value if self.kind == "image" and IMAGE_NAME.fullmatch(str(self.value)) else ""
 
     @property
     def is_kind(self) -> bool:

@@ -18,7 +18,7 @@ from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.question_flow import visible
 from studyapp.definition.recruitment import WayBack
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
-from studyapp.models import EntryLink, Mode, Participant, Study, StudyVersion
+from studyapp.models import Device, EntryLink, Mode, Participant, Study, StudyVersion
 from studyapp.policies import Full, NotAdmitted, NotArrived, check_admission, check_arrival
 from studyapp.queries.recruitment import title_shown, way_back_of_link
 from studyapp.queries.studies import frozen, latest_version, localised
@@ -102,7 +102,14 @@ def _consented(request: HttpRequest, link: EntryLink) -> Participant:
     version = latest_version(link.study)
     language = _consent_language(request, frozen(version)) if version else ""
     public_id = consent_public_id(request.POST.get("page_key", ""))
-    return enter(link=link, public_id=public_id, language=language, arrival=arrival_of(request, link))
+    device = request.POST.get("device", "")
+    return enter(
+        link=link,
+        public_id=public_id,
+        language=language,
+        device=device if device in Device.values else "",
+        arrival=arrival_of(request, link),
+    )
 
 
 def _consent_language(request: HttpRequest, content: FrozenStudy) -> str:

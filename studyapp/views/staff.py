@@ -21,6 +21,7 @@ from studyapp.actions import studies as actions
 from studyapp.actions.running import pause_study, resume_study
 from studyapp.models import Study
 from studyapp.queries import overview
+from studyapp.queries.answer_quotas import answer_quotas
 from studyapp.queries.excluded import excluded_counts
 from studyapp.queries.looks import condition_looks
 from studyapp.queries.progress import ModeProgress, studies_with_counts, study_progress
@@ -72,6 +73,7 @@ def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
     return {
         "modes": drawn_modes(study, modes),
         "states": PROGRESS_LABELS,
+        "answer_quotas": answer_quotas(study),
         "completed": live.completed,
         "quota": overview.quota_of(live),
         "median": None if times.median is None else _clock(times.median),

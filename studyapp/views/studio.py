@@ -15,6 +15,7 @@ from accounts.access import user_of
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
+from foundation.messages import say
 from foundation.translated_messages import translated, translated_error
 from studyapp.actions import drafts as actions
 from studyapp.definition.scales import SCALES
@@ -171,6 +172,23 @@ def move(request: HttpRequest, study: Study, name: str, path: str, by: int) -> H
     index = location[-1]
     to = (*location[:-1], max(index + by, 0)) if isinstance(index, int) else location
     return _edit(request, study, name, lambda draft: (edits.moved(draft, location, by), to))
+
+
+@require_POST
+@study_page(Act.STUDY_EDIT)
+def upload_image(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
+    """Save, and show an uploaded image in a question."""
+    location, file = edits.location_of(path), request.FILES.get(f"upload:{path}")
+    if location[-2:] != ("image", "file") or location[:-3] not in edits.QUESTIONS:
+        raise Http404(_("The studio does not have this field."))
+
+    def change(draft: Draft) -> tuple[Draft, tuple[int | str, ...]]:
+        edits.value_at(draft, location)  # refuses a question that is gone
+        if file is None:
+            raise edits.CannotEdit(say("Choose a file first."))
+        return edits.with_value(draft, location, actions.store_question_image(file=file)), location[:-2]
+
+    return _edit(request, study, name, change)
 
 
 @require_POST

@@ -156,7 +156,7 @@ def rows(questions: Sequence[Question], sent: Sent, errors: Mapping[str, str]) -
 
     One that depends on another question of the page says so; a script then shows and hides it.
     """
-    on_page = {question.key: question for question in questions}
+    on_page = {part.key: part for question in questions for part in question.parts}
     return [
         Row(
             key=question.key,

@@ -116,12 +116,25 @@ class Prolific:
             raise RefusedByProlific(say("Prolific's answer is not of the published form"))
         return str(given["id"])
 
-    def pay_bonuses(self, transfer: str) -> None:
-        """Pay a bulk payment that was set up; never call it twice."""
-        self._send("POST", f"bulk-bonus-payments/{quote(transfer, safe='')}/pay/", expects_body=False)
+    def pay_bonuses(self, transfer: str, *, before: Callable[[], None] = lambda: None) -> None:
+        """Pay a bulk payment that was set up; never call it twice.
 
-    def _send(self, method: str, path: str, body: Any = None, *, expects_body: bool = True) -> dict[str, Any]:
+        ``before`` is called right before each try, and raises to send nothing.
+        """
+        path = f"bulk-bonus-payments/{quote(transfer, safe='')}/pay/"
+        self._send("POST", path, expects_body=False, before=before)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        expects_body: bool = True,
+        before: Callable[[], None] = lambda: None,
+    ) -> dict[str, Any]:
         for _try in range(TRIES):
+            before()
             try:
                 response = self._client.request(method, path, json=body)
             except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:

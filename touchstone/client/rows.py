@@ -14,6 +14,7 @@ RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
 StudyStatus = Literal["draft", "open", "paused", "closed"]
 Mode = Literal["live", "pilot", "bot"]
 WebhookKind = Literal["participant_completed", "participant_flagged", "quota_reached"]
+PaymentState = Literal["planned", "sent", "confirmed", "failed", "unknown"]
 RunKind = Literal["predict", "execute"]
 SystemKind = Literal["reader", "modular"]
 SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"]
@@ -229,6 +230,15 @@ class LaunchCheck(TypedDict):
     detail: str
 
 
+class DecisionRow(TypedDict):
+    """A decision to launch although a check was open."""
+
+    check: str
+    reason: str
+    by: str | None
+    at: str
+
+
 class VersionRow(TypedDict):
     """A version that a launch froze; ``hash`` is the SHA-256 of its content."""
 
@@ -236,6 +246,44 @@ class VersionRow(TypedDict):
     number: int
     hash: str
     frozen_at: str
+    decisions: list[DecisionRow]
+
+
+class PaymentLine(TypedDict):
+    """One act of an order; ``earlier`` is the state of the same act before."""
+
+    participant: str
+    kind: str
+    bonus: str
+    amount: str | None
+    is_due: bool
+    earlier: str
+    obstacle: str
+
+
+class PaymentPlan(TypedDict):
+    """Acts of an order; ``job`` carries them out, None in a dry run."""
+
+    payments: int
+    total: str
+    currency: str
+    lines: list[PaymentLine]
+    job: JobRow | None
+
+
+class PaymentRow(TypedDict):
+    """An approval, a request to return, a bonus, or screen-out pay."""
+
+    id: str
+    participant: str
+    kind: str
+    bonus: str
+    amount: str | None
+    currency: str
+    state: PaymentState
+    note: str
+    created_at: str
+    sent_at: str | None
 
 
 class LinkRow(TypedDict):

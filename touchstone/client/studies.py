@@ -24,6 +24,8 @@ from .rows import (
     Mode,
     NewLinkRow,
     NewWebhookRow,
+    PaymentPlan,
+    PaymentRow,
     Progress,
     StudyRow,
     StudyStatus,
@@ -156,6 +158,54 @@ class Studies:
         path = address("studies", study, "links")
         row: NewLinkRow = self._connection.send("POST", path, body, once=True).json()
         return row
+
+    def rehearse(self, study: str, *, n: int = 4, behaviour: str = "honest") -> JobRow:
+        """Have bots rehearse the draft, and return the job."""
+        path, body = address("studies", study, "rehearsals"), {"n": n, "behaviour": behaviour}
+        row: JobRow = self._connection.send("POST", path, body, once=True).json()
+        return row
+
+    def create_rehearsal_link(self, study: str) -> str:
+        """Return an address by which the team rehearses the draft, shown once."""
+        path = address("studies", study, "rehearsals", "links")
+        link: str = self._connection.send("POST", path, once=True).json()["address"]
+        return link
+
+    def payments(self, study: str) -> Iterator[PaymentRow]:
+        """Yield the payments by the API of the platform."""
+        return self._connection.pages(address("studies", study, "payments"), {})
+
+    def plan_payments(self, study: str, order: Mapping[str, Any]) -> PaymentPlan:
+        """Return what an order of payments would do; nothing is stored or paid.
+
+        Args:
+            study: The short name of the study.
+            order: The fields of the order, such as ``{"approve": True, "bonus_each": "1.50"}``.
+        """
+        path = address("studies", study, "payments") + "?dry_run=true"
+        plan: PaymentPlan = self._connection.send("POST", path, order).json()
+        return plan
+
+    def pay(self, study: str, order: Mapping[str, Any], *, plan: PaymentPlan) -> PaymentPlan:
+        """Carry out an order of payments in a job.
+
+        Args:
+            study: The short name of the study.
+            order: As in `plan_payments`.
+            plan: The plan that it returned; the site refuses the order if it would do something else now.
+
+        Raises:
+            Conflict: Something has changed since.
+        """
+        body = {**order, "payments": plan["payments"], "total": plan["total"]}
+        path = address("studies", study, "payments")
+        done: PaymentPlan = self._connection.send("POST", path, body, once=True).json()
+        return done
+
+    def settle_payment(self, study: str, payment: str, *, paid: bool) -> None:
+        """Say if an unknown payment was paid, as you saw on the platform."""
+        path = address("studies", study, "payments", payment, "settle")
+        self._connection.send("POST", path, {"paid": paid})
 
     def webhooks(self, study: str) -> Iterator[WebhookRow]:
         """Yield the webhooks, without their secrets."""

@@ -31,6 +31,7 @@ def test_it_works():
         "by_condition": {"a": {"trials": 2, "excluded": 1}, "b": {"trials": 3, "excluded": 2}},
         "overlap": {"too-fast;known-before": 1},
         "clocks": {"too-fast": {"none": 1, "server": 4}, "too-slow": {"none": 1, "server": 4}},
+        "hits_by_clock": {"too-fast": {"server": 1}, "too-slow": {"server": 1}},
     }
     assert found.only_by_rule == {"too-fast": 0, "too-slow": 1, "known-before": 1}
 
@@ -53,6 +54,7 @@ def test_a_rule_reads_its_own_clock_and_the_servers_where_the_browser_told_no_ti
     found = apply_rules([rule], trials)
     assert found.names == [("r",), (), ("r",), (), ()]
     assert found.clocks == {"r": {"client_visible": 2, "server": 2, "none": 1}}
+    assert found.hits_by_clock == {"r": {"client_visible": 1, "server": 1}}
 
 
 PEOPLE = {

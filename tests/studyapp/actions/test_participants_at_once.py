@@ -124,6 +124,28 @@ class TestAtOnce:
         assert Event.objects.filter(kind="item_submitted").count() == 1
         assert Participant.objects.get(pk=participant.pk).items_submitted == 1
 
+    def test_parallel_submissions_of_a_page_of_the_survey_turn_it_once(self):
+        pages = [
+            {"key": "used", "text": "Did you use it?", "scale": "yes_no"},
+            {"page_break": True},
+            {"key": "often", "text": "How often?", "scale": {"points": 5}},
+        ]
+        survey = {"template": "xqa-2020", "post_survey": pages}
+        participant = make_participant(study=factories.make_study(questionnaire=survey), items=3)
+        show_survey(participant=participant)
+        people = [fetched(participant) for _ in range(8)]
+        for number, answers in ((1, {"used": True}), (2, {"often": 4})):
+            stored = at_once(
+                8,
+                lambda tab, number=number, answers=answers: submit_survey(
+                    participant=people[tab], answers=answers, changes={}, timing=PageTiming(10), number=number
+                ),
+            )
+            assert sorted(stored) == [False] * 7 + [True]
+        row = SurveyResponse.objects.get()
+        assert (row.answers, row.page, row.client_total_ms) == ({"used": True, "often": 4}, 2, 20)
+        assert Event.objects.filter(kind="page_submitted").count() == 1
+
     def test_parallel_submissions_of_the_survey_make_one_code(self):
         participant = make_participant(items=3)
         show_survey(participant=participant)

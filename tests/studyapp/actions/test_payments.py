@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from django.db import IntegrityError, transaction
+from django.db.models import F
 
 from accounts.models import AuditEntry
 from foundation.errors import Conflict, NotFound
@@ -17,11 +18,12 @@ from studyapp.actions.recruitment import enter
 from studyapp.definition.payments import PaymentOrder
 from studyapp.definition.recruitment import Arrival
 from studyapp.models import Event, Outcome, Participant, Payment, Study
+from studyapp.models.payments import SENDING
 from studyapp.payments import settle_payments
 from studyapp.queries.payments import group_counts, plan_payments, state_counts
 from studyapp.queries.privacy import stored_data
 from studyapp.web import prolific_api
-from studyapp.web.prolific_api import BadKey, RefusedByProlific
+from studyapp.web.prolific_api import BadKey, Prolific, RefusedByProlific
 from tests.studyapp import factories
 from tests.studyapp.platform_standin import KEY, ProlificApi
 from tests.studyapp.platform_standin import prolific_api as standin
@@ -129,12 +131,57 @@ def test_a_payment_that_shows_nowhere_asks_a_person(study: Study, api: ProlificA
     api.failures.append(("/pay/", "500"))
     assert pay(study) == {"confirmed": 3, "unknown": 3}
     assert pay(study) == {"confirmed": 3, "unknown": 3}  # neither another run nor another order sends it
-    for payment in Payment.objects.filter(state="unknown"):
+    payments = Payment.objects.filter(state="unknown")
+    with pytest.raises(Conflict, match="still be on its way"):
+        settle_unknown(payment=payments[0], was_paid=False, by=factories.make_user())
+    wait_out(payments)
+    for payment in payments:
         settle_unknown(payment=payment, was_paid=False, by=factories.make_user())
     assert pay(study) == {"confirmed": 6}
     assert bonuses(api) == [[150]] * 3
     with pytest.raises(Conflict):
         settle_unknown(payment=payment, was_paid=True, by=factories.make_user())
+
+
+def wait_out(payments: Any) -> None:
+    """Let the time pass in which a worker may still be sending."""
+    payments.update(sent_at=F("sent_at") - SENDING)
+
+
+def test_a_worker_that_stood_still_does_not_pay_what_a_person_settled(
+    study: Study, api: ProlificApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is frozen between marking the payments as sent and the request that sends them."""
+    ask = Prolific.pay_bonuses
+    asked: list[str] = []
+
+    def frozen(self: Prolific, transfer: str, **options: Any) -> None:
+        if not asked:
+            asked.append(transfer)
+            payments = Payment.objects.filter(state="sent", kind="bonus")
+            payments.update(state="unknown")
+            wait_out(Payment.objects.filter(kind="bonus"))
+            for payment in Payment.objects.filter(state="unknown"):
+                settle_unknown(payment=payment, was_paid=False, by=factories.make_user())
+            assert pay(study) == {"confirmed": 6}  # by another worker
+        ask(self, transfer, **options)
+
+    monkeypatch.setattr(Prolific, "pay_bonuses", frozen)
+    assert pay(study) == {"confirmed": 6}
+    assert bonuses(api) == [[150]] * 3
+
+
+def test_a_worker_that_waited_to_try_again_does_not_pay_either(
+    study: Study, api: ProlificApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile(_response: Any) -> float:
+        Payment.objects.filter(state="sent").update(state="unknown")
+        return 0.0
+
+    api.failures.append(("/pay/", "429"))
+    monkeypatch.setattr(prolific_api, "_wait", meanwhile)
+    assert pay(study)["unknown"] == 3
+    assert bonuses(api) == [[]] * 3
 
 
 def test_a_payment_that_shows_late_is_not_sent_again(study: Study, api: ProlificApi) -> None:

@@ -271,6 +271,7 @@ def test_rules_are_applied_and_counted(tmp_path):
             "by_condition": {participant.condition.name: {"trials": 2, "excluded": 1}},
             "overlap": {"too-fast;known-before": 1},
             "clocks": {"too-fast": {"client_total": 2}},
+            "hits_by_clock": {"too-fast": {"client_total": 1}},
         }
     }
     assert rules["rules"][0]["milliseconds"] == 30_000

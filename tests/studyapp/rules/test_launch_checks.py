@@ -53,6 +53,15 @@ def test_the_consent_of_a_translation_counts_too():
     assert "translations.de.consent" in refused(translations={"de": {"consent": "Ich nehme teil. [Kontakt]"}})
 
 
+def test_quotas_of_answers_must_be_able_to_fill_the_study():
+    question = {"key": "adult", "text": "Are you an adult?", "scale": "yes_no", "accept": [True]}
+    screening = [{**question, "quotas": {"yes": 20}}]
+    sentence = "the quotas of adult admit 20 of the 30 participants at most"
+    assert refused(screening=screening, participants=30) == {"participants": sentence}
+    assert refused(screening=screening, participants=20) == {}
+    assert refused(screening=[{**screening[0], "accept": [True, False]}], participants=30) == {}
+
+
 @pytest.mark.parametrize("day", ["1999-01-01", "2027-05-01"])
 def test_data_are_kept_beyond_the_launch(day):
     assert list(refused(privacy={"retain_until": day})) == ["privacy.retain_until"]

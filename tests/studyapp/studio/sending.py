@@ -17,6 +17,6 @@ def sent(widgets: list[Widget]) -> dict[str, list[str]]:
                 offered = [value for value, _label in widget.options]
                 assert widget.value in offered, (widget.path, widget.value, offered)
                 fields[widget.path] = [widget.value]
-            case "text" | "area" | "number" | "date" | "lines" | "choices" | "row_lines":
+            case "text" | "area" | "number" | "date" | "lines" | "choices" | "row_lines" | "image":
                 fields[widget.path] = [str(widget.value).replace("\n", "\r\n")]
     return fields

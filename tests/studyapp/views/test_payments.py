@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db.models import F
 from django.test import Client
 
 from accounts.models import AuditEntry, Role
@@ -13,6 +14,7 @@ from jobs.actions.jobs import run_job
 from jobs.models import Job
 from studyapp.definition.recruitment import Recruitment
 from studyapp.models import ExternalIds, Participant, Payment, Study
+from studyapp.models.payments import SENDING
 from tests.studyapp import factories
 from tests.studyapp.platform_standin import KEY, prolific_api
 
@@ -122,6 +124,11 @@ def test_a_person_settles_what_is_unknown(page: Client, study: Study, settings: 
         study=study, participant=participant, kind="bonus", amount=1, currency="GBP", state="unknown",
         sent_at=participant.consented_at,
     )  # fmt: skip
+    assert "The answer is unknown until" in text(page.get(at(study)))
+    assert "It was not paid" not in text(page.get(at(study)))
+    refused = page.post(at(study, f"{row.pk}/settle/"), {"paid": "no"}, follow=True)
+    assert "This payment may still be on its way." in text(refused)
+    Payment.objects.update(sent_at=F("sent_at") - SENDING)
     assert "It was not paid" in text(page.get(at(study)))
     assert "Payment settled." in text(page.post(at(study, f"{row.pk}/settle/"), {"paid": "yes"}, follow=True))
     row.refresh_from_db()

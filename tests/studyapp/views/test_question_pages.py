@@ -234,3 +234,70 @@ class TestConditions:
         study = self.make("none")
         client.get("/join/" + factories.make_link_and_token(study=study)[1] + "/")
         assert "Mind the marks" not in client.get(address(study, "consent")).content.decode()
+
+
+LOAD = {"kind": "matrix", "rows": {"mind": "Mind", "body": "Body"}, "points": 5}
+ORDER = {"kind": "ranking", "choices": {"a": "Apples", "b": "Pears"}}
+COMPOSITE = [
+    {"key": "load", "text": "How much of each?", "scale": LOAD, "prefer_not_to_say": True},
+    {
+        "key": "best",
+        "text": "Which is best?",
+        "scale": ORDER,
+        "prefer_not_to_say": True,
+        "show_if": {"question": "load_mind", "at_least": 4},
+    },
+    {
+        "key": "more",
+        "text": "And then?",
+        "scale": LOAD,
+        "show_if": {"question": "best_a", "at_most": 1},
+    },
+]
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ({"load": "prefer-not-to-say"}, {"load_declined": True}),
+        ({"load": "prefer-not-to-say", "load_mind": "3"}, {"load_declined": True}),
+        ({"load_mind": "3", "load_body": "1", "best_a": "1"}, {"load_mind": 3, "load_body": 1}),
+        (
+            {"load_mind": "4", "load_body": "1", "best": "prefer-not-to-say", "more_mind": "2"},
+            {"load_mind": 4, "load_body": 1, "best_declined": True},
+        ),
+        (
+            {"load_mind": "4", "load_body": "1", "best_a": "2", "best_b": "1", "more_mind": "2"},
+            {"load_mind": 4, "load_body": 1, "best_a": 2, "best_b": 1},
+        ),
+        (
+            {"load_mind": "5", "load_body": "1", "best_a": "1", "best_b": "2"}
+            | {"more_mind": "2", "more_body": "3"},
+            {"load_mind": 5, "load_body": 1, "best_a": 1, "best_b": 2, "more_mind": 2, "more_body": 3},
+        ),
+    ],
+)  # fmt: skip
+def test_matrix_and_ranking_are_declined_and_depend_on_a_row(client, sent, stored, tmp_path):
+    study = factories.make_study(
+        items=1, conditions=1, questionnaire={"template": "xqa-2020", "post_survey": COMPOSITE}
+    )
+    page = walk_to_survey(client, study)
+    html = page.get(address(study, "survey")).content.decode()
+    assert 'data-depends-on="load_mind"' in html
+    assert "If you answered 4 or more to “How much of each? – Mind”:" in html
+    send(page, address(study, "survey"), **sent)
+    assert SurveyResponse.objects.get().answers == stored
+    [row] = table(study, tmp_path)
+    assert row["load_declined"] == ("true" if "load_declined" in stored else "false")
+    assert row["load_mind"] == str(stored.get("load_mind", ""))
+
+
+def test_an_open_matrix_names_its_missing_row(client):
+    study = factories.make_study(
+        items=1, conditions=1, questionnaire={"template": "xqa-2020", "post_survey": COMPOSITE}
+    )
+    page = walk_to_survey(client, study)
+    again = send(page, address(study, "survey"), load_mind="4", best="prefer-not-to-say")
+    assert again.status_code == 422
+    assert 'href="#load_body-1"' in again.content.decode()
+    assert not SurveyResponse.objects.get().answers

@@ -1,0 +1,70 @@
+"""Quotas of screening answers: how many participants hold a place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models.fields.json import KeyTransform
+from django.utils import timezone
+
+from studyapp.definition.checks import ScreeningQuestion
+from studyapp.definition.questionnaires import Answer
+from studyapp.models import Mode, Participant, Stage, StageResponse, Study, StudyVersion
+from studyapp.queries.studies import counts_in_assignment, frozen, latest_version
+
+
+@dataclass(frozen=True)
+class AnswerQuota:
+    """The quota of an answer, and the live participants who hold a place."""
+
+    question: str
+    answer: str
+    held: int
+    quota: int
+
+
+def full_answers(participant: Participant, answers: Mapping[str, Answer], now: datetime) -> list[str]:
+    """Return the keys of screening answers of which there are enough already.
+
+    The participant is not counted, and the version must be locked. Only live participants have quotas.
+    """
+    if participant.mode != Mode.LIVE:
+        return []
+    version = participant.version
+    return [
+        question.key
+        for question in frozen(version).screening
+        if (answer := answers.get(question.key)) is not None
+        and (quota := question.quota_of(answer)) is not None
+        and _held(version, question, answer, now, apart=participant) >= quota
+    ]
+
+
+def answer_quotas(study: Study) -> list[AnswerQuota]:
+    """Return the quotas of the newest version, in the order of its questions."""
+    version = latest_version(study)
+    if version is None:
+        return []
+    now = timezone.now()
+    return [
+        AnswerQuota(question.text, label, _held(version, question, question.values[sent], now), quota)
+        for question in frozen(version).screening
+        for sent, label in question.choices
+        if (quota := question.quotas.get(sent)) is not None
+    ]
+
+
+def _held(
+    version: StudyVersion,
+    question: ScreeningQuestion,
+    answer: Answer,
+    now: datetime,
+    apart: Participant | None = None,
+) -> int:
+    """Count the live participants with an answer who completed or are active."""
+    held = counts_in_assignment(frozen(version).stale_after_minutes, now)
+    people = Participant.objects.filter(held, version=version, mode=Mode.LIVE)
+    if apart is not None:
+        people = people.exclude(pk=apart.pk)
+    pages = StageResponse.objects.filter(participant__in=people.values("pk"), stage=Stage.SCREENING)
+    return pages.annotate(given=KeyTransform(question.key, "answers")).filter(given=answer).count()

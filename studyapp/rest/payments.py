@@ -1,0 +1,158 @@
+"""Endpoints of payments and rehearsals of a study."""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.urls import reverse
+from rest_framework.request import Request
+
+from accounts.access import NOT_THERE
+from accounts.actions.audit import record
+from accounts.policy import Act
+from accounts.rest.bodies import read_body, read_query
+from accounts.rest.describe import described
+from accounts.rest.idempotency import once
+from accounts.rest.pages import Page, answer, page_of
+from foundation.frozen_model import FrozenModel
+from foundation.translated_messages import translated
+from jobs.actions.jobs import create_job
+from jobs.models import Job
+from jobs.rest.endpoints import JobRow, job_row
+from jobs.tasks import enqueue_job
+from studyapp.actions.links import create_link
+from studyapp.actions.payments import settle_unknown, store_order
+from studyapp.actions.rehearsals import start_rehearsal
+from studyapp.definition.payments import PaymentOrder
+from studyapp.models import Mode, Payment, Study
+from studyapp.payments import PayOptions
+from studyapp.queries.payments import Plan, payments_of, plan_payments
+from studyapp.rest import shapes
+from studyapp.rest.endpoints import StudyView
+from studyapp.simulations import SimulationOptions
+
+
+class Payments(StudyView):
+    """The payments of a study by the API of its platform."""
+
+    @described(answers=shapes.PaymentPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List the payments of a study."""
+        study = self.study(slug, Act.STUDY_PERSONAL)
+        self._note_reading(study)
+        return page_of(request, read_query(request, Page), payments_of(study), _payments)
+
+    @described(
+        answers=shapes.PaymentPlan, status=201, takes=shapes.NewPayments, query=shapes.DryRun, errors=(409,),
+        creates=True,
+    )  # fmt: skip
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Approve and pay participants in a job.
+
+        A dry run says who would get what. The order itself names the number and the sum that it said.
+        """
+        study = self.study(slug, Act.STUDY_PERSONAL)
+        is_dry = read_query(request, shapes.DryRun).dry_run
+        new = read_body(request, shapes.NewPayments)
+        order = PaymentOrder.model_validate(new.model_dump(exclude={"payments", "total"}))
+        if is_dry:
+            self._note_reading(study)
+            return answer(_plan(plan_payments(study, order), None))
+        agreed = (new.payments, new.total)
+        plan = store_order(study=study, order=order, by=self.user, agreed=agreed)
+        job = _job(self, study, "pay_participants", PayOptions(study=study.pk))
+        return answer(_plan(plan, job_row(request, job)), status=201)
+
+    def _note_reading(self, study: Study) -> None:
+        data = {"page": "API: payments"}
+        record(kind="personal_data_read", by=self.user, workspace=study.workspace, subject=study, data=data)
+
+
+class Settle(StudyView):
+    """Settles a payment that the platform could not tell about."""
+
+    @described(takes=shapes.Settlement, status=204, errors=(409,))
+    def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Say if an unknown payment was paid."""
+        payment = payments_of(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first()
+        if payment is None:
+            raise Http404(NOT_THERE)
+        settle_unknown(payment=payment, was_paid=read_body(request, shapes.Settlement).paid, by=self.user)
+        return HttpResponse(status=204)
+
+
+class Rehearsals(StudyView):
+    """Rehearsals of a draft by bots."""
+
+    @described(answers=JobRow, status=202, takes=shapes.NewRehearsal, errors=(409,), creates=True)
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Have bots rehearse the draft in a job."""
+        study = self.study(slug, Act.STUDY_EDIT)
+        new = read_body(request, shapes.NewRehearsal)
+        rehearsal = start_rehearsal(study=study, by=self.user)
+        options = SimulationOptions(study=study.pk, rehearsal=rehearsal.pk, **new.model_dump())
+        job = _job(self, study, "simulate_participants", options)
+        return answer(job_row(request, job), status=202)
+
+
+class RehearsalLinks(StudyView):
+    """Links by which the team rehearses a draft."""
+
+    @described(answers=shapes.RehearsalLink, status=201, errors=(409,), creates=True)
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Create a link by which the team rehearses the draft."""
+        rehearsal = start_rehearsal(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
+        _link, token = create_link(
+            study=rehearsal, by=self.user, label="rehearsal of the team", mode=Mode.PILOT
+        )
+        address = settings.SITE_URL + reverse("studyapp:join", args=[token])
+        return answer(shapes.RehearsalLink(address=address), status=201)
+
+
+def _job(view: StudyView, study: Study, kind: str, options: FrozenModel) -> Job:
+    job = create_job(
+        kind=kind,
+        workspace=study.workspace,
+        by=view.user,
+        subject=study.slug,
+        options=options.model_dump(mode="json"),
+    )
+    transaction.on_commit(partial(enqueue_job, job))
+    return job
+
+
+def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
+    lines = [
+        shapes.PaymentLine(
+            participant=line.ids.participant.public_id,
+            kind=line.kind,
+            bonus=line.batch,
+            amount=_money(line.amount),
+            is_due=line.is_due,
+            earlier=line.earlier,
+            obstacle=translated(line.obstacle),
+        )
+        for line in plan.lines
+    ]
+    return shapes.PaymentPlan(
+        payments=len(plan.due), total=f"{plan.total:.2f}", currency=plan.currency, lines=lines, job=job
+    )
+
+
+def _payments(rows: Sequence[Payment]) -> Iterable[shapes.PaymentRow]:
+    names = ("kind", "currency", "state", "note", "created_at", "sent_at")
+    for row in rows:
+        values: dict[str, Any] = {name: getattr(row, name) for name in names}
+        values |= {"participant": row.participant.public_id, "bonus": row.batch, "amount": _money(row.amount)}
+        yield shapes.PaymentRow.model_validate({"id": str(row.pk), **values})
+
+
+def _money(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:.2f}"
