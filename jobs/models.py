@@ -16,7 +16,7 @@ class SlicedRun(models.Model):
     does no harm. `jobs.sliced_runs` changes the status.
 
     Attributes:
-        error: Why the run failed.
+        error: Why the run failed or paused.
         sweeps: How often lost slices were enqueued again since the last progress.
         progressed_at: When the run was started or last stored a result.
     """
@@ -26,6 +26,7 @@ class SlicedRun(models.Model):
 
         PENDING = "pending"
         RUNNING = "running", pgettext_lazy("status", "Running")
+        PAUSED = "paused", _("Paused: budget spent")
         DONE = "done", _("Done")
         FAILED = "failed", _("Failed")
         CANCELLED = "cancelled", _("Cancelled")

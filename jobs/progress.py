@@ -48,7 +48,7 @@ def run_job(
 
     def is_finished(_done: int) -> bool:
         run.refresh_from_db(fields=["status", "error"])
-        if run.status == SlicedRun.Status.FAILED:
+        if run.status in (SlicedRun.Status.FAILED, SlicedRun.Status.PAUSED):
             raise RunFailed(f"{run}: {run.error}")
         if run.status == SlicedRun.Status.CANCELLED:
             raise RunFailed(f"{run}: cancelled")

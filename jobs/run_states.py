@@ -10,6 +10,7 @@ Status = SlicedRun.Status
 TONES = {
     Status.PENDING: "wait",
     Status.RUNNING: "info",
+    Status.PAUSED: "wait",
     Status.DONE: "good",
     Status.FAILED: "bad",
     Status.CANCELLED: "quiet",

@@ -20,16 +20,17 @@ from foundation.errors import RunFailed
 from foundation.state_machine import Transition, next_status
 from jobs.models import SlicedRun
 from jobs.queue import LOST_LIMIT, under_way, workers
-from modelserver.wire.errors import ModelServerError, Unavailable
+from modelserver.wire.errors import BudgetSpent, ModelServerError, Unavailable
 
 Run = TypeVar("Run", bound=SlicedRun)
 Unit = TypeVar("Unit", bound=models.Model)
 Status = SlicedRun.Status
 
 TRANSITIONS = (
-    Transition("start", ("pending", "done", "failed", "cancelled"), "running"),
+    Transition("start", ("pending", "paused", "done", "failed", "cancelled"), "running"),
     Transition("finish", ("running",), "done"),
     Transition("fail", ("running",), "failed"),
+    Transition("pause", ("running",), "paused"),
     Transition("cancel", ("running",), "cancelled"),
 )
 
@@ -42,7 +43,8 @@ class RunKind(Generic[Run, Unit]):
         model: The model of the runs.
         missing: Selects what a run lacks: units without a result or a failure.
         answer: Asks the model server about some units and stores the results.
-        log: Records an act ("start", "finish", "fail", "cancel" or "sweep") on a run with its details.
+        log: Records an act ("start", "finish", "fail", "pause", "cancel" or "sweep") on a run with
+            its details.
         failures: The related name of a run's failures.
     """
 
@@ -91,6 +93,9 @@ class RunKind(Generic[Run, Unit]):
                 self.answer(run, units)
             except Unavailable:
                 raise
+            except BudgetSpent as error:
+                self._end(run_id, "pause", error=str(error))
+                return 0
             except (ModelServerError, RunFailed) as error:
                 self.fail_run(run_id=run_id, error=str(error))
                 return 0

@@ -15,10 +15,12 @@ from modelserver.modular.text import system as text_nmn
 from modelserver.modular.visual import system as visual
 from modelserver.systems import extractive, heuristic, reader
 from modelserver.systems.base import ModularSystem, System
+from modelserver.systems.language import chat
 from modelserver.wire.errors import InvalidRequest, UnknownSystem
 from modelserver.wire.schema import ProgramKind, SystemKind
+from modelserver.wire.system_protocol import Predictor
 
-MODULAR: dict[Callable[..., System | ModularSystem], ProgramKind] = {
+MODULAR: dict[Callable[..., Predictor | ModularSystem], ProgramKind] = {
     visual.load: "boxes",
     text_nmn.load: "spans",
 }
@@ -40,17 +42,17 @@ class SystemSpec:
 
     name: str
     description: str
-    load: Callable[[Path | None, torch.device], System | ModularSystem]
+    load: Callable[[Path | None, torch.device], Predictor | ModularSystem]
     kind: SystemKind = "reader"
     programs: ProgramKind | None = None
 
 
 def _spec(
-    name: str, description: str, load: Callable[..., System | ModularSystem], *, is_shipped: bool = True
+    name: str, description: str, load: Callable[..., Predictor | ModularSystem], *, is_shipped: bool = True
 ) -> SystemSpec:
     shipped = WEIGHTS / name if is_shipped else None
 
-    def opened(weights: Path | None, device: torch.device) -> System | ModularSystem:
+    def opened(weights: Path | None, device: torch.device) -> Predictor | ModularSystem:
         return load(weights or shipped, device, name=name, description=description)
 
     kind: SystemKind = "modular" if load in MODULAR else "reader"
@@ -85,6 +87,12 @@ SYSTEMS: dict[str, SystemSpec] = {
             "extractive-qa",
             "Marks an answer's start and end with any Hugging Face encoder",
             extractive.load,
+            is_shipped=False,
+        ),
+        _spec(
+            "chat",
+            "Asks a language model behind an OpenAI-compatible server, as a YAML file says",
+            chat.load,
             is_shipped=False,
         ),
         _spec(

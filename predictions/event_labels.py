@@ -17,6 +17,7 @@ EVENT_LABELS = EventLabels(
         "run_deleted": _("Run deleted"),
         "run_failed": _("Run failed"),
         "run_finished": _("Run finished"),
+        "run_paused": _("Run paused, because its budget is spent"),
         "run_scored": _("Run scored"),
         "run_started": _("Run started"),
         "run_swept": _("Lost slices of a run enqueued again"),

@@ -154,7 +154,7 @@ class OutputRunRow(Payload):
     id: str
     system: str
     revision: str
-    status: Literal["pending", "running", "done", "failed", "cancelled"]
+    status: Literal["pending", "running", "paused", "done", "failed", "cancelled"]
     error: str
     items: int
     outputs: int

@@ -1,7 +1,7 @@
 """The command ``predict``: from a file of questions to a predictions file.
 
 The output has the official ``answer`` and ``sp``, and ``type``,
-``fact_probability`` and ``answer_location`` if the system gives them.
+``fact_probability``, ``answer_location``, ``rationale`` and ``answer_logprob`` if the system gives them.
 """
 
 from __future__ import annotations
@@ -163,10 +163,13 @@ def _passes(system: Predictor, item: QAItem, keep_going: bool) -> bool:
     return True
 
 
+_AS_THEY_ARE = ("rationale", "answer_logprob")  # keys of the file that are fields of a prediction
+
+
 def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str, Any]]:
     """Return a predictions file's content without empty optional keys."""
     content: dict[str, dict[str, Any]] = {
-        key: {} for key in ("answer", "sp", "type", "fact_probability", "answer_location")
+        key: {} for key in ("answer", "sp", "type", "fact_probability", "answer_location", *_AS_THEY_ARE)
     }
     for prediction in predictions:
         content["answer"][prediction.id] = prediction.answer
@@ -177,6 +180,9 @@ def predictions_file(predictions: Iterable[QAPrediction]) -> dict[str, dict[str,
             content["fact_probability"][prediction.id] = [
                 (fact.title, fact.index, fact.probability) for fact in prediction.fact_probabilities
             ]
+        for key in _AS_THEY_ARE:
+            if (value := getattr(prediction, key)) is not None:
+                content[key][prediction.id] = value
         where = prediction.location
         if where is not None and where.first is not None and where.start is not None:
             content["answer_location"][prediction.id] = (*where.first, where.start, where.end)

@@ -22,6 +22,7 @@ from modelserver.inputs.packing import BatchLimits, companions
 from modelserver.systems.base import described
 from modelserver.systems.predict_each import item_error, log_failure, predict_each
 from modelserver.wire.errors import (
+    BudgetSpent,
     InvalidRequest,
     LoadFailed,
     ModelServerError,
@@ -313,7 +314,7 @@ class Batcher:
         outcomes: Sequence[Outcome] = ()
         try:
             outcomes = await self._threads.call(lambda: predict_each(system, items))
-        except (Unavailable, LoadFailed) as error:
+        except (Unavailable, LoadFailed, BudgetSpent) as error:
             for request in {job.request for job in batch}:
                 self.withdraw(request)
                 request.fail(error)

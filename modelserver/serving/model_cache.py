@@ -86,6 +86,7 @@ class _Entry:
             loaded=self.system is not None,
             kind=self.kind,
             programs=self.programs,
+            language_model=getattr(self.system, "language_model", None),
         )
 
     def settle(self, error: ModelServerError | None) -> None:

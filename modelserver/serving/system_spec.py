@@ -5,6 +5,7 @@ NAME                           a system of this package with its shipped weights
 NAME=FOLDER                    the same with the weights in a folder
 NAME=SYSTEM:FOLDER             a system of this package under another name
 NAME=path/to/file.py:Class     a user's own class
+NAME=FILE.yaml                 a language model behind an OpenAI-compatible server
 NAME=http://host:port/path     a remote server; ``#revision`` at the end names what it serves
 =============================  ========================================================================
 """
@@ -54,13 +55,21 @@ class RemoteSpec:
     revision: str | None = None
 
 
+@dataclass(frozen=True)
+class ChatSpec:
+    """A language model behind another server, as its YAML file says."""
+
+    name: str
+    file: Path
+
+
 LocalSpec = ShippedSpec | ClassSpec
-ServedSpec = LocalSpec | RemoteSpec
+ServedSpec = LocalSpec | RemoteSpec | ChatSpec
 
 
 def computed(choices: Sequence[ServedSpec]) -> tuple[LocalSpec, ...]:
     """Return the systems that are computed here, not by another server."""
-    return tuple(choice for choice in choices if not isinstance(choice, RemoteSpec))
+    return tuple(choice for choice in choices if not isinstance(choice, RemoteSpec | ChatSpec))
 
 
 def parse(text: str) -> list[ServedSpec]:
@@ -101,6 +110,8 @@ def _choice(part: str) -> ServedSpec:
         return ClassSpec(name, Path(own[1]), own[2])
     if where.endswith(".py"):
         raise ValueError(f"{part!r} names a file without a class; write {part}:Class")
+    if where.endswith((".yaml", ".yml")):
+        return ChatSpec(name, Path(where.removeprefix("chat:")))
     if (carried := _CARRIED.fullmatch(where)) and not Path(where).exists():
         if not carried[2]:
             raise ValueError(f"{part!r} names no folder after {carried[1]!r}")

@@ -25,7 +25,7 @@ from typing import Any, Self, cast
 from modelserver.serving.batching import thread_number
 from modelserver.serving.devices import Hardware
 from modelserver.serving.model_cache import Source
-from modelserver.serving.system_spec import RemoteSpec, ServedSpec, computed
+from modelserver.serving.system_spec import ChatSpec, RemoteSpec, ServedSpec, computed
 from modelserver.serving.worker import CHANNELS, AvailableSystem, LoadedSystem, Setup
 from modelserver.wire.errors import LoadFailed, ModelServerError, PredictionFailed, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
@@ -319,11 +319,11 @@ class WorkerPool:
             process.start()
         available = self.processes[0].available() if self.processes else {}
         names = [spec.name for spec in self._chosen] if self._chosen is not None else list(available)
-        remote = {one.name: one for one in self._chosen or () if isinstance(one, RemoteSpec)}
+        remote = {one.name: one for one in self._chosen or () if isinstance(one, RemoteSpec | ChatSpec)}
         return {name: self._source(name, remote.get(name), available) for name in names}
 
     def _source(
-        self, name: str, remote: RemoteSpec | None, available: Mapping[str, AvailableSystem]
+        self, name: str, remote: RemoteSpec | ChatSpec | None, available: Mapping[str, AvailableSystem]
     ) -> Source:
         if remote is None:
             system = available[name]
@@ -335,6 +335,11 @@ class WorkerPool:
                 kind=system.kind,
                 programs=system.programs,
             )
+        if isinstance(remote, ChatSpec):
+            # In this process, so that all requests to a server share its bounds.
+            from modelserver.systems.language.chat import open_chat
+
+            return Source(partial(open_chat, remote.file, name), "Language model", is_remote=True)
         from modelserver.systems.remote import RemoteSystem  # imports torch, with the other systems
 
         load = partial(

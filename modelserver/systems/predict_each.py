@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from modelserver.systems.base import described, out_of_memory
-from modelserver.wire.errors import LoadFailed, Unavailable
+from modelserver.wire.errors import BudgetSpent, LoadFailed, Unavailable
 from modelserver.wire.schema import ItemError
 from modelserver.wire.system_protocol import Asked, BatchTask, Outcome
 
@@ -26,12 +26,13 @@ def predict_each(system: BatchTask, items: Sequence[Asked]) -> list[Outcome]:
         Outcomes in the order of the items, an ItemError for each that failed.
 
     Raises:
+        BudgetSpent: Nothing more may be asked.
         Unavailable: The system is; fewer items would fare no better.
         LoadFailed: The system could not be loaded.
     """
     try:
         return _predicted(system, items)
-    except (Unavailable, LoadFailed):
+    except (Unavailable, LoadFailed, BudgetSpent):
         raise
     except Exception as error:  # the edge of the server: a system may be anybody's code
         if len(items) == 1:

@@ -8,6 +8,7 @@
     ├── InvalidRequest       an item breaks the schema or the server's limits: final, names the field
     │   └── TooLarge         the request exceeds the server's size limits: send less at once
     ├── Unauthorized         the bearer token is missing or wrong: final
+    ├── BudgetSpent          the budget of a language model is used up: a person has to raise it
     ├── PredictionFailed     the system failed on this very item: final for the item
     ├── SchemaMismatch       client and server speak different versions of the wire schema: final
     ├── MixedRevisions       two servers of one client serve a system in different revisions: final
@@ -81,6 +82,10 @@ class PredictionFailed(ModelServerError, code="prediction_failed"):
     """The system failed on an item; other items of the batch are not affected."""
 
 
+class BudgetSpent(ModelServerError, code="budget_spent", status=402):
+    """The budget of a language model is used up; answers so far are kept."""
+
+
 class SchemaMismatch(ModelServerError, code="schema_mismatch", status=409):
     """Client and server speak different versions of the wire schema."""
 
@@ -123,7 +128,7 @@ ON_THE_WIRE: dict[str, type[ModelServerError]] = {
     error.code: error
     for error in (
         ModelServerError, Unavailable, Overloaded, DeadlineExceeded, UnknownSystem, InvalidRequest, TooLarge,
-        Unauthorized, SchemaMismatch, LoadFailed, UnreadableWeights, UnusableSystem,
+        Unauthorized, SchemaMismatch, BudgetSpent, LoadFailed, UnreadableWeights, UnusableSystem,
     )
 }  # fmt: skip
 """The errors that a response can carry, by code."""

@@ -6,7 +6,7 @@ code points within that sentence, end exclusive. Probabilities are in [0, 1].
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -16,7 +16,9 @@ from pydantic import (
     ConfigDict,
     Field,
     NonNegativeInt,
+    SerializerFunctionWrapHandler,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -60,6 +62,9 @@ Message = Annotated[str, BeforeValidator(_sayable)]
 
 AnswerType = Literal["span", "yes", "no"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+# A natural logarithm of a probability; 0 probability is LEAST_LOGPROB, because JSON has no infinity.
+LogProbability = Annotated[float, Field(le=0.0, allow_inf_nan=False)]
+LEAST_LOGPROB = -700.0
 # The bound also makes pydantic refuse lone surrogates, which are not valid text and not valid JSON.
 Text = Annotated[str, Field(max_length=1_000_000)]
 Article = tuple[Text, list[Text]]
@@ -76,12 +81,22 @@ class Wire(BaseModel):
 class QAItem(Wire):
     """One question with its articles.
 
-    They have the HotpotQA form ``[[title, [sentence, ...]], ...]``.
+    They have the HotpotQA form ``[[title, [sentence, ...]], ...]``. ``target`` is an answer of which the
+    caller wants the probability beside the system's own answer.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
     question: Annotated[str, Field(min_length=1, max_length=10_000)]
     context: Context
+    target: Text | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_no_target(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a target of None: servers of other people know no such field."""
+        fields: dict[str, Any] = handler(self)
+        if self.target is None:
+            fields.pop("target", None)
+        return fields
 
 
 class AnswerLocation(Wire):
@@ -142,12 +157,27 @@ class TokenWeight(Wire):
         return self
 
 
+class Usage(Wire):
+    """The tokens that a language model was sent and wrote for one item.
+
+    ``cached_tokens`` are those of the input that the server had read before.
+    """
+
+    input_tokens: NonNegativeInt = 0
+    output_tokens: NonNegativeInt = 0
+    cached_tokens: NonNegativeInt = 0
+
+
 class QAPrediction(Wire):
     """A system's answer and explanation for one item.
 
     ``facts`` are those predicted relevant, most relevant first. ``fact_probabilities`` hold every
     fact of the context in its order, or None when the system gives none. ``threshold`` is what a
     probability must exceed to count as relevant. ``explanation_weights`` are of tokens, where known.
+
+    ``rationale`` is the explanation that a language model wrote, and ``unknown_citations`` are the
+    sentence numbers it cited that no sentence has. ``answer_logprob`` is the logarithm of the probability
+    of the answer, and ``target_logprob`` that of the item's ``target``.
     """
 
     id: str
@@ -158,6 +188,11 @@ class QAPrediction(Wire):
     fact_probabilities: list[FactProbability] | None = None
     threshold: Probability | None = None
     explanation_weights: list[TokenWeight] | None = None
+    rationale: Text | None = None
+    answer_logprob: LogProbability | None = None
+    target_logprob: LogProbability | None = None
+    usage: Usage | None = None
+    unknown_citations: list[int] | None = None
 
 
 SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"]
@@ -279,7 +314,7 @@ class ItemError(Wire):
     """Why one item of a batch has no prediction; the others are unaffected."""
 
     id: str
-    error: Literal["invalid_item", "prediction_failed", "out_of_memory"]
+    error: Literal["invalid_item", "prediction_failed", "out_of_memory", "invalid_answer", "refused"]
     message: Message
 
 
@@ -348,6 +383,30 @@ SystemKind = Literal["reader", "modular"]
 ProgramKind = Literal["boxes", "spans"]
 
 
+class LanguageModel(Wire):
+    """The language model behind a system, where texts go, and what that costs.
+
+    ``recipient`` is the address of the server that texts are sent to; empty if they stay on the model
+    server. Prices are per million tokens, None if not declared. ``prompt_characters`` are those of the
+    instructions sent with each item, ``requests`` are how many an item needs at least, and
+    ``spent_tokens`` and ``spent_money`` are those of all requests so far.
+    """
+
+    model: str
+    recipient: str = ""
+    order: str = ""
+    relevance: str = ""
+    prompt_characters: NonNegativeInt = 0
+    most_output_tokens: NonNegativeInt = 0
+    input_price: Annotated[float, Field(ge=0)] | None = None
+    output_price: Annotated[float, Field(ge=0)] | None = None
+    currency: str = ""
+    budget_tokens: NonNegativeInt | None = None
+    budget_money: Annotated[float, Field(ge=0)] | None = None
+    spent_tokens: NonNegativeInt = 0
+    spent_money: Annotated[float, Field(ge=0)] = 0.0
+
+
 class SystemInfo(Wire):
     """A served system.
 
@@ -355,6 +414,7 @@ class SystemInfo(Wire):
     loaded since the server started; ``POST /v1/load`` loads it. ``kind`` is "modular" for a network that
     executes programs; a reader answers questions. ``programs`` is the kind of programs that a network
     executes: over boxes of images, or over spans of a passage; None if it takes both, or is a reader.
+    ``language_model`` is that of a reader that asks one, once it is loaded.
     """
 
     name: str
@@ -363,6 +423,7 @@ class SystemInfo(Wire):
     loaded: bool
     kind: SystemKind = "reader"
     programs: ProgramKind | None = None
+    language_model: LanguageModel | None = None
 
 
 class LoadRequest(SystemRequest):

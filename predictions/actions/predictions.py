@@ -14,7 +14,7 @@ from foundation.errors import BadFile, Conflict
 from foundation.findings import Findings
 from jobs.model_gateway import predict_items
 from jobs.sliced_runs import RunKind
-from modelserver.wire.schema import SCHEMA_VERSION, ItemError, QAPrediction, SystemKind
+from modelserver.wire.schema import SCHEMA_VERSION, ItemError, LanguageModel, QAPrediction, SystemKind
 from predictions.actions import events
 from predictions.actions.executions import Outcome, execute_questions
 from predictions.formats.predictions import PredictionsFile
@@ -38,9 +38,12 @@ def start_run(
     system: str,
     revision: str,
     kind: PredictionRun.Kind = PredictionRun.Kind.PREDICT,
+    language_model: LanguageModel | None = None,
     by: User | None = None,
 ) -> PredictionRun:
     """Return the started or resumed run of this revision; see `RunKind.start`.
+
+    ``language_model`` is what the server says of the system, so that the run tells later where texts went.
 
     Raises:
         Conflict: Programs are to be executed on questions that have neither images nor a single article.
@@ -53,6 +56,9 @@ def start_run(
         revision=revision,
         defaults={"schema_version": SCHEMA_VERSION, "source": PredictionRun.Source.SERVER, "kind": kind},
     )
+    if language_model is not None:
+        run.language_model = language_model.model_dump(mode="json")
+        run.save(update_fields=["language_model"])
     return RUNS.start(run, by=by)
 
 
@@ -111,6 +117,7 @@ _EVENT_KINDS = {
     "start": "run_started",
     "finish": "run_finished",
     "fail": "run_failed",
+    "pause": "run_paused",
     "cancel": "run_cancelled",
     "sweep": "run_swept",
 }

@@ -3,6 +3,7 @@
 ``{"answer": {id: text}, "sp": {id: [[title, index], ...]}}`` and, optional,
 ``"type": {id: "span"|"yes"|"no"}``, ``"fact_probability": {id: [[title, index, p], ...]}``,
 ``"answer_location": {id: [title, index, start, end]}`` (code points in the sentence, end exclusive),
+``"rationale": {id: text}``, ``"answer_logprob": {id: x}`` (natural logarithm, at most 0),
 ``"explanation_weights": {id: [[title, index, start, end, weight], ...]}`` (how much each token of the
 context spoke for the answer; tokens that do not overlap).
 
@@ -28,6 +29,7 @@ from modelserver.wire.schema import (
     AnswerType,
     Fact,
     FactProbability,
+    LogProbability,
     Probability,
     QAPrediction,
     TokenWeight,
@@ -57,6 +59,8 @@ class _File(BaseModel):
     type: dict[Text, AnswerType] = {}
     fact_probability: dict[Text, list[tuple[Text, Index, Probability]]] = {}
     explanation_weights: dict[Text, list[tuple[Text, Index, Index, Index, Weight]]] = {}
+    rationale: dict[Text, Text] = {}
+    answer_logprob: dict[Text, LogProbability] = {}
     answer_location: dict[Text, Annotated[tuple[Text, Index, Index, Index], AfterValidator(_ordered)]] = {}
 
 
@@ -106,6 +110,8 @@ class PredictionsFile:
                 FactProbability(title=title, index=index, probability=p) for title, index, p in probabilities
             ],
             explanation_weights=weights,
+            rationale=content.rationale.get(external_id),
+            answer_logprob=content.answer_logprob.get(external_id),
         )
 
     def _weights(self, external_id: str, context: Any) -> list[TokenWeight] | None:

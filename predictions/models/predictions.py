@@ -7,7 +7,15 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role, User, Workspace
 from jobs.models import SlicedRun
-from modelserver.wire.schema import AnswerLocation, AnswerType, FactProbability, QAPrediction, TokenWeight
+from modelserver.wire.schema import (
+    AnswerLocation,
+    AnswerType,
+    FactProbability,
+    LanguageModel,
+    QAPrediction,
+    TokenWeight,
+    Usage,
+)
 from predictions.models.data import Dataset, Question
 
 
@@ -27,7 +35,8 @@ class PredictionRun(SlicedRun):
     """The predictions of one revision of a system on one dataset.
 
     ``saliency`` holds the options of its explanation weights in the wire form; NULL if nobody asked for
-    weights.
+    weights. ``language_model`` holds the wire form of the language model that answered, with the address
+    that texts were sent to, as of the latest start; NULL for other systems.
     """
 
     class Source(models.TextChoices):
@@ -49,6 +58,7 @@ class PredictionRun(SlicedRun):
     source = models.CharField(max_length=10, choices=Source)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.PREDICT)
     saliency = models.JSONField(null=True)
+    language_model = models.JSONField(null=True)
 
     class Meta:
         constraints = [
@@ -59,6 +69,11 @@ class PredictionRun(SlicedRun):
 
     def __str__(self) -> str:
         return f"{self.system} on {self.dataset} ({self.revision})"
+
+    @property
+    def asked(self) -> LanguageModel | None:
+        """The language model that answers, or None for another system."""
+        return None if self.language_model is None else LanguageModel.model_validate(self.language_model)
 
     @property
     def workspace(self) -> Workspace:
@@ -89,6 +104,10 @@ class Prediction(models.Model):
     fact_probabilities = models.JSONField(null=True)
     threshold = models.FloatField(null=True)
     explanation_weights = models.JSONField(null=True)
+    rationale = models.TextField(null=True, blank=True)  # noqa: DJ001 (none is not the empty text)
+    answer_logprob = models.FloatField(null=True)
+    usage = models.JSONField(null=True)
+    unknown_citations = models.JSONField(null=True)
     steps = models.JSONField(null=True)
     saliency_error = models.TextField(blank=True)
 
@@ -121,6 +140,10 @@ class Prediction(models.Model):
                 TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
                 for title, index, start, end, weight in self.explanation_weights
             ],
+            rationale=self.rationale,
+            answer_logprob=self.answer_logprob,
+            usage=None if self.usage is None else Usage.model_validate(self.usage),
+            unknown_citations=self.unknown_citations,
         )
 
     @staticmethod
@@ -138,6 +161,10 @@ class Prediction(models.Model):
             "explanation_weights": None
             if prediction.explanation_weights is None
             else [[w.title, w.index, w.start, w.end, w.weight] for w in prediction.explanation_weights],
+            "rationale": prediction.rationale,
+            "answer_logprob": prediction.answer_logprob,
+            "usage": None if prediction.usage is None else prediction.usage.model_dump(mode="json"),
+            "unknown_citations": prediction.unknown_citations,
         }
 
 
@@ -165,13 +192,15 @@ class ReducedAnswer(models.Model):
     """The answer to a question without some facts, for FaRM.
 
     ``digest`` names the reduced context, so each distinct input of a prediction is computed once. If
-    ``answer`` is NULL the system failed on the input, and ``error`` says why.
+    ``answer`` is NULL the system failed on the input, and ``error`` says why. ``target_logprob`` is the
+    logarithm of the probability that the answer to the whole context still has; NULL if unknown.
     """
 
     prediction = models.ForeignKey(Prediction, on_delete=models.CASCADE, related_name="reduced_answers")
     digest = models.CharField(max_length=64)
     answer = models.TextField(null=True, blank=True)  # noqa: DJ001 (no answer is not the empty answer)
     error = models.TextField(blank=True)
+    target_logprob = models.FloatField(null=True)
 
     class Meta:
         constraints = [

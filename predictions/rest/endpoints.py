@@ -361,7 +361,7 @@ def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
 
 
 def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.RunPredictionRow]:
-    names = ("answer", "facts", "fact_probabilities")
+    names = ("answer", "facts", "fact_probabilities", "rationale", "answer_logprob")
     return (
         shapes.RunPredictionRow.model_validate(
             {

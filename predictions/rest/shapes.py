@@ -12,7 +12,7 @@ from modelserver.wire.schema import SaliencyMethod, SystemKind
 
 Id = Annotated[str, Field(pattern=r"^[0-9]+$")]
 RunKindName = Literal["predict", "execute"]
-RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
+RunStatus = Literal["pending", "running", "paused", "done", "failed", "cancelled"]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
 
 
@@ -157,6 +157,8 @@ class RunPredictionRow(Payload):
     answer: str
     facts: list[tuple[str, int]]
     fact_probabilities: list[tuple[str, int, float]] | None
+    rationale: str | None
+    answer_logprob: float | None
 
 
 class ScoreRow(Payload):

@@ -188,7 +188,14 @@ def _started(request: HttpRequest, dataset: Dataset, system: str, kind: Predicti
     user = user_of(request)
     require(user, Act.DATA_MANAGE, dataset)
     served = served_system(system, SYSTEM_KINDS[kind])
-    run = start_run(dataset=dataset, system=served.name, revision=served.revision, kind=kind, by=user)
+    run = start_run(
+        dataset=dataset,
+        system=served.name,
+        revision=served.revision,
+        kind=kind,
+        language_model=served.language_model,
+        by=user,
+    )
     try:
         enqueue_missing(run)
     except NoBroker:

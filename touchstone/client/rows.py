@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 
 RoleName = Literal["owner", "researcher", "analyst", "viewer", "manager", "adjudicator", "annotator"]
 JobStatus = Literal["pending", "running", "done", "failed", "cancelled"]
-RunStatus = Literal["pending", "running", "done", "failed", "cancelled"]
+RunStatus = Literal["pending", "running", "paused", "done", "failed", "cancelled"]
 StudyStatus = Literal["draft", "open", "paused", "closed"]
 Mode = Literal["live", "pilot", "bot"]
 WebhookKind = Literal["participant_completed", "participant_flagged", "quota_reached"]
@@ -190,6 +190,8 @@ class PredictionRow(TypedDict):
     answer: str
     facts: list[tuple[str, int]]
     fact_probabilities: list[tuple[str, int, float]] | None
+    rationale: str | None
+    answer_logprob: float | None
 
 
 class ScoreRow(TypedDict):

@@ -1,0 +1,1 @@
+"""Language models as systems: behind a server, or in a local folder."""
