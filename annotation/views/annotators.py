@@ -21,7 +21,7 @@ from annotation.errors import NothingLeft
 from annotation.models import Annotation, Membership
 from annotation.policies import NotAllowed, can_begin, check_working, may, roles_here
 from annotation.queries import charts
-from annotation.queries.annotations import editor_state, guidelines
+from annotation.queries.annotations import editor_state, guidelines, upcoming_images
 from annotation.queries.members import memberships
 from annotation.queries.progress import Totals, own_annotations, people, totals
 from annotation.queries.review import settled_items
@@ -133,7 +133,7 @@ def editor(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the editor."""
     annotation, member = annotation_or_404(request, pk, item=True)
     done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
-    state = editor_state(annotation)
+    state = editor_state(annotation) | {"upcoming": upcoming_images(member)}
     context = {
         "annotation_json": state,
         "annotation_url": reverse("projects_rest:annotation", args=[pk]),

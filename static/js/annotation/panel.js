@@ -23,11 +23,26 @@ const MEASURES = {
   height: gettext("Height"),
 };
 
+/** What moves the edges of a span: sign, name, and units to add at either side. @type {[string, string, number, number][]} */
+const WORD_EDGES = [
+  ["◂ +", gettext("Add the word before"), 1, 0],
+  ["▸ −", gettext("Remove the first word"), -1, 0],
+  ["− ◂", gettext("Remove the last word"), 0, -1],
+  ["+ ▸", gettext("Add the word after"), 0, 1],
+];
+/** @type {[string, string, number, number][]} */
+const CHARACTER_EDGES = [
+  ["◂ +", gettext("Add the character before"), 1, 0],
+  ["▸ −", gettext("Remove the first character"), -1, 0],
+  ["− ◂", gettext("Remove the last character"), 0, -1],
+  ["+ ▸", gettext("Add the character after"), 0, 1],
+];
+
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
- * @param {{start: (tokens: [number, number]) => any}} places makes places of spans from tokens
+ * @param {any} view of boxes or spans
  */
-export function createPanel(store, root, acts, places) {
+export function createPanel(store, root, acts, view) {
   const boxes = store.item.kind === "boxes";
   const title = element("h2", { id: "step-title" });
   const task = element("p", { class: "task" });
@@ -164,6 +179,7 @@ export function createPanel(store, root, acts, places) {
       chosen,
       store.node,
       store.locked,
+      view.byCharacter,
       chosen &&
         store.program.nodes[store.node].role === "link" &&
         context(store.program, store.document, store.node),
@@ -242,10 +258,6 @@ export function createPanel(store, root, acts, places) {
 
   /** @param {InPlay} chosen */
   function spanFields(chosen) {
-    const [from, to] = chosen.place.tokens ?? [0, 1];
-    const most = store.item.tokens.length;
-    const move = (/** @type {number} */ start, /** @type {number} */ end) =>
-      end > start && start >= 0 && end <= most && acts.move(chosen.id, places.start([start, end]));
     const edge = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) =>
       button(text, act, {
         class: "button second small-button",
@@ -253,6 +265,7 @@ export function createPanel(store, root, acts, places) {
         title: name,
         disabled: Boolean(store.locked),
       });
+    const edges = view.byCharacter ? CHARACTER_EDGES : WORD_EDGES;
     return element(
       "div",
       {},
@@ -260,10 +273,7 @@ export function createPanel(store, root, acts, places) {
       element(
         "div",
         { class: "actions edges", role: "group", "aria-label": gettext("Edges of the span") },
-        edge("◂ +", gettext("Add the word before"), () => move(from - 1, to)),
-        edge("▸ −", gettext("Remove the first word"), () => move(from + 1, to)),
-        edge("− ◂", gettext("Remove the last word"), () => move(from, to - 1)),
-        edge("+ ▸", gettext("Add the word after"), () => move(from, to + 1)),
+        ...edges.map(([text, name, start, end]) => edge(text, name, () => view.stretch(start, end))),
       ),
       element("div", { class: "actions" }, deletion()),
     );
@@ -328,7 +338,7 @@ export function createPanel(store, root, acts, places) {
 
   store.subscribe((topics) => {
     if (
-      ["document", "node", "object", "values", "status"].some((topic) =>
+      ["document", "node", "object", "values", "status", "view"].some((topic) =>
         topics.has(/** @type {any} */ (topic)),
       )
     )
