@@ -95,8 +95,9 @@ def alpha(values: Array, unit: Index, unit_item: Index, items: int, metric: Metr
     kept = raters[unit] >= 2
     levels, level = np.unique(values[kept], return_inverse=True)
     paired = int((raters >= 2).sum())
-    if len(levels) > MOST_LEVELS:
-        return Tally(np.zeros((items, 1)), lambda sums: np.full(sums.shape[:-1], np.nan), paired, TOO_MANY)
+    if not 0 < len(levels) <= MOST_LEVELS:
+        why = TOO_MANY if len(levels) else reason
+        return Tally(np.zeros((items, 1)), lambda sums: np.full(sums.shape[:-1], np.nan), paired, why)
     size = len(levels)
     counts = np.bincount(unit[kept] * size + level, minlength=len(unit_item) * size).reshape(-1, size)
     weights = np.where(raters >= 2, 1 / np.maximum(raters - 1, 1), 0.0)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from analysis.gold_agreement import agreement
+from analysis.gold_agreement import DRAWN, agreement
 from annotation.comparison import agreement_item
 from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.parsed_items import document_of, kind_of, program_of
@@ -53,10 +53,9 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
             annotation.item.external_id,
             program_of(annotation.item, kind),
             documents,
-            tokens=len(annotation.item.tokens),
+            tokens=annotation.item.tokens,
         )
-        f1 = agreement([compared], kind).groups
-        value = next(metrics for group, metrics in f1.items() if group.by == "all")[METRIC[kind]].value
+        value = agreement([compared], kind).groups[DRAWN][METRIC[kind]].value
         if value is not None:
             f1s[annotation.annotator.get_username()].append(value)
     return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in f1s.items()}

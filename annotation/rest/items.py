@@ -175,7 +175,7 @@ class Agreement(ProjectView):
         return answer(
             shapes.ProjectAgreement(
                 items=items,
-                results=rows.agreement_rows(measured),
+                results=rows.agreement_rows(measured, names=may(member, Act.ANNOTATION_MANAGE)),
                 first_differences=[
                     shapes.FirstDifference(module=module, pairs=pairs) for module, pairs in differences
                 ],

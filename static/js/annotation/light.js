@@ -12,18 +12,19 @@ const PLAIN = { brightness: 1, contrast: 1 };
  * @param {Element} icon
  * @param {string} key that opens it
  * @param {(light: {brightness: number, contrast: number}) => void} show
+ * @param {HTMLElement} more tools of the view
  */
-export function createLight(user, icon, key, show) {
+export function createLight(user, icon, key, show, more) {
   const name = `touchstone-light-${user}`;
   let light = { ...PLAIN, ...remembered(name) };
-  const title = gettext("Brightness and contrast");
+  const title = gettext("Brightness, contrast, turn, crosshair");
   const summary = element("summary", { class: "tool", title: `${title} (${key})`, "aria-label": title }, icon);
   const sliders = {
     brightness: slider("brightness", gettext("Brightness")),
     contrast: slider("contrast", gettext("Contrast")),
   };
   const reset = button(gettext("Reset"), () => set({ ...PLAIN }), { class: "button second small-button" });
-  const panel = element("div", { class: "light-panel" }, sliders.brightness, sliders.contrast, reset);
+  const panel = element("div", { class: "light-panel" }, sliders.brightness, sliders.contrast, reset, more);
   const made = element("details", { class: "light" }, summary, panel);
   made.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !made.open) return;

@@ -160,13 +160,27 @@ export function createPicture(image, name, events) {
         return;
       }
       const target = /** @type {Element} */ (event.target);
-      if (!surface?.contains(target) || target.closest(".a9s-annotation.selected")) return;
+      if (!surface?.contains(target)) return;
+      if (target.closest(".a9s-annotation.selected")) return straighten(event);
       // Annotorious draws only while nothing is selected, and only as long as the pointer is over the image.
       if (annotator.state.selection.selected.length) release();
       surface.setPointerCapture(event.pointerId);
     },
     { capture: true },
   );
+
+  /**
+   * Annotorious looks where a box is taken hold of by the bounds of its layer, which are others where it is turned;
+   * it follows the pointer by offsets in the layer, which are right.
+   * @param {PointerEvent} event
+   */
+  function straighten(event) {
+    if (!quarters || !surface) return;
+    const { left, top, width: across, height: down } = surface.getBoundingClientRect();
+    const [x, y] = [event.offsetX / surface.clientWidth, event.offsetY / surface.clientHeight];
+    Object.defineProperty(event, "clientX", { value: left + x * across });
+    Object.defineProperty(event, "clientY", { value: top + y * down });
+  }
 
   pane.addEventListener("pointermove", (event) => {
     if (press?.pan) {

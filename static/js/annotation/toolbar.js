@@ -49,8 +49,8 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   actual.append("1:1");
   const toBox = tool("aim", gettext("Zoom to the selected box"), view.zoomBox, "zoom-box");
   const pan = tool("hand", gettext("Pan"), view.togglePan, "pan", true);
-  const cross = tool("crosshair", gettext("Crosshair"), view.toggleCross, "crosshair");
-  const turn = tool("turn", gettext("Turn the image"), view.turn, "turn");
+  const cross = tool("crosshair", gettext("Crosshair"), view.toggleCross, "crosshair", true);
+  const turn = tool("turn", gettext("Turn the image"), view.turn, "turn", true);
   const oneClick = tool("click", gettext("Mark with one click"), view.toggleOneClick, "one-click", gettext("One click"));
   const letters = tool("letters", gettext("Mark characters"), view.toggleCharacters, "characters", gettext("Characters"));
   const shown = tool("open", gettext("Model outputs"), togglePredictions, "predictions", gettext("Outputs"));
@@ -61,15 +61,17 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
     { part: "details", control: fold("panel-right", gettext("Details of the step"), "details") },
   ];
   const foldAll = tool("expand", gettext("More room: fold or show both"), panels.toggleAll, "fold-panels");
-  const light = boxes ? createLight(user, icon(sprite, "contrast"), keys.keyOf("light"), view.setLight) : null;
   const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
     element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
+  const light = boxes
+    ? createLight(user, icon(sprite, "contrast"), keys.keyOf("light"), view.setLight, group(gettext("View"), turn, cross))
+    : null;
   const legend = element("p", { class: "legend" });
   root.append(
     group(gettext("Changes"), undo, redo),
-    boxes ? group(gettext("Boxes"), draw, pan, cross) : group(gettext("Marking"), oneClick, letters),
+    boxes ? group(gettext("Boxes"), draw, pan) : group(gettext("Marking"), oneClick, letters),
     group(gettext("Panels"), ...folds.map(({ control }) => control), foldAll),
-    boxes ? group(gettext("Zoom"), out, fit, into, actual, toBox, turn) : "",
+    boxes ? group(gettext("Zoom"), out, fit, into, actual, toBox) : "",
     light?.element ?? "",
     group(gettext("More"), ...(store.annotation.predictions?.length ? [shown] : []), wrong, help),
     legend,

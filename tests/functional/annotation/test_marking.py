@@ -209,7 +209,6 @@ def test_boxes_stay_in_their_place_where_the_view_is_turned(editor: Editor, page
     page.keyboard.press("Shift+ArrowRight")  # to the right as it is seen: up in the image
     saved(page)
     [moved] = editor.objects(annotation, FIND_DOGS)
-    print("XX", drawn["box"], moved["box"])
     near(moved["box"], (drawn["box"][0], drawn["box"][1] - 10 / 480, drawn["box"][2], drawn["box"][3] - 10 / 480))
     drag(page, 0, (0.36, 0.2), (0.46, 0.3))
     saved(page)
