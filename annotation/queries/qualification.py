@@ -24,6 +24,12 @@ class KnownScore(NamedTuple):
     items: int
 
 
+def decided_by_a_manager(member: Membership) -> bool:
+    """Return whether a manager decided that the member qualified, or not."""
+    judged = member.project.audit.filter(kind="qualification_judged", actor__isnull=False)
+    return judged.filter(data__member=member.user.get_username()).exists()
+
+
 def score_of(member: Membership, *purposes: str) -> KnownScore:
     """Return a member's score on the items of these purposes."""
     return scores(member.project, *purposes).get(member.user.get_username(), KnownScore(None, 0))
