@@ -24,6 +24,7 @@ from annotation.queries.comparison import others
 from annotation.queries.items import free_items
 from annotation.schemas import Document
 from foundation.prepared_queries import Prepared, slot
+from predictions.module_words import module_words
 
 HISTORY = 200  # operations that the editor can undo after a reload
 
@@ -82,11 +83,14 @@ def editor_state(annotation: Annotation) -> dict[str, Any]:
 
 
 def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
-    """Execute the program: a value per node, and if it contradicts the answer."""
+    """Execute the program: values, and if it contradicts the answer.
+
+    A node has a value, and one in each run; see `analysis.programs.Execution`.
+    """
     program = program_of(annotation.item, annotation.project.kind)
     execution = executed(document, program)
     same = agrees(program, execution, annotation.item.answer) if annotation.project.show_answer else None
-    return {"values": execution.values, "mismatch": None if same is None else not same}
+    return {"values": execution.values, "runs": execution.runs, "mismatch": None if same is None else not same}
 
 
 def program_tree(program: Program) -> dict[str, Any]:
@@ -100,6 +104,7 @@ def program_tree(program: Program) -> dict[str, Any]:
                 "module": node.module,
                 "argument": node.argument,
                 "label": describe(node),
+                "words": module_words(node.module, node.argument),
                 "type": node.type,
                 "role": node.role,
                 "children": list(node.children),

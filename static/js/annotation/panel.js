@@ -45,6 +45,7 @@ const CHARACTER_EDGES = [
 export function createPanel(store, root, acts, view) {
   const boxes = store.item.kind === "boxes";
   const title = element("h2", { id: "step-title" });
+  const words = element("p", { class: "module-words" });
   const task = element("p", { class: "task" });
   const state = element("p", { class: "state-line" });
   const list = element("ol", {
@@ -60,7 +61,7 @@ export function createPanel(store, root, acts, view) {
     element("summary", {}, gettext("Guideline")),
     guide,
   );
-  root.append(title, task, state, list, more, detail);
+  root.append(title, words, task, state, list, more, detail);
   createNote(store, root);
   root.append(guideline);
   let detailOf = "";
@@ -73,6 +74,7 @@ export function createPanel(store, root, acts, view) {
   function render() {
     const node = store.program.nodes[store.node];
     title.replaceChildren(node.label);
+    words.textContent = node.words;
     task.textContent = TASKS[node.role][store.item.kind];
     const shown = STATES[stateOf(store, store.node)];
     const value = valueText(store.values[store.node]);

@@ -108,7 +108,7 @@ export function createQueue(store, site, unsaved, ask) {
 
   /**
    * Go on from what the site holds now. Operations of one's own among what was saved since are confirmed.
-   * @param {{revision: number, document: any, values: any[], mismatch: boolean | null}} theirs
+   * @param {{revision: number, document: any, values: any[], runs: any[][], mismatch: boolean | null}} theirs
    * @param {any[]} since operations or history entries, oldest first
    */
   async function joinWith(theirs, since) {
