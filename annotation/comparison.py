@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from analysis import gold_agreement
-from analysis.gold_agreement import Cluster, box_clusters, nodes_of, span_clusters
+from analysis.gold_agreement import Cluster, box_clusters, finer, nodes_of, span_clusters, units_between
 from analysis.programs import Program
 from annotation.operations import executed, resolved
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, State
@@ -26,16 +26,21 @@ def letters(number: int) -> list[str]:
 
 
 def agreement_item(
-    name: str, program: Program, documents: Mapping[str, Document], *, tokens: int = 0
+    name: str,
+    program: Program,
+    documents: Mapping[str, Document],
+    *,
+    tokens: Sequence[tuple[int, int]] = (),
 ) -> gold_agreement.Item:
     """Return an item with each person's objects and computed values."""
     nodes = nodes_of(program)
+    units = _units(documents, tokens)
     objects: dict[str, dict[int, list[Any]]] = {}
     values: dict[str, dict[int, Any]] = {}
     for who, document in documents.items():
         shapes = resolved(document, program)
         objects[who] = {
-            node.index: [_place(shape) for shape in shapes[node.index]]
+            node.index: [_place(shape, units) for shape in shapes[node.index]]
             for node in nodes
             if node.index in shapes
         }
@@ -47,11 +52,17 @@ def agreement_item(
             and program.nodes[node.index].type in ("number", "truth")
             and (value := given[node.index]) is not None
         }
-    return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=tokens)
+    return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=len(units))
 
 
-def _place(shape: Box | Span) -> tuple[Any, ...]:
-    return (shape.image, shape.box) if isinstance(shape, Box) else shape.tokens
+def _units(documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Return the tokens, as characters where a span begins or ends within."""
+    layers = [layer for document in documents.values() for layer in document.layers.values()]
+    return finer(tokens, [each.span for layer in layers for each in layer.objects if isinstance(each, Span)])
+
+
+def _place(shape: Box | Span, units: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+    return (shape.image, shape.box) if isinstance(shape, Box) else units_between(shape.span, units)
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,18 @@ class Step:
     layers: Mapping[str, Layer]
     objects: Mapping[str, Sequence[Box | Span]]
     clusters: Sequence[Cluster[Any]]
+    units: Sequence[tuple[int, int]] = ()
+
+    def middle(
+        self, cluster: Cluster[Any], tokens: Sequence[tuple[int, int]], passage: str
+    ) -> dict[str, Any]:
+        """Return the median of a cluster as a document holds its place."""
+        if not passage:
+            image, box = cluster.median
+            return {"image": image, "box": box}
+        first, beyond = cluster.median
+        span = self.units[first][0], self.units[beyond - 1][1]
+        return {"span": span, "tokens": units_between(span, tokens), "quote": passage[slice(*span)]}
 
     @property
     def unanimous(self) -> bool:
@@ -72,15 +95,18 @@ class Step:
         return finished and all(len(cluster.members) == len(self.layers) for cluster in self.clusters)
 
 
-def steps(program: Program, documents: Mapping[str, Document]) -> list[Step]:
+def steps(
+    program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
+) -> list[Step]:
     """Return the steps that people annotate, bottom-up."""
+    units = _units(documents, tokens)
     shapes = {who: resolved(document, program) for who, document in documents.items()}
     result = []
     for index in program.walk:
         if program.nodes[index].role == "compute":
             continue
         objects = {who: shapes[who].get(index, []) for who in documents}
-        places = {who: [_place(shape) for shape in several] for who, several in objects.items()}
+        places = {who: [_place(shape, units) for shape in several] for who, several in objects.items()}
         group = box_clusters if program.kind == "boxes" else span_clusters
         result.append(
             Step(
@@ -88,6 +114,7 @@ def steps(program: Program, documents: Mapping[str, Document]) -> list[Step]:
                 layers={who: document.layers.get(index, Layer()) for who, document in documents.items()},
                 objects=objects,
                 clusters=group(places),
+                units=units,
             )
         )
     return result
@@ -103,7 +130,7 @@ def draft(
     """
     layers: dict[int, Layer] = {}
     origin: dict[tuple[str, str], str] = {}  # (person, id of their object) to the id in the draft
-    for step in steps(program, documents):
+    for step in steps(program, documents, tokens):
         role = program.nodes[step.node].role
         kept: list[Object] = []
         for number, cluster in enumerate(step.clusters):
@@ -111,7 +138,8 @@ def draft(
                 continue
             name = f"g{step.node}.{number}"
             members = {who: step.layers[who].objects[place] for who, place in cluster.members.items()}
-            settled = _settled(name, role, members, cluster.median, step, origin, tokens, passage)
+            place = step.middle(cluster, tokens, passage)
+            settled = _settled(name, role, members, place, origin)
             if settled is None:
                 continue
             kept.append(settled)
@@ -126,11 +154,8 @@ def _settled(
     name: str,
     role: str,
     members: Mapping[str, Object],
-    median: Any,
-    step: Step,
+    place: Mapping[str, Any],
     origin: Mapping[tuple[str, str], str],
-    tokens: Sequence[tuple[int, int]],
-    passage: str,
 ) -> Object | None:
     """Return the common object of a cluster; None if references differ."""
     references = {
@@ -148,16 +173,5 @@ def _settled(
     if len(set(links)) > 1 or "" in links[0]:
         return None
     reason = "everybody saw a new one" if role == "choose" else ""
-    if step.objects and isinstance(next(iter(members.values())), Box):
-        image, box = median
-        return Box(id=name, image=image, box=box, links=links[0], reason=reason)
-    first, beyond = median
-    start, end = tokens[first][0], tokens[beyond - 1][1]
-    return Span(
-        id=name,
-        span=(start, end),
-        tokens=(first, beyond),
-        quote=passage[start:end],
-        links=links[0],
-        reason=reason,
-    )
+    shape = Box if "box" in place else Span
+    return shape(id=name, links=links[0], reason=reason, **place)

@@ -56,6 +56,7 @@ urlpatterns = [
     path("annotate/<slug:slug>/imports/<int:pk>/undo/", items.undo, name="undo_import"),
     path("annotate/<slug:slug>/members/", members.listed, name="members"),
     path("annotate/<slug:slug>/members/set/", members.set_member, name="member"),
+    path("annotate/<slug:slug>/members/qualify/", members.qualify, name="qualify"),
     path("annotate/<slug:slug>/members/invite/", members.invite, name="invite"),
     path(
         "annotate/<slug:slug>/members/invitations/<int:pk>/revoke/", members.revoke, name="revoke_invitation"

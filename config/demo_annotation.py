@@ -9,6 +9,7 @@ import io
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from annotation.actions.data import import_items
 from annotation.actions.projects import create_project, set_member, write_guideline
 from annotation.formats.jsonl import read_jsonl
 from annotation.models import Project, Role
+from annotation.schemas import ItemRecord
 from jobs.model_gateway import served_names
 
 ITEMS = 24
@@ -89,7 +91,8 @@ def load(say: Callable[[str], object], manager: User) -> None:
                 by=manager,
                 annotators_per_item=2,
             )
-            import_items(records=read_jsonl(items), project=project, by=manager, image_folder=items.parent)
+            records = sorted(read_jsonl(items), key=_is_in_another_script)  # visitors see the first one first
+            import_items(records=records, project=project, by=manager, image_folder=items.parent)
         for module, text in demo.guidelines.items():
             write_guideline(project=project, module=module, text=text, by=manager)
         for name, role in PEOPLE.items():
@@ -107,6 +110,11 @@ def execute_programs(say: Callable[[str], object]) -> None:
             continue
         say(f"Executing the programs of the {slug} with {system} ...")
         call_command("execute_programs", slug, system=system, wait=True, stdout=io.StringIO())
+
+
+def _is_in_another_script(record: ItemRecord) -> bool:
+    """Return whether the passage has letters that are not Latin."""
+    return any(letter.isalpha() and "LATIN" not in unicodedata.name(letter, "LATIN") for letter in record.passage)
 
 
 def _generated(kind: str, folder: Path) -> Path:

@@ -40,6 +40,26 @@ class UTF8Forms:
         return self.get_response(request)
 
 
+class MethodPages:
+    """Say in words that an address takes forms only.
+
+    A login that was asked for by a form leads back to such an address.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Fill an empty 405 with a page."""
+        response = self.get_response(request)
+        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:
+            return response
+        above = request.path_info.rstrip("/").rpartition("/")[0] + "/"
+        response.content = render_to_string("405.html", {"above": above}).encode()
+        response.headers["Content-Type"] = "text/html; charset=utf-8"
+        return response
+
+
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return 400: the address, the headers or the body cannot be read."""
     return _failure(request, 400)

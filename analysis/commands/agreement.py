@@ -58,7 +58,7 @@ def _print_table(result: Agreement, title: str) -> None:
     for heading in ("value", "95 % confidence interval", "n"):
         table.add_column(heading, justify="right")
     for group, measures in result.groups.items():
-        name = "all nodes" if group.by == group.name else f"{group.by} {group.name}"
+        name = group.name if group.by == group.name else f"{group.by} {group.name}"
         for measure, quantity in measures.items():
             if quantity.value is None:
                 table.add_row(name, measure, "–", quantity.reason, str(quantity.n))

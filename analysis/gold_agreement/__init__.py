@@ -5,11 +5,12 @@
 adjudication.
 """
 
-from .agreement import Agreement, Group, Metrics, Parting, agreement
+from .agreement import DRAWN, Agreement, Group, Metrics, Parting, agreement
 from .clusters import Cluster, box_clusters, span_clusters
-from .items import Item, Node, nodes_of
+from .items import Item, Node, finer, nodes_of, units_between
 
 __all__ = [
+    "DRAWN",
     "Agreement",
     "Cluster",
     "Group",
@@ -19,6 +20,8 @@ __all__ = [
     "Parting",
     "agreement",
     "box_clusters",
+    "finer",
     "nodes_of",
     "span_clusters",
+    "units_between",
 ]

@@ -1,4 +1,8 @@
-"""Inter-annotator agreement per module, by depth, given agreed children.
+"""Inter-annotator agreement per module, depth and pair of people.
+
+What people drew is measured apart from the numbers and truth values that
+follow from it by computation: together they would raise every figure, because
+whoever draws the same also counts the same.
 
 Objects of two people are matched one-to-one
 (`analysis.gold_agreement.matching`); a span is a box of one dimension, so that
@@ -6,7 +10,8 @@ its overlap is that of tokens. F1 pools the objects of all pairs of people,
 2 · matched / (objects of both): nodes at which both mark nothing add nothing.
 Krippendorff's alpha [1] treats every token of a node as a unit that each
 person does or does not mark (nominal), and every node as a unit with a number
-(interval). All confidence intervals are BCa, of one bootstrap over items.
+(interval, ordinal, ratio); `chance` has the kappas beside it. All confidence
+intervals are BCa, of one bootstrap over items.
 
 References:
     1. Krippendorff (2004). Content Analysis, chapter 11.
@@ -22,6 +27,7 @@ from numpy.typing import NDArray
 from ..faithfulness.overlap import Index, ragged
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap_sums import Quantity, Tally, mean_of, quantities
+from .chance import alpha, cohen, fleiss
 from .items import Item, Kind, Layers, flatten
 from .matching import Overlaps, matched, overlaps_of
 from .tokens import covered, disagreement, merged
@@ -32,6 +38,7 @@ NOBODY = "nobody drew anything"
 NO_PAIR = "no two people annotated the same node"
 NO_MATCH = "no two objects overlap by more than one half"
 NO_TOKENS = "no two people annotated the same node of a passage"
+MOST_PAIRS = 45  # of people that are shown: those of ten
 NO_VARIATION = "all values are the same, so chance agreement is complete"
 
 Truth = NDArray[np.bool_]
@@ -41,12 +48,20 @@ Metrics = dict[str, Quantity]
 class Group(NamedTuple):
     """A group of nodes that are measured together.
 
-    All nodes, those of a module or depth, or those of a module (or of all) at
-    whose children the two people agree.
+    All drawn nodes, all computed numbers or truth values, the nodes of a module, or of the drawn ones those of
+    a depth, those (of a module or all) at whose children the two people agree, and those of two people.
     """
 
-    by: Literal["all", "module", "depth", "given agreed children"]
+    by: Literal[
+        "drawn nodes", "computed numbers", "computed truth values", "module", "depth", "given agreed children",
+        "pair of people",
+    ]  # fmt: skip
     name: str
+
+
+DRAWN = Group("drawn nodes", "drawn nodes")
+NUMBERS = Group("computed numbers", "computed numbers")
+TRUTHS = Group("computed truth values", "computed truth values")
 
 
 @dataclass(frozen=True)
@@ -68,10 +83,12 @@ class Agreement:
     """All measures of all groups, and where every two people first differ.
 
     Measures of boxes are `f1_50` and `f1_75`, `mean_iou` (of objects matched above 0.5); of spans `exact_f1`,
-    `overlap_f1` (a shared token is enough), `token_f1` and `token_alpha`. Both have `agreed`, the share of
-    pairs of people and nodes with the same objects (all matched above 0.5) or the same value, and
-    `count_alpha`, alpha of the numbers of objects, or of values. There is no alpha given agreed children, for
-    that is a property of pairs. n: pairs of people × nodes, or nodes for alpha.
+    `overlap_f1` (a shared token is enough), `token_f1`, and `token_alpha`, `token_cohen` and `token_fleiss` of
+    tokens that are marked or not. Both have `agreed`, the share of pairs of people and nodes with the same
+    objects (all matched above 0.5) or the same value; `presence_…` of nodes with an object or none; and
+    `count_…` of the numbers of objects, or of values: `count_alpha` takes them as intervals. Truth values have
+    `truth_…`. A Cohen's kappa of more than two people is the mean over pairs of them. Depths and agreed
+    children have no measure beyond chance. n: pairs of people × nodes, or nodes for alpha and Fleiss' kappa.
     """
 
     groups: Mapping[Group, Metrics]
@@ -114,9 +131,9 @@ def agreement(
     layers = flatten(items, kind)
     pairs = _pairs(items, layers, kind)
     tallies = {
-        (group, name): tally
-        for group, chosen, units in _groups(items, layers, pairs)
-        for name, tally in _tallies(items, layers, pairs, chosen, units, kind)
+        (scope.group, name): tally
+        for scope in _scopes(items, layers, pairs)
+        for name, tally in _tallies(items, layers, pairs, scope, kind)
     }
     groups: dict[Group, Metrics] = {}
     for (group, name), quantity in quantities(tallies, rng=rng, resamples=resamples, level=level).items():
@@ -129,13 +146,17 @@ class _Pairs:
     """Two people at a node each.
 
     item, unit: of the pair. drawn: objects of both together. sums: what a measure adds, numerator and
-    denominator, by its name. agreed: whether they say the same. below: whether they agree at all children;
-    False also where there is none to agree at.
+    denominator, by its name. tables: both yes, only the first, only the second, both no, by what is asked.
+    who: of each pair, the number of the two people in `people`. agreed: whether they say the same. below:
+    whether they agree at all children; False also where there is none to agree at.
     """
 
     item: Index
     unit: Index
     sums: dict[str, tuple[Array, Array]]
+    tables: dict[str, Array]
+    who: Index
+    people: tuple[tuple[str, str], ...]
     agreed: Truth
     below: Truth
 
@@ -150,6 +171,8 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
     equal = np.array([a == b for a, b in valued], dtype=bool)
     agreed = (hits == size) & (size == size_) & equal
     drawn = (size + size_).astype(float)
+    truth = layers.number > 0
+    tables = {"presence": _table(size > 0, size_ > 0), "truth": _table(truth[layers.first], truth[layers.second])}
     sums: dict[str, tuple[Array, Array]] = {"agreed": (agreed.astype(float), np.ones(len(agreed)))}
     if kind == "boxes":
         sums["f1_50"] = 2 * hits, drawn
@@ -158,9 +181,22 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
     else:
         sums["exact_f1"] = 2 * _per_pair(layers, overlaps, matched(overlaps, EXACT)), drawn
         sums["overlap_f1"] = 2 * _per_pair(layers, overlaps, matched(overlaps, 0.0)), drawn
-        sums["token_f1"] = _shared_tokens(layers)
+        own, own_, both = _marked_tokens(layers)
+        sums["token_f1"] = 2 * both, own + own_
+        tokens = np.array([item.tokens for item in items], dtype=float)[layers.unit_item[unit]]
+        tables["token"] = np.stack([both, own - both, own_ - both, tokens - own - own_ + both], axis=1)
     below = _agreed_below(items, layers, agreed)
-    return _Pairs(layers.unit_item[unit], unit, sums, agreed, below)
+    named = [(layers.annotator[a], layers.annotator[b]) for a, b in zip(layers.first, layers.second, strict=True)]
+    people = tuple(sorted(set(named)))
+    number = {pair: place for place, pair in enumerate(people)}
+    who = np.array([number[pair] for pair in named], dtype=np.int64)
+    return _Pairs(layers.unit_item[unit], unit, sums, tables, who, people, agreed, below)
+
+
+def _table(first: Truth, second: Truth) -> Array:
+    """Return for each pair: both yes, only the first, only the second, none."""
+    cells = [first & second, first & ~second, ~first & second, ~first & ~second]
+    return np.stack(cells, axis=1).astype(float)
 
 
 def _per_pair(layers: Layers, overlaps: Overlaps, chosen: Truth, amount: Array | None = None) -> Array:
@@ -169,15 +205,11 @@ def _per_pair(layers: Layers, overlaps: Overlaps, chosen: Truth, amount: Array |
     return np.bincount(overlaps.pair[chosen], weights, minlength=len(layers.first)).astype(float)
 
 
-def _shared_tokens(layers: Layers) -> tuple[Array, Array]:
-    """Return twice the tokens that both people of a pair marked, and all.
-
-    All are those of either person, added.
-    """
+def _marked_tokens(layers: Layers) -> tuple[Array, Array, Array]:
+    """Count the tokens that each person of a pair marked, and those both did."""
     starts, ends = layers.boxes[:, 0].astype(np.int64), layers.boxes[:, 2].astype(np.int64)
     owner = np.repeat(np.arange(len(layers.count)), layers.count)
     own = covered(owner, starts, ends, len(layers.count))
-    both = own[layers.first] + own[layers.second]
     pair, place = (
         np.concatenate(parts)
         for parts in zip(
@@ -186,7 +218,8 @@ def _shared_tokens(layers: Layers) -> tuple[Array, Array]:
         )
     )
     either = covered(pair, starts[place], ends[place], len(layers.first))
-    return 2 * (both - either).astype(float), both.astype(float)
+    first, second = own[layers.first].astype(float), own[layers.second].astype(float)
+    return first, second, first + second - either
 
 
 def _agreed_below(items: Sequence[Item], layers: Layers, agreed: Truth) -> Truth:
@@ -220,41 +253,123 @@ def _agreed_below(items: Sequence[Item], layers: Layers, agreed: Truth) -> Truth
     return np.array([bool(one) and all(one) for one in below], dtype=bool)
 
 
-def _groups(
-    items: Sequence[Item], layers: Layers, pairs: _Pairs
-) -> Iterator[tuple[Group, Truth, Truth | None]]:
-    """Yield groups with their pairs and units (None: not for this group)."""
+@dataclass(frozen=True)
+class _Scope:
+    """A group with its pairs and units.
+
+    chance: the measures beyond chance that it has, by what is asked. metrics: alphas of numbers.
+    """
+
+    group: Group
+    pairs: Truth
+    units: Truth
+    chance: tuple[str, ...] = ()
+    metrics: tuple[Literal["interval", "ordinal", "ratio"], ...] = ()
+
+
+def _scopes(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> Iterator[_Scope]:
+    """Yield every group that is measured."""
     places = zip(layers.unit_item.tolist(), layers.unit_node.tolist(), strict=True)
     nodes = [items[item].nodes[order] for item, order in places]
     module = np.array([node.module for node in nodes], dtype=object)
     depth = np.array([node.depth for node in nodes], dtype=np.int64)
-    everything = np.ones(len(nodes), dtype=bool)
-    yield Group("all", "all"), everything[pairs.unit], everything
+    value = np.empty(len(nodes), dtype=object)  # a value of each unit, None where people draw
+    for unit, given in zip(layers.layer_unit, layers.valued, strict=True):
+        value[unit] = given if given is not None else value[unit]
+    truth = np.array([isinstance(each, bool) for each in value], dtype=bool)
+    drawn = np.array([each is None for each in value], dtype=bool)
+    asked = ("presence", *(("token",) if "token" in pairs.tables else ()))
+    at = pairs.unit
+    yield _Scope(DRAWN, drawn[at], drawn, asked, ("interval", "ordinal", "ratio"))
+    if (number := ~drawn & ~truth).any():
+        yield _Scope(NUMBERS, number[at], number, (), ("interval", "ordinal", "ratio"))
+    if truth.any():
+        yield _Scope(TRUTHS, truth[at], truth, ("truth",))
     for name in dict.fromkeys(module):
-        yield Group("module", name), (module == name)[pairs.unit], module == name
-    for level in np.unique(depth):
-        yield Group("depth", str(level)), (depth == level)[pairs.unit], depth == level
-    given: Literal["given agreed children"] = "given agreed children"
-    yield Group(given, "all"), pairs.below, None
-    for name in dict.fromkeys(module[pairs.unit[pairs.below]]):
-        yield Group(given, name), pairs.below & (module == name)[pairs.unit], None
+        own = module == name
+        if truth[own].any():
+            yield _Scope(Group("module", name), own[at], own, ("truth",))
+        else:
+            yield _Scope(Group("module", name), own[at], own, asked if drawn[own].all() else (), ("interval",))
+    for level in np.unique(depth[drawn]):
+        own = drawn & (depth == level)
+        yield _Scope(Group("depth", str(level)), own[at], own, (), ("interval",))
+    below, nothing = pairs.below & drawn[at], np.zeros(len(nodes), dtype=bool)
+    yield _Scope(Group("given agreed children", "all"), below, nothing)
+    for name in dict.fromkeys(module[at[below]]):
+        yield _Scope(Group("given agreed children", name), below & (module == name)[at], nothing)
+    yield from _pairs_of_people(pairs, drawn, asked)
+
+
+def _pairs_of_people(pairs: _Pairs, drawn: Truth, asked: tuple[str, ...]) -> Iterator[_Scope]:
+    """Yield the drawn nodes of the two people who share most, and so on."""
+    shared = np.bincount(pairs.who[drawn[pairs.unit]], minlength=len(pairs.people))
+    for who in np.argsort(-shared, kind="stable")[:MOST_PAIRS]:
+        if shared[who]:
+            own = (pairs.who == who) & drawn[pairs.unit]
+            name = " – ".join(pairs.people[who])
+            yield _Scope(Group("pair of people", name), own, np.zeros(len(drawn), dtype=bool), asked)
 
 
 def _tallies(
-    items: Sequence[Item], layers: Layers, pairs: _Pairs, chosen: Truth, units: Truth | None, kind: Kind
+    items: Sequence[Item], layers: Layers, pairs: _Pairs, scope: _Scope, kind: Kind
 ) -> Iterator[tuple[str, Tally]]:
     """Yield every measure of a group, as sums over items."""
+    chosen, units = scope.pairs, scope.units
     item, n = pairs.item[chosen], int(chosen.sum())
+    drawn = scope.group not in (NUMBERS, TRUTHS)
     for name, parts in pairs.sums.items():
+        if name != "agreed" and not drawn:
+            continue
         sums = np.stack(
             [np.bincount(item, part[chosen], minlength=len(items)) for part in parts], axis=1
         ).astype(float)
         reason = {"agreed": NO_PAIR, "mean_iou": NO_MATCH}.get(name, NOBODY)
         yield name, Tally(sums, mean_of, n, reason if n else NO_PAIR)
-    if units is not None:
-        yield "count_alpha", _count_alpha(items, layers, units)
-        if kind == "spans":
-            yield "token_alpha", _token_alpha(items, layers, units)
+    for name in scope.chance:
+        reason = NO_VARIATION if n else NO_PAIR
+        yield f"{name}_cohen", cohen(pairs.tables[name][chosen], item, pairs.who[chosen], len(items), reason)
+        if units.any():
+            counted = _token_counts if name == "token" else _layer_counts
+            yield from _beyond_chance(name, *counted(items, layers, units), layers, len(items))
+    for metric in scope.metrics:
+        if metric == "interval":
+            yield "count_alpha", _count_alpha(items, layers, units)
+            continue
+        own = units[layers.layer_unit] & ~np.isnan(layers.number)
+        values, unit = layers.number[own], layers.layer_unit[own]
+        reason = NO_VARIATION if units.any() else NO_PAIR
+        yield f"count_alpha_{metric}", alpha(values, unit, layers.unit_item, len(items), metric, reason)
+
+
+def _beyond_chance(
+    name: str, apart: Array, yes: Array, ratings: Array, raters: Index, layers: Layers, items: int
+) -> Iterator[tuple[str, Tally]]:
+    """Yield Krippendorff's alpha and Fleiss' kappa of yes and no.
+
+    Of each unit with two raters or more (others have no ratings): the sum of c (m − c) / (m − 1) over what is
+    rated, the number of yes, and of all ratings.
+    """
+    n = int((ratings > 0).sum())
+    reason = NO_VARIATION if n else NO_TOKENS if name == "token" else NO_PAIR
+
+    def by_item(values: Array) -> Array:
+        return np.bincount(layers.unit_item, values, minlength=items).astype(float)
+
+    no = by_item(ratings - yes)
+    yield f"{name}_alpha", Tally(np.stack([by_item(apart), by_item(yes), no], axis=1), _binary_alpha, n, reason)
+    m = np.maximum(raters, 2)
+    rated = ratings / m
+    yield f"{name}_fleiss", fleiss(by_item(rated - 2 * apart / m), by_item(rated), by_item(yes), no, n, reason)
+
+
+def _layer_counts(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[Array, Array, Array, Index]:
+    """Count, for nodes with objects (or true ones) or without: see above."""
+    raters = np.bincount(layers.layer_unit, minlength=len(units))
+    paired = units & (raters >= 2)
+    yes = np.bincount(layers.layer_unit, layers.number > 0, minlength=len(units)) * paired
+    ratings = (raters * paired).astype(float)
+    return yes * (ratings - yes) / np.maximum(raters - 1, 1), yes, ratings, raters
 
 
 def _count_alpha(items: Sequence[Item], layers: Layers, units: Truth) -> Tally:
@@ -279,8 +394,8 @@ def _interval_alpha(sums: Array) -> Array:
     return 1 - (n - 1) * ratio(within, np.where(among > 1e-9 * n * squares, among, 0.0))
 
 
-def _token_alpha(items: Sequence[Item], layers: Layers, units: Truth) -> Tally:
-    """Build the sums of the alpha of marked tokens (nominal metric)."""
+def _token_counts(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[Array, Array, Array, Index]:
+    """Count, for the tokens of nodes that are marked or not: see above."""
     raters = np.bincount(layers.layer_unit, minlength=len(units))
     paired = units & (raters >= 2)
     owner = np.repeat(np.arange(len(layers.count)), layers.count)
@@ -289,13 +404,9 @@ def _token_alpha(items: Sequence[Item], layers: Layers, units: Truth) -> Tally:
     layer, start, end = merged(owner[kept], starts[kept], ends[kept])
     unit = layers.layer_unit[layer]
     apart = disagreement(unit, start, end, np.maximum(raters, 2))
-    marked = np.bincount(unit, end - start, minlength=len(units))
+    marked = np.bincount(unit, end - start, minlength=len(units)).astype(float)
     tokens = np.array([item.tokens for item in items], dtype=float)[layers.unit_item]
-    parts = (apart, marked, raters * tokens - marked)
-    item = layers.unit_item[paired]
-    sums = [np.bincount(item, part[paired], minlength=len(items)) for part in parts]
-    reason = NO_VARIATION if paired.any() else NO_TOKENS
-    return Tally(np.stack(sums, axis=1), _binary_alpha, int(paired.sum()), reason)
+    return apart, marked, raters * tokens * paired, raters
 
 
 def _binary_alpha(sums: Array) -> Array:

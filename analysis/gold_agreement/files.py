@@ -15,7 +15,7 @@ from ..io.errors import InputError
 from ..io.whole_files import parse_model, read_lines
 from ..programs import Execution, FoundBox, FoundSpan, Program, ProgramError, parse, run
 from .agreement import Item
-from .items import Kind, nodes_of
+from .items import Kind, finer, nodes_of, units_between
 
 FINISHED = ("submitted", "in review", "returned", "accepted")
 
@@ -108,7 +108,7 @@ def _item(path: Path, number: int, record: _Record, program: Program) -> Item:
             field = f"annotations of {annotation.annotator}"
             raise InputError(path, str(error), where=f"line {number}", field=field) from None
         objects[annotation.annotator] = {
-            node.index: [(each.image, each.box) if each.box else each.tokens for each in shapes[node.index]]
+            node.index: [(each.image, each.box) if each.box else each.span for each in shapes[node.index]]
             for node in nodes
             if node.index in shapes
         }
@@ -119,7 +119,13 @@ def _item(path: Path, number: int, record: _Record, program: Program) -> Item:
             and program.nodes[node.index].type in ("number", "truth")
             and (value := execution.values[node.index]) is not None
         }
-    return Item(record.external_id, nodes, objects, values, len(record.tokens))
+    units = record.tokens
+    if record.kind == "spans":
+        layers = [layer for own in objects.values() for layer in own.values()]
+        units = finer(record.tokens, [span for layer in layers for span in layer])
+        for layer in layers:
+            layer[:] = [units_between(span, units) for span in layer]
+    return Item(record.external_id, nodes, objects, values, len(units))
 
 
 def _resolve(document: _Document, depth: int) -> dict[int, list[_Object]]:

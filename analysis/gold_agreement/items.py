@@ -1,6 +1,7 @@
 """Items with several people's annotations, and the same as flat arrays."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from ..stats.arrays import Array
 
 Kind = Literal["boxes", "spans"]
 Box = tuple[int, tuple[float, float, float, float]]  # image; left, top, right, bottom
-Span = tuple[int, int]  # tokens, end exclusive
+Span = tuple[int, int]  # tokens (code points where it says so), end exclusive
 Value = bool | int | float | str
 
 
@@ -86,6 +87,37 @@ def nodes_of(program: Program) -> tuple[Node, ...]:
         )
         for index in program.walk
     )
+
+
+def finer(tokens: Sequence[Span], spans: Iterable[Span]) -> Sequence[Span]:
+    """Split the tokens within which a span begins or ends into characters.
+
+    All are code points; so spans of characters can be compared as spans of
+    units, and those of whole tokens stay what they were.
+
+    Examples:
+        >>> finer([(0, 3), (4, 6)], [(0, 2), (4, 6)])
+        [(0, 1), (1, 2), (2, 3), (4, 6)]
+    """
+    starts = [start for start, _end in tokens]
+    begins, ends = set(starts), {end for _start, end in tokens}
+    inner = {start for start, _end in spans if start not in begins}
+    inner |= {end - 1 for _start, end in spans if end not in ends}
+    if not inner:
+        return tokens
+    cut = {bisect_right(starts, point) - 1 for point in inner}
+    return [
+        unit
+        for place, (start, end) in enumerate(tokens)
+        for unit in (((point, point + 1) for point in range(start, end)) if place in cut else [(start, end)])
+    ]
+
+
+def units_between(span: Span, units: Sequence[Span]) -> Span:
+    """Return the units that code points touch, end exclusive."""
+    start, end = span
+    first = bisect_right(units, start, key=lambda unit: unit[1])
+    return first, bisect_left(units, end, key=lambda unit: unit[0])
 
 
 def flatten(items: Sequence[Item], kind: Kind) -> Layers:

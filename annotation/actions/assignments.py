@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -18,6 +18,7 @@ from annotation.formats.checks import DRAFT
 from annotation.models import Annotation, Item, Membership, Project
 from annotation.parsed_items import document_of
 from annotation.policies import NotAllowed, check_annotating
+from annotation.queries.items import free_items, new_to
 from foundation.prepared_queries import Prepared, PreparedUpdate, Slot, insert, slot
 
 Row = TypeVar("Row", bound=Model)
@@ -304,11 +305,6 @@ def _hand_out(member: Membership, item: Item, now: datetime) -> Annotation:
     return _reserve(member, item, now)
 
 
-def _not_yet(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
-    mine = Annotation.objects.filter(item=OuterRef("pk"), annotator=user, task=Annotation.Task.ANNOTATION)
-    return items.filter(~Exists(mine)).order_by("position")
-
-
 def _to_qualify(member: Membership, now: datetime) -> Annotation | None:
     """Return the next qualification annotation of an unqualified member.
 
@@ -326,7 +322,7 @@ def _to_qualify(member: Membership, now: datetime) -> Annotation | None:
     begun = undone.order_by("status", "pk").first()
     if begun is not None and begun.status == Annotation.Status.EXPIRED:
         return _resumed(begun)
-    left = _not_yet(member.user_id, items).first()
+    left = new_to(member.user_id, items).first()
     if left is not None:
         return _hand_out(member, left, now)
     if begun is not None:
@@ -340,20 +336,12 @@ def _hidden_gold_item(member: Membership) -> Item | None:
     every = member.project.hidden_gold_every
     if every is None or (member.handed_out + 1) % every:
         return None
-    return _not_yet(member.user_id, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD)).first()
-
-
-def _free(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
-    """Return items that want annotators and are new to the user, in order."""
-    ordinary = Item.objects.filter(
-        project=project, purpose=Item.Purpose.ORDINARY, assigned__lt=F("annotators_wanted")
-    )
-    return _not_yet(user, ordinary)
+    return new_to(member.user_id, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD)).first()
 
 
 _FREE_FROM = Prepared(
     lambda: _unlocked(
-        _free(slot("user", User), slot("project", Project)).filter(
+        free_items(slot("user", User), slot("project", Project)).filter(
             position__gte=slot("start", Item, "position")
         )
     )[:1]
@@ -377,7 +365,7 @@ def _claim_any(member: Membership, now: datetime) -> Annotation:
     Raises:
         NothingLeft: No item is left for this person.
     """
-    rest = list(_free(member.user_id, member.project_id)[:TRIES])
+    rest = list(free_items(member.user_id, member.project_id)[:TRIES])
     if rest:
         return _begin(member, random.choice(rest), now)
     again = _take_up_again(_own(member, _GIVEN_BACK))

@@ -5,7 +5,7 @@ from django.db import transaction
 from accounts.models import User
 from annotation.actions import audit
 from annotation.models import Annotation, Item, Membership
-from annotation.queries.qualification import FINISHED, score_of
+from annotation.queries.qualification import FINISHED, decided_by_a_manager, score_of
 
 
 def judge_if_finished(*, member: Membership) -> bool | None:
@@ -13,7 +13,7 @@ def judge_if_finished(*, member: Membership) -> bool | None:
 
     It runs after each submission, and before the next assignment in case the first was cut off. Both are
     outside the other transaction, which locks rows that come after the member's. Without gold there is no
-    score, and a manager decides (`decide`).
+    score, and a manager decides (`decide`). What a manager decided stays.
     """
     project = member.project
     if project.qualification_score is None:
@@ -33,12 +33,24 @@ def judge_if_finished(*, member: Membership) -> bool | None:
     reached = score.mean >= project.qualification_score
     if reached == member.qualified:
         return reached
+    if member.qualified is not None and decided_by_a_manager(member):
+        return member.qualified
     return _store(member, reached, None, {"score": score.mean, "items": score.items})
 
 
-def decide(*, member: Membership, qualified: bool, by: User) -> bool:
-    """Record a manager's decision, regardless of the score."""
-    return _store(member, qualified, by, {"decided": True})
+def decide(*, member: Membership, qualified: bool, by: User | None) -> Membership:
+    """Record a manager's decision, regardless of the score.
+
+    It lifts a failed qualification, and people who work here by a role in the workspace have it too.
+    """
+    if member.pk is None:
+        roles = member.workspace_roles
+        member, _is_new = Membership.objects.get_or_create(
+            project=member.project, user=member.user, defaults={"active": False}
+        )
+        member.workspace_roles = roles
+    _store(member, qualified, by, {"decided": True})
+    return member
 
 
 @transaction.atomic

@@ -40,6 +40,7 @@ def check_record(record: ItemRecord) -> ItemRecord:
     except ProgramError as error:
         raise ValueError(f"program: {error}") from error
     _check_tokens(record)
+    _check_images(record)
     subject = Subject.model_construct(
         kind=record.kind, images=len(record.images), passage=record.passage, tokens=record.tokens
     )
@@ -62,6 +63,17 @@ def documents(record: ItemRecord) -> Iterator[tuple[str, Document]]:
         yield "gold", record.gold
     for number, annotation in enumerate(record.annotations):
         yield f"annotations.{number}.document", annotation.document
+
+
+def _check_images(record: ItemRecord) -> None:
+    if record.kind == "boxes" and not record.images:
+        raise ValueError("images: is empty, and boxes need an image to lie on")
+    for number, image in enumerate(record.images):
+        if image.name.lower().startswith(("http://", "https://")):
+            raise ValueError(
+                f"images.{number}: {image.name!r} is an address, and images are not fetched from other sites; "
+                "download the file and name it here"
+            )
 
 
 def _check_tokens(record: ItemRecord) -> None:

@@ -11,7 +11,9 @@ from annotation.models import (
     Comment,
     Guideline,
     ImageFile,
+    Item,
     KeyBindings,
+    Membership,
     Operation,
     Project,
     SystemOutput,
@@ -19,8 +21,10 @@ from annotation.models import (
 from annotation.operations import executed
 from annotation.parsed_items import document_of, program_of
 from annotation.queries.comparison import others
+from annotation.queries.items import free_items
 from annotation.schemas import Document
 from foundation.prepared_queries import Prepared, slot
+from predictions.module_words import module_words
 
 HISTORY = 200  # operations that the editor can undo after a reload
 
@@ -34,6 +38,13 @@ _WITH_ITEM = Prepared(
 )
 _COMMENTS = Prepared(
     lambda: Comment.objects.select_related("by").filter(annotation=slot("annotation", Annotation))
+)
+_UPCOMING = Prepared(
+    lambda: (
+        free_items(slot("user", User), slot("project", Project))
+        .filter(position__gte=slot("start", Item, "position"))
+        .only("images")[:1]
+    )
 )
 _GUIDELINES = Prepared(
     lambda: Guideline.objects.filter(project=slot("project", Project)).only("module", "version", "text")
@@ -72,11 +83,14 @@ def editor_state(annotation: Annotation) -> dict[str, Any]:
 
 
 def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
-    """Execute the program: a value per node, and if it contradicts the answer."""
+    """Execute the program: values, and if it contradicts the answer.
+
+    A node has a value, and one in each run; see `analysis.programs.Execution`.
+    """
     program = program_of(annotation.item, annotation.project.kind)
     execution = executed(document, program)
     same = agrees(program, execution, annotation.item.answer) if annotation.project.show_answer else None
-    return {"values": execution.values, "mismatch": None if same is None else not same}
+    return {"values": execution.values, "runs": execution.runs, "mismatch": None if same is None else not same}
 
 
 def program_tree(program: Program) -> dict[str, Any]:
@@ -90,6 +104,7 @@ def program_tree(program: Program) -> dict[str, Any]:
                 "module": node.module,
                 "argument": node.argument,
                 "label": describe(node),
+                "words": module_words(node.module, node.argument),
                 "type": node.type,
                 "role": node.role,
                 "children": list(node.children),
@@ -133,6 +148,17 @@ def images(project: Project, names: list[str]) -> list[dict[str, Any]]:
 def image_address(project: Project, file: ImageFile) -> str:
     """Return the address of an image, "" if only its name is known."""
     return reverse("projects_rest:image", args=[project.slug, file.pk]) if file.path else ""
+
+
+def upcoming_images(member: Membership) -> list[str]:
+    """Return the addresses of the images that a member is likely to need next.
+
+    They are those of the first item that is free; to look reserves nothing.
+    """
+    if member.project.kind != "boxes":
+        return []
+    names = _UPCOMING.first(project=member.project_id, user=member.user_id, start=member.scanned_to)
+    return [image["url"] for image in images(member.project, names.images) if image["url"]] if names else []
 
 
 def guidelines(project: Project) -> dict[str, dict[str, Any]]:

@@ -93,7 +93,7 @@ def agreement_by_week(project: Project) -> charts.Columns | None:
             continue
         year, week, _day = max(times).isocalendar()
         item = annotations[0].item
-        compared = steps(program_of(item, kind_of(project)), documents_of(annotations))
+        compared = steps(program_of(item, kind_of(project)), documents_of(annotations), item.tokens)
         weeks.setdefault(f"{year}-W{week:02}", []).extend(step.unanimous for step in compared)
     shares = [(week, sum(same) / len(same)) for week, same in sorted(weeks.items()) if same]
     return charts.columns(shares, most=1.0)

@@ -36,7 +36,7 @@ def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
 
 def compared_steps(item: Item, kind: str) -> list[Step]:
     """Return the steps of an item with each finished annotation of them."""
-    return steps(program_of(item, kind), documents_of(finished_annotations(item)))
+    return steps(program_of(item, kind), documents_of(finished_annotations(item)), item.tokens)
 
 
 def project_agreement(project: Project) -> tuple[Agreement, int]:
@@ -74,7 +74,7 @@ def _compared(annotations: Sequence[Annotation], kind: Kind) -> Compared:
         for annotation in annotations
         if not (annotation.document or {}).get("problem")
     }
-    return agreement_item(item.external_id, program_of(item, kind), documents, tokens=len(item.tokens))
+    return agreement_item(item.external_id, program_of(item, kind), documents, tokens=item.tokens)
 
 
 def others(annotation: Annotation) -> dict[str, Any] | None:
@@ -89,19 +89,12 @@ def others(annotation: Annotation) -> dict[str, Any] | None:
         str(step.node): {
             "states": {who: layer.state for who, layer in step.layers.items()},
             "clusters": [
-                {"letters": sorted(cluster.members), **_middle(cluster.median, annotation.item)}
+                {
+                    "letters": sorted(cluster.members),
+                    **step.middle(cluster, annotation.item.tokens, annotation.item.passage),
+                }
                 for cluster in step.clusters
             ],
         }
         for step in compared_steps(annotation.item, annotation.project.kind)
     }
-
-
-def _middle(median: Any, item: Item) -> dict[str, Any]:
-    """Return the median of a cluster as a document holds an object."""
-    if not item.passage:
-        image, box = median
-        return {"image": image, "box": box}
-    first, beyond = median
-    start, end = item.tokens[first][0], item.tokens[beyond - 1][1]
-    return {"span": (start, end), "tokens": (first, beyond), "quote": item.passage[start:end]}

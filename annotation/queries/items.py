@@ -5,7 +5,8 @@ from typing import NamedTuple
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Gold, Item, Project
+from annotation.models import Annotation, Gold, Item, Project
+from foundation.prepared_queries import Slot
 
 SHOWN = 50
 STATES = {
@@ -25,6 +26,20 @@ _RULES = {
     "no gold": ~Exists(_GOLD),
     "known": ~Q(purpose=Item.Purpose.ORDINARY),
 }
+
+
+def new_to(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
+    """Return the items that the user was never assigned, in order."""
+    mine = Annotation.objects.filter(item=OuterRef("pk"), annotator=user, task=Annotation.Task.ANNOTATION)
+    return items.filter(~Exists(mine)).order_by("position")
+
+
+def free_items(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
+    """Return items that want annotators and are new to the user, in order."""
+    ordinary = Item.objects.filter(
+        project=project, purpose=Item.Purpose.ORDINARY, assigned__lt=F("annotators_wanted")
+    )
+    return new_to(user, ordinary)
 
 
 class ItemPage(NamedTuple):

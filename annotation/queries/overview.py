@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.gold_agreement import Agreement
+from analysis.gold_agreement import DRAWN, Agreement
 from analysis.programs import describe
 from annotation.comparison import Step, steps
 from annotation.models import Item, Project
@@ -21,9 +21,21 @@ WORDS = {
     "overlap_f1": "F1 of spans that overlap",
     "token_f1": "F1 of tokens",
     "token_alpha": "alpha of tokens",
+    "token_cohen": "Cohen’s kappa of tokens",
+    "token_fleiss": "Fleiss’ kappa of tokens",
+    "presence_alpha": "alpha of steps with objects or none",
+    "presence_cohen": "Cohen’s kappa of steps with objects or none",
+    "presence_fleiss": "Fleiss’ kappa of steps with objects or none",
+    "truth_alpha": "alpha of truth values",
+    "truth_cohen": "Cohen’s kappa of truth values",
+    "truth_fleiss": "Fleiss’ kappa of truth values",
     "count_alpha": "alpha of counts",
+    "count_alpha_ordinal": "alpha of counts (ordinal)",
+    "count_alpha_ratio": "alpha of counts (ratio)",
     "agreed": "share in full agreement",
 }
+# The figures that head the page: of what people drew.
+HEADLINES = ("f1_50", "mean_iou", "token_f1", "token_alpha", "presence_alpha", "count_alpha", "agreed")
 
 
 def comparison_page(item: Item, project: Project) -> dict[str, Any]:
@@ -46,7 +58,7 @@ def comparison_page(item: Item, project: Project) -> dict[str, Any]:
     return {
         "annotations": rows,
         "steps": [
-            _step(step, describe(program.nodes[step.node]), shown) for step in steps(program, documents)
+            _step(step, describe(program.nodes[step.node]), shown) for step in steps(program, documents, item.tokens)
         ]
         if documents
         else [],
@@ -100,8 +112,11 @@ def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
     return {"url": image["url"], "name": image["name"], "high": high, "boxes": boxes}
 
 
-def agreement_rows(agreement: Agreement) -> list[dict[str, Any]]:
-    """Return the inter-annotator agreement as a flat table."""
+def agreement_rows(agreement: Agreement, *, names: bool) -> list[dict[str, Any]]:
+    """Return the inter-annotator agreement as a flat table.
+
+    names: with the pairs of people, who are named there.
+    """
     return [
         {
             "by": group.by,
@@ -112,7 +127,9 @@ def agreement_rows(agreement: Agreement) -> list[dict[str, Any]]:
             "high": quantity.interval.high if quantity.interval else None,
             "n": quantity.n,
             "reason": quantity.reason,
+            "heads": group == DRAWN and measure in HEADLINES,
         }
         for group, metrics in agreement.groups.items()
+        if names or group.by != "pair of people"
         for measure, quantity in metrics.items()
     ]

@@ -18,8 +18,7 @@ class Totals(NamedTuple):
     """Counts of ordinary items, and of the annotations that they want.
 
     An item is complete if enough annotators submitted it, and idle if nobody has been assigned to it.
-    ``places`` is the number of annotations wanted over all items. Gold made here settles a complete item;
-    imported gold does not.
+    ``places`` is the number of annotations wanted over all items.
     """
 
     items: int
@@ -30,7 +29,6 @@ class Totals(NamedTuple):
     gold: int
     complete_with_gold: int
     idle_with_gold: int
-    settled: int
 
     @property
     def percent(self) -> int:
@@ -56,7 +54,6 @@ def totals(project: Project) -> Totals:
             gold=Count("item"),
             complete_with_gold=Count("item", filter=complete),
             idle_with_gold=Count("item", filter=~complete & idle),
-            settled=Count("item", filter=complete & ~Q(method=Gold.Method.IMPORTED)),
         ),
     )
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from analysis.gold_agreement import agreement
+from analysis.gold_agreement import DRAWN, agreement
 from annotation.comparison import agreement_item
 from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.parsed_items import document_of, kind_of, program_of
@@ -22,6 +22,12 @@ class KnownScore(NamedTuple):
 
     mean: float | None
     items: int
+
+
+def decided_by_a_manager(member: Membership) -> bool:
+    """Return whether a manager decided that the member qualified, or not."""
+    judged = member.project.audit.filter(kind="qualification_judged", actor__isnull=False)
+    return judged.filter(data__member=member.user.get_username()).exists()
 
 
 def score_of(member: Membership, *purposes: str) -> KnownScore:
@@ -53,10 +59,9 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
             annotation.item.external_id,
             program_of(annotation.item, kind),
             documents,
-            tokens=len(annotation.item.tokens),
+            tokens=annotation.item.tokens,
         )
-        f1 = agreement([compared], kind).groups
-        value = next(metrics for group, metrics in f1.items() if group.by == "all")[METRIC[kind]].value
+        value = agreement([compared], kind).groups[DRAWN][METRIC[kind]].value
         if value is not None:
             f1s[annotation.annotator.get_username()].append(value)
     return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in f1s.items()}

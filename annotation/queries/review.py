@@ -12,17 +12,23 @@ FINISHED = (
 )
 
 
+_RETURNED = Annotation.objects.filter(
+    item=OuterRef("pk"), task=Annotation.Task.ANNOTATION, status=Annotation.Status.RETURNED
+)
+
+
 def items_to_settle(project: Project) -> QuerySet[Item]:
     """Return complete ordinary items without gold made here, in order.
 
-    Imported gold does not settle an item, because people annotated it again since.
+    Imported gold does not settle an item, because people annotated it again since. An item waits no longer
+    while one of its annotations is returned.
     """
     settled = Gold.objects.filter(item=OuterRef("pk"), current=True).exclude(method=Gold.Method.IMPORTED)
     return (
         project.items.filter(
             purpose=Item.Purpose.ORDINARY, submitted__gte=F("annotators_wanted"), submitted__gt=0
         )
-        .filter(~Exists(settled))
+        .filter(~Exists(settled), ~Exists(_RETURNED))
         .order_by("position")
     )
 
@@ -62,5 +68,10 @@ def count_to_settle(project: Project) -> int:
         item__project=project, item__purpose=Item.Purpose.ORDINARY, current=True,
         item__submitted__gte=F("item__annotators_wanted"), item__submitted__gt=0,
     )  # fmt: skip
-    settled = golds.exclude(method=Gold.Method.IMPORTED)
-    return project.items.filter(complete).count() - settled.count()
+    made = golds.exclude(method=Gold.Method.IMPORTED)
+    settled = Exists(made.filter(item=OuterRef("pk")).order_by())
+    returned = project.annotations.filter(
+        task=Annotation.Task.ANNOTATION, status=Annotation.Status.RETURNED
+    ).values("item")
+    back = project.items.filter(complete, pk__in=returned).exclude(settled)
+    return project.items.filter(complete).count() - made.count() - back.count()

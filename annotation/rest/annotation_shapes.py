@@ -87,10 +87,14 @@ class AnnotationDetail(AnnotationRow):
 
 
 class Outcome(Payload):
-    """The values of a program, and if they contradict the answer."""
+    """The values of a program, and if they contradict the answer.
+
+    ``runs`` has the values of a node for the left and the right image, below modules that take each alone.
+    """
 
     revision: int
     values: list[Any]
+    runs: list[list[Any]]
     mismatch: bool | None
 
 

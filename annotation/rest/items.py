@@ -18,7 +18,7 @@ from annotation.actions.images import add_image
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
 from annotation.models import ImageFile
-from annotation.policies import check
+from annotation.policies import check, may
 from annotation.queries import records
 from annotation.queries.comparison import project_agreement
 from annotation.rest import rows, shapes
@@ -175,7 +175,7 @@ class Agreement(ProjectView):
         return answer(
             shapes.ProjectAgreement(
                 items=items,
-                results=rows.agreement_rows(measured),
+                results=rows.agreement_rows(measured, names=may(member, Act.ANNOTATION_MANAGE)),
                 first_differences=[
                     shapes.FirstDifference(module=module, pairs=pairs) for module, pairs in differences
                 ],

@@ -20,12 +20,12 @@ from accounts.rest.invitations import answer_invitation, invitation_rows
 from accounts.rest.pages import Page, answer, page_of
 from accounts.rest.shapes import InvitationPage, MadeInvitation
 from accounts.rest.views import RestView
-from annotation.actions import projects
+from annotation.actions import projects, qualification
 from annotation.actions.review import change_project
 from annotation.models import Membership, Project, Role
 from annotation.policies import check_own_role
 from annotation.queries import records
-from annotation.queries.members import SHARED, as_members, invitations_to, visible_projects
+from annotation.queries.members import SHARED, as_members, invitations_to, member_named, visible_projects
 from annotation.queries.progress import totals
 from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, wrong
@@ -157,6 +157,20 @@ class OneMember(ProjectView):
             project=member.project, user=share.user, role=role, active=False, by=self.user
         )
         return _member(ended)
+
+
+class Qualification(ProjectView):
+    """The decision of a manager about a person's qualification."""
+
+    @described(answers=shapes.MemberRow, takes=shapes.Qualification)
+    def post(self, request: Request, slug: str, user: str) -> HttpResponse:
+        """Decide if a person qualified; it lifts a failed qualification."""
+        member = self.member(slug, Act.ANNOTATION_MANAGE)
+        decision = read_body(request, shapes.Qualification)
+        chosen = member_named(member.project, user)
+        if chosen is None:
+            raise Http404(NOT_THERE)
+        return _member(qualification.decide(member=chosen, qualified=decision.qualified, by=self.user))
 
 
 class Invitations(ProjectView):

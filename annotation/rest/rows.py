@@ -235,8 +235,11 @@ def faithfulness_row(scores: Faithfulness) -> FaithfulnessRow:
     return FaithfulnessRow.model_validate({**values, "worst": worst})
 
 
-def agreement_rows(agreement: Agreement) -> list[AgreementRow]:
-    """Return the inter-annotator agreement, a row for each measure of a group."""
+def agreement_rows(agreement: Agreement, *, names: bool) -> list[AgreementRow]:
+    """Return the inter-annotator agreement, a row for each measure of a group.
+
+    names: with the pairs of people, who are named there.
+    """
     return [
         AgreementRow(
             by=group.by,
@@ -249,5 +252,6 @@ def agreement_rows(agreement: Agreement) -> list[AgreementRow]:
             reason=quantity.reason,
         )
         for group, metrics in agreement.groups.items()
+        if names or group.by != "pair of people"
         for measure, quantity in metrics.items()
     ]

@@ -119,6 +119,12 @@ class NewMember(Payload):
     role: ProjectRoleName = "annotator"
 
 
+class Qualification(Payload):
+    """The decision of a manager, whatever the score is."""
+
+    qualified: bool
+
+
 class NewProjectInvitation(Payload):
     """The role that a link gives in the project."""
 

@@ -16,6 +16,7 @@ urlpatterns = [
     path(f"{_PROJECT}reopen/", projects.Reopen.as_view(), name="reopen"),
     path(f"{_PROJECT}members/", projects.Members.as_view(), name="members"),
     path(f"{_PROJECT}members/<str:user>/", projects.OneMember.as_view(), name="member"),
+    path(f"{_PROJECT}members/<str:user>/qualify/", projects.Qualification.as_view(), name="qualify"),
     path(f"{_PROJECT}invitations/", projects.Invitations.as_view(), name="invitations"),
     path(f"{_PROJECT}invitations/<int:pk>/", projects.OneInvitation.as_view(), name="invitation"),
     path(f"{_PROJECT}guidelines/", projects.Guidelines.as_view(), name="guidelines"),

@@ -21,9 +21,10 @@ from annotation.errors import NothingLeft
 from annotation.models import Annotation, Membership
 from annotation.policies import NotAllowed, can_begin, check_working, may, roles_here
 from annotation.queries import charts
-from annotation.queries.annotations import editor_state, guidelines
+from annotation.queries.annotations import editor_state, guidelines, upcoming_images
 from annotation.queries.members import memberships
 from annotation.queries.progress import Totals, own_annotations, people, totals
+from annotation.queries.review import count_to_settle
 from annotation.views.access import annotation_or_404, members_only
 from annotation.views.tables import PROJECTS
 
@@ -94,8 +95,8 @@ def _next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, st
         )
         link = reverse("annotation:editor", args=[returned[0].pk])
         return sentence % {"number": len(returned)}, link, _("Continue")
-    waiting = counts.complete - counts.settled
-    if may(member, Act.ANNOTATION_SETTLE) and waiting > 0:
+    waiting = count_to_settle(member.project) if may(member, Act.ANNOTATION_SETTLE) else 0
+    if waiting > 0:
         sentence = ngettext(
             "%(number)d item is complete and waits for a decision.",
             "%(number)d items are complete and wait for a decision.",
@@ -133,16 +134,29 @@ def editor(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the editor."""
     annotation, member = annotation_or_404(request, pk, item=True)
     done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
-    state = editor_state(annotation)
+    state = editor_state(annotation) | {"upcoming": upcoming_images(member)}
     context = {
         "annotation_json": state,
         "annotation_url": reverse("projects_rest:annotation", args=[pk]),
         "project": annotation.project,
         "may_settle": may(member, Act.ANNOTATION_SETTLE),
         "read_only": _why_not(member, annotation),
+        "requests": _requested_changes(annotation, state),
         "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
     }
     return render(request, "annotation/editor.html", context)
+
+
+def _requested_changes(annotation: Annotation, state: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the open comments of others on returned work, with their steps."""
+    if annotation.task != Annotation.Task.ANNOTATION or annotation.status != Annotation.Status.RETURNED:
+        return []
+    nodes, own = state["program"]["nodes"], annotation.annotator.get_username()
+    return [
+        comment | {"step": nodes[comment["node"]]["label"] if comment["node"] is not None else ""}
+        for comment in state["comments"]
+        if not comment["resolved"] and comment["by"] != own
+    ]
 
 
 def _why_not(member: Membership, annotation: Annotation) -> str:

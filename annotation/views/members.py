@@ -15,12 +15,12 @@ from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
 from accounts.policy import Act
-from annotation.actions import assignments, projects
+from annotation.actions import assignments, projects, qualification
 from annotation.errors import AssignmentLost
 from annotation.forms import AssignForm, BotsForm, MemberForm, ProjectInvitationForm
 from annotation.models import Membership, Role
 from annotation.policies import NotAllowed, check_own_role
-from annotation.queries.members import SHARED, invitations_to
+from annotation.queries.members import SHARED, invitations_to, member_named
 from annotation.queries.progress import Person, people, unfinished_annotations, unfinished_counts
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
@@ -65,6 +65,18 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     else:
         projects.set_member(project=member.project, user=user, by=by, **given)
         messages.success(request, _("Saved the membership of %(name)s.") % {"name": user})
+    return redirect("annotation:members", member.project.slug)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def qualify(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Let a person work who failed the qualification, or has no score."""
+    chosen = member_named(member.project, request.POST.get("username", ""))
+    if chosen is None:
+        raise Http404(NOT_THERE)
+    qualification.decide(member=chosen, qualified=True, by=user_of(request))
+    messages.success(request, _("%(name)s is qualified and receives items.") % {"name": chosen.user})
     return redirect("annotation:members", member.project.slug)
 
 

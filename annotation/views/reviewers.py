@@ -14,6 +14,7 @@ from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
 from annotation.models import Annotation, Item, Membership
 from annotation.parsed_items import kind_of, program_of
+from annotation.policies import may
 from annotation.queries.charts import agreement_by_week
 from annotation.queries.comparison import documents_of, is_slow_to_compare, project_agreement
 from annotation.queries.imports import is_in_use
@@ -116,7 +117,7 @@ def agreement(request: HttpRequest, member: Membership) -> HttpResponse:
     if not wanted and is_slow_to_compare(member.project):
         return render(request, "annotation/agreement.html", {"project": member.project, "later": True})
     measured, items = project_agreement(member.project)
-    rows = agreement_rows(measured)
+    rows = agreement_rows(measured, names=may(member, Act.ANNOTATION_MANAGE))
     if request.GET.get("format") == "csv":
         return _csv(rows, f"{member.project.slug}-agreement.csv")
     partings = measured.first_parting_modules()

@@ -91,3 +91,22 @@ def test_agreement_compares_what_is_computed_too() -> None:
 
 def test_letters_go_on_after_z() -> None:
     assert letters(28)[-3:] == ["Z", "A2", "B2"]
+
+
+def test_spans_of_characters_are_compared_by_characters():
+    # Three people mark in 東京都, one token: two of them 東京, one 京都.
+    tokens, passage = ((0, 3), (3, 5)), "東京都の人"
+    program = parse("count(find[goals])", kind="spans")
+    edges = {"A": (0, 2), "B": (0, 2), "C": (1, 3)}
+    documents = {
+        who: Document.model_validate(
+            {"layers": {1: {"state": "done", "objects": [
+                {"id": "s", "span": [start, end], "tokens": [0, 1], "quote": passage[start:end]}]}}}
+        )
+        for who, (start, end) in edges.items()
+    }  # fmt: skip
+    item = agreement_item("i", program, documents, tokens=tokens)
+    assert item.tokens == 4
+    assert [item.objects[who][1] for who in "ABC"] == [[(0, 2)], [(0, 2)], [(1, 3)]]
+    [settled] = draft(program, documents, tokens, passage).layers[1].objects
+    assert (settled.span, settled.tokens, settled.quote) == ((0, 2), (0, 1), "東京")

@@ -131,6 +131,13 @@ class Projects:
         row: ProjectMemberRow = self._connection.send("DELETE", _address(project, "members", user)).json()
         return row
 
+    def qualify(self, project: str, user: str, *, qualified: bool = True) -> ProjectMemberRow:
+        """Decide if a person qualified; it lifts a failed qualification."""
+        row: ProjectMemberRow = self._connection.send(
+            "POST", _address(project, "members", user, "qualify"), {"qualified": qualified}
+        ).json()
+        return row
+
     def invitations(self, project: str) -> Iterator[InvitationRow]:
         """Yield the invitations to a project that can still be accepted."""
         return self._connection.pages(_address(project, "invitations"), {})

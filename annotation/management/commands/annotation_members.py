@@ -5,11 +5,14 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from accounts.models import User
 from accounts.policy import Act
 from annotation.actions.projects import set_member
+from annotation.actions.qualification import decide
 from annotation.models import Project, Role
-from annotation.policies import check_own_role, roles_here
+from annotation.policies import check_own_role, may, roles_here
 from annotation.queries.bots import project_named
+from annotation.queries.members import membership
 from annotation.queries.records import people, user_called
 from jobs.base_command import JobCommand, check_right, slug
 
@@ -29,6 +32,9 @@ class Command(JobCommand):
             "role", nargs="?", choices=Role.values, default=Role.ANNOTATOR, help="(annotator)"
         )
         parser.add_argument("--end", action="store_true", help="end the membership; what they drew stays")
+        parser.add_argument(
+            "--qualify", action="store_true", help="let the person work who failed the qualification"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Change the membership and list all members."""
@@ -40,11 +46,21 @@ class Command(JobCommand):
         user = user_called(options["user"])
         if user is None:
             raise CommandError(f"there is no user {options['user']!r}; invite them to the workspace first")
+        if options["qualify"]:
+            self._qualify(project, user, by)
+            return
         role, active = Role(options["role"]), not options["end"]
         check_own_role(by, user, role, active=active)
         set_member(project=project, user=user, role=role, active=active, by=by)
         what = "is no longer a member" if options["end"] else f"is {role.value}"
         self.stdout.write(f"{project.slug}: {user.get_username()} {what}")
+
+    def _qualify(self, project: Project, user: User, by: User | None) -> None:
+        member = membership(user, project.slug)
+        if member is None or not may(member, Act.PROJECT_SEE):
+            raise CommandError(f"{user.get_username()} has no role on {project.slug}")
+        decide(member=member, qualified=True, by=by)
+        self.stdout.write(f"{project.slug}: {user.get_username()} is qualified")
 
     def _list(self, project: Project) -> None:
         for member in people(project):

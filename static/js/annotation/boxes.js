@@ -12,7 +12,8 @@ import { element } from "./markup.js";
 import { createPicture } from "./picture.js";
 import { context } from "./program.js";
 import { overlay } from "./predictions.js";
-import { moved, resized } from "./rectangles.js";
+import { moved, resized, turned } from "./rectangles.js";
+import { remember, remembered } from "./remembered.js";
 import { imageName, placeText } from "./words.js";
 
 const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8];
@@ -23,15 +24,19 @@ const GAP_PIXELS = 8;
 const STEP_PIXELS = 1;
 const BIG_STEP_PIXELS = 10;
 const NEW_BOX = 0.2;
+const SCROLL_PIXELS = 40;
 
 /**
  * @param {Store} store @param {HTMLElement} stage takes the keyboard @param {Acts} acts
  * @param {ReturnType<typeof import("./announcer.js").createAnnouncer>} announce
+ * @param {string} user whose choices the browser keeps
  */
-export function createBoxes(store, stage, acts, announce) {
+export function createBoxes(store, stage, acts, announce, user) {
   const { images } = store.item;
+  const crossKey = `touchstone-crosshair-${user}`;
   let zoom = 1;
   let panning = false;
+  let crossed = Boolean(remembered(crossKey));
   let leaving = false;
   let lastImage = 0;
   const pictures = images.map((image, index) =>
@@ -60,7 +65,7 @@ export function createBoxes(store, stage, acts, announce) {
    * whichever shows them larger.
    */
   function arrange() {
-    const shapes = pictures.map(({ size }) => (size.height ? size.width / size.height : 1));
+    const shapes = pictures.map((picture) => picture.shape);
     const sum = (/** @type {number[]} */ numbers) => numbers.reduce((one, other) => one + other, 0);
     const gaps = GAP_PIXELS * (shapes.length - 1);
     const caption = pictures[0]?.caption.offsetHeight ?? 0;
@@ -133,15 +138,26 @@ export function createBoxes(store, stage, acts, announce) {
   /** @param {KeyboardEvent} event @param {number} across @param {number} down */
   function push(event, across, down) {
     const chosen = acts.selected();
-    if (!chosen?.own || !chosen.place.box) return false;
-    const { width, height } = pictures[chosen.place.image ?? 0].size;
+    if (!chosen?.own || !chosen.place.box) return scroll(across, down);
+    const picture = pictures[chosen.place.image ?? 0];
+    const { width, height } = picture.size;
     const step = event.shiftKey ? BIG_STEP_PIXELS : STEP_PIXELS;
-    const [dx, dy] = [(across * step) / width, (down * step) / height];
-    const box = event.altKey
-      ? resized(chosen.place.box, dx, dy, 1 / Math.max(width, height))
-      : moved(chosen.place.box, dx, dy);
+    // Arrows go by what is seen, also where the image is turned.
+    const [wide, high] = picture.quarters % 2 ? [height, width] : [width, height];
+    const [dx, dy] = [(across * step) / wide, (down * step) / high];
+    const seen = turned(chosen.place.box, picture.quarters);
+    const now = event.altKey ? resized(seen, dx, dy, 1 / Math.max(width, height)) : moved(seen, dx, dy);
+    const box = turned(now, 4 - picture.quarters);
     acts.move(chosen.id, { box });
-    pictures[chosen.place.image ?? 0].reveal(box);
+    picture.reveal(box);
+    return true;
+  }
+
+  /** Move what is in sight of a zoomed image. @param {number} across @param {number} down */
+  function scroll(across, down) {
+    const pane = pictures[lastImage]?.pane;
+    if (pane?.tabIndex !== 0) return false;
+    pane.scrollBy(across * SCROLL_PIXELS, down * SCROLL_PIXELS);
     return true;
   }
 
@@ -248,6 +264,30 @@ export function createBoxes(store, stage, acts, announce) {
       setZoom(Math.min(pictures[image].zoomFor(box), ZOOMS[ZOOMS.length - 1]));
       pictures[image].center(box);
     },
+    get crossed() {
+      return crossed;
+    },
+    toggleCross() {
+      crossed = !crossed;
+      remember(crossKey, crossed);
+      for (const picture of pictures) picture.setCrossed(crossed);
+      view.onView();
+    },
+    /** Turn the image that was used last. */
+    turn() {
+      const picture = pictures[lastImage];
+      if (!picture) return;
+      picture.turn();
+      arrange();
+      const degrees = 90 * picture.quarters;
+      announce(gettext("The %(image)s is turned by %(degrees)s°.", { image: imageName(store, lastImage), degrees }));
+    },
+    /** @param {Record<string, number>} light brightness and contrast, 1 where unchanged */
+    setLight({ brightness, contrast }) {
+      row.classList.toggle("relit", brightness !== 1 || contrast !== 1);
+      row.style.setProperty("--brightness", String(brightness));
+      row.style.setProperty("--contrast", String(contrast));
+    },
     togglePan() {
       panning = !panning;
       for (const picture of pictures) picture.setMode({ drawing: true, panning });
@@ -273,6 +313,7 @@ export function createBoxes(store, stage, acts, announce) {
     render,
   };
   for (const [index, picture] of pictures.entries()) {
+    picture.setCrossed(crossed);
     picture.ready.catch((/** @type {Error} */ error) => announce(error.message));
     picture.pane.addEventListener("pointerdown", () => (lastImage = index));
   }

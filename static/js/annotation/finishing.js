@@ -4,11 +4,12 @@
  * @typedef {import("./store.js").Store} Store
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
+import { closed, openDialog } from "./dialogs.js";
 import { capital, gettext, ngettext } from "./language.js";
 import { button, element, sign } from "./markup.js";
 import { layerOf } from "./program.js";
 import { Refused } from "./site.js";
-import { STATES } from "./words.js";
+import { STATES, valueText } from "./words.js";
 
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
@@ -18,6 +19,7 @@ import { STATES } from "./words.js";
  */
 export function createFinishing(store, root, acts, site, queue, announce, keyOf) {
   let busy = false;
+  let asked = false;
   const message = element("p", { class: "foot-message", role: "alert", hidden: true });
   const back = button(
     "",
@@ -89,10 +91,36 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
             "Not submitted: some changes are not saved yet. They are kept in this browser. Try again when you are online.",
           ),
         );
+      if (await isDoubted()) return;
       const answer = await site.submit(store.revision);
       announce(gettext("Submitted."));
       leave(answer, gettext("Submitted. Thank you."));
     });
+  }
+
+  /** Ask once where the program contradicts the answer; true if the person wants to look again. */
+  async function isDoubted() {
+    if (asked || store.mismatch !== true || store.document.problem) return false;
+    asked = true;
+    const values = { value: valueText(store.values[0]), answer: valueText(store.item.answer) };
+    const dialog = openDialog(
+      gettext("The results differ"),
+      [
+        element(
+          "p",
+          {},
+          gettext(
+            "The program gives %(value)s, but the expected answer is %(answer)s. If your objects are right, submit them: the answer or the program can be wrong.",
+            values,
+          ),
+        ),
+      ],
+      [
+        element("button", { class: "button", value: "", autofocus: true }, gettext("Check again")),
+        element("button", { class: "button second", value: "submit" }, gettext("Submit anyway")),
+      ],
+    );
+    return (await closed(dialog)) !== "submit";
   }
 
   async function giveBack() {

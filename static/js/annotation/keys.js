@@ -11,7 +11,7 @@ import { button, element } from "./markup.js";
 const FIXED = {
   boxes: [
     ["Tab", gettext("next box (with Shift: previous box)")],
-    ["Arrows", gettext("move the selected box by 1 pixel (with Shift: 10)")],
+    ["Arrows", gettext("move the selected box by 1 pixel (with Shift: 10), or a zoomed image")],
     ["Alt+Arrows", gettext("resize the selected box by 1 pixel (with Shift: 10)")],
     ["Enter", gettext("select or deselect the box")],
     ["Escape", gettext("clear the selection; then Tab leaves the images")],
@@ -20,6 +20,7 @@ const FIXED = {
   spans: [
     ["Arrows", gettext("move between words")],
     ["Shift+Arrows", gettext("select words")],
+    ["PageUp, PageDown", gettext("scroll the passage")],
     ["Enter", gettext("mark the selected words, or select the span")],
     ["Space", gettext("select the span at the caret")],
     ["Tab", gettext("next span (with Shift: previous span)")],

@@ -31,6 +31,7 @@ function start() {
   const annotation = JSON.parse(part("annotation-json").textContent ?? "");
   const token = /** @type {HTMLInputElement} */ (page.querySelector("[name=csrfmiddlewaretoken]")).value;
   const url = page.dataset.url ?? "";
+  const user = page.dataset.user ?? "";
   const boxes = annotation.item.kind === "boxes";
 
   const store = createStore(annotation);
@@ -46,13 +47,13 @@ function start() {
   const acts = createActs(store, announce, () => askReason(annotation.item.kind));
   /** @type {any} */
   const view = boxes
-    ? createBoxes(store, part("stage"), acts, announce)
-    : createSpans(store, part("stage"), acts, announce);
+    ? createBoxes(store, part("stage"), acts, announce, user)
+    : createSpans(store, part("stage"), acts, announce, user);
   view.onProblem = () => askProblem(store, announce);
-  const panel = createPanel(store, part("panel"), acts, { start: (tokens) => view.place(...tokens) });
+  const panel = createPanel(store, part("panel"), acts, view);
   createAdjudication(store, /** @type {HTMLElement} */ (part("panel").querySelector("details")), acts);
   const comments = createComments(store, part("comments"), site, announce);
-  const panels = createPanels(part("work-grid"), page.dataset.user ?? "");
+  const panels = createPanels(part("work-grid"), user);
   const tree = createTree(store, part("program"), () => store.pending.length > 0);
 
   const said = (/** @type {boolean} */ done, /** @type {string} */ yes, /** @type {string} */ no) =>
@@ -133,6 +134,22 @@ function start() {
           panels.show("details");
           panel.focusSources();
         },
+      },
+      {
+        name: "one-click",
+        key: "q",
+        group: gettext("Objects"),
+        text: gettext("mark with one click, or not"),
+        kind: "spans",
+        act: () => view.toggleOneClick(),
+      },
+      {
+        name: "characters",
+        key: "k",
+        group: gettext("Objects"),
+        text: gettext("switch between characters and words"),
+        kind: "spans",
+        act: () => view.toggleCharacters(),
       },
       {
         name: "grow-left",
@@ -280,6 +297,30 @@ function start() {
         act: () => view.togglePan(),
       },
       {
+        name: "turn",
+        key: "v",
+        group: gettext("View"),
+        text: gettext("turn the image by 90°"),
+        kind: "boxes",
+        act: () => view.turn(),
+      },
+      {
+        name: "crosshair",
+        key: "k",
+        group: gettext("View"),
+        text: gettext("show or hide the crosshair"),
+        kind: "boxes",
+        act: () => view.toggleCross(),
+      },
+      {
+        name: "light",
+        key: "i",
+        group: gettext("View"),
+        text: gettext("set brightness and contrast"),
+        kind: "boxes",
+        act: () => toolbar.openLight(),
+      },
+      {
         name: "predictions",
         key: "p",
         group: gettext("View"),
@@ -318,7 +359,7 @@ function start() {
     acts.byNumber,
   );
   const finishing = createFinishing(store, part("finishing"), acts, site, queue, announce, keys.keyOf);
-  const toolbar = createToolbar(store, part("toolbar"), acts, view, keys, site, announce, panels);
+  const toolbar = createToolbar(store, part("toolbar"), acts, view, keys, site, announce, panels, user);
   createStatus(store, queue, site, part("save-status"), part("notice"), announce, page.dataset);
   const foot = part("finishing");
   // What sticks above the foot on a phone has to know how high it is.
@@ -329,6 +370,10 @@ function start() {
     announce(
       ngettext("Merged a change from elsewhere.", "Merged %(count)s changes from elsewhere.", others),
     );
+  // What is likely to come next is there when it comes.
+  addEventListener("load", () => {
+    for (const address of annotation.upcoming ?? []) new Image().src = address;
+  });
   queue.start();
   store.tell("document", "node", "object", "values", "history", "status");
   page.dataset.ready = "true";

@@ -47,7 +47,8 @@ export function createMerge(store) {
   /** @param {Conflict} conflict @param {number} index */
   function row(conflict, index) {
     const both = canKeepBoth(conflict);
-    const start = both ? "both" : "mine";
+    // Nothing is chosen beforehand where that would delete what somebody else has kept.
+    const start = both ? "both" : conflict.mine ? "mine" : "";
     const option = (
       /** @type {Choice} */ value,
       /** @type {string} */ title,
@@ -64,8 +65,9 @@ export function createMerge(store) {
             type: "radio",
             name: `conflict-${index}`,
             value,
+            required: true,
             checked: value === start,
-            autofocus: value === start,
+            autofocus: value === (start || "mine"),
           }),
           title,
         ),

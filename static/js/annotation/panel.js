@@ -23,13 +23,29 @@ const MEASURES = {
   height: gettext("Height"),
 };
 
+/** What moves the edges of a span: sign, name, and units to add at either side. @type {[string, string, number, number][]} */
+const WORD_EDGES = [
+  ["◂ +", gettext("Add the word before"), 1, 0],
+  ["▸ −", gettext("Remove the first word"), -1, 0],
+  ["− ◂", gettext("Remove the last word"), 0, -1],
+  ["+ ▸", gettext("Add the word after"), 0, 1],
+];
+/** @type {[string, string, number, number][]} */
+const CHARACTER_EDGES = [
+  ["◂ +", gettext("Add the character before"), 1, 0],
+  ["▸ −", gettext("Remove the first character"), -1, 0],
+  ["− ◂", gettext("Remove the last character"), 0, -1],
+  ["+ ▸", gettext("Add the character after"), 0, 1],
+];
+
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
- * @param {{start: (tokens: [number, number]) => any}} places makes places of spans from tokens
+ * @param {any} view of boxes or spans
  */
-export function createPanel(store, root, acts, places) {
+export function createPanel(store, root, acts, view) {
   const boxes = store.item.kind === "boxes";
   const title = element("h2", { id: "step-title" });
+  const words = element("p", { class: "module-words" });
   const task = element("p", { class: "task" });
   const state = element("p", { class: "state-line" });
   const list = element("ol", {
@@ -45,7 +61,7 @@ export function createPanel(store, root, acts, places) {
     element("summary", {}, gettext("Guideline")),
     guide,
   );
-  root.append(title, task, state, list, more, detail);
+  root.append(title, words, task, state, list, more, detail);
   createNote(store, root);
   root.append(guideline);
   let detailOf = "";
@@ -58,6 +74,7 @@ export function createPanel(store, root, acts, places) {
   function render() {
     const node = store.program.nodes[store.node];
     title.replaceChildren(node.label);
+    words.textContent = node.words;
     task.textContent = TASKS[node.role][store.item.kind];
     const shown = STATES[stateOf(store, store.node)];
     const value = valueText(store.values[store.node]);
@@ -164,6 +181,7 @@ export function createPanel(store, root, acts, places) {
       chosen,
       store.node,
       store.locked,
+      view.byCharacter,
       chosen &&
         store.program.nodes[store.node].role === "link" &&
         context(store.program, store.document, store.node),
@@ -242,10 +260,6 @@ export function createPanel(store, root, acts, places) {
 
   /** @param {InPlay} chosen */
   function spanFields(chosen) {
-    const [from, to] = chosen.place.tokens ?? [0, 1];
-    const most = store.item.tokens.length;
-    const move = (/** @type {number} */ start, /** @type {number} */ end) =>
-      end > start && start >= 0 && end <= most && acts.move(chosen.id, places.start([start, end]));
     const edge = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) =>
       button(text, act, {
         class: "button second small-button",
@@ -253,6 +267,7 @@ export function createPanel(store, root, acts, places) {
         title: name,
         disabled: Boolean(store.locked),
       });
+    const edges = view.byCharacter ? CHARACTER_EDGES : WORD_EDGES;
     return element(
       "div",
       {},
@@ -260,10 +275,7 @@ export function createPanel(store, root, acts, places) {
       element(
         "div",
         { class: "actions edges", role: "group", "aria-label": gettext("Edges of the span") },
-        edge("◂ +", gettext("Add the word before"), () => move(from - 1, to)),
-        edge("▸ −", gettext("Remove the first word"), () => move(from + 1, to)),
-        edge("− ◂", gettext("Remove the last word"), () => move(from, to - 1)),
-        edge("+ ▸", gettext("Add the word after"), () => move(from, to + 1)),
+        ...edges.map(([text, name, start, end]) => edge(text, name, () => view.stretch(start, end))),
       ),
       element("div", { class: "actions" }, deletion()),
     );
@@ -328,7 +340,7 @@ export function createPanel(store, root, acts, places) {
 
   store.subscribe((topics) => {
     if (
-      ["document", "node", "object", "values", "status"].some((topic) =>
+      ["document", "node", "object", "values", "status", "view"].some((topic) =>
         topics.has(/** @type {any} */ (topic)),
       )
     )

@@ -2,6 +2,7 @@
  * The parts beside the images or the passage, which a person may fold for more room: the program at the left, and
  * the details of the step at the right. The browser keeps each person's choice.
  */
+import { remember, remembered } from "./remembered.js";
 
 const SCROLLS = "(max-width: 47.99rem), (max-height: 33.99rem)"; // all parts lie below each other, see annotation.css
 const PARTS = ["program", "details"];
@@ -13,7 +14,7 @@ const PARTS = ["program", "details"];
 export function createPanels(grid, user) {
   const key = `touchstone-folded-panels-${user}`;
   // On a phone the program would push the task out of sight; the foot of the page names the step.
-  const folded = new Set(stored(key) ?? (matchMedia(SCROLLS).matches ? ["program"] : []));
+  const folded = new Set(remembered(key) ?? (matchMedia(SCROLLS).matches ? ["program"] : []));
 
   function render() {
     for (const part of PARTS) grid.classList.toggle(`without-${part}`, folded.has(part));
@@ -28,11 +29,7 @@ export function createPanels(grid, user) {
     toggle(...parts) {
       const show = parts.every((part) => folded.has(part));
       for (const part of parts) folded[show ? "delete" : "add"](part);
-      try {
-        localStorage.setItem(key, JSON.stringify([...folded]));
-      } catch {
-        // Without storage the choice holds until the page is left.
-      }
+      remember(key, [...folded]);
       render();
     },
     toggleAll: () => panels.toggle(...PARTS),
@@ -41,14 +38,4 @@ export function createPanels(grid, user) {
   };
   render();
   return panels;
-}
-
-/** @param {string} key @returns {string[] | null} null if the person has not chosen yet */
-function stored(key) {
-  try {
-    const parts = JSON.parse(localStorage.getItem(key) ?? "null");
-    return Array.isArray(parts) ? parts : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,53 +1,81 @@
 /**
- * The passage as tokens: only tokens whose look has changed are touched, and parts out of sight are not laid
- * out, so that ten thousand tokens with thousands of spans stay quick.
+ * The passage as words, or as characters: only those whose look has changed are touched, and parts out of sight
+ * are not laid out, so that ten thousand words with thousands of spans stay quick.
  *
- * @typedef {{range: [number, number], look: string, selected: boolean}} Mark
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").Range} Range
+ * @typedef {{place: Place, look: string, selected: boolean}} Mark
  */
 import { tokenClasses } from "./lanes.js";
 import { element } from "./markup.js";
 import { offsetsOf } from "./offsets.js";
+import { characterEdges, touched, unitsOf, wordAround } from "./units.js";
 
 /**
- * A longer passage is cut after sentences into parts of about this many tokens, which are laid out when seen.
+ * A longer passage is cut after sentences into parts of about this many units, which are laid out when seen.
  */
 const BLOCK = 200;
 /** Lines under the text that fit without more room between the lines of text. */
 const ROOM = 3;
 
-/** @param {string} text @param {[number, number][]} tokens code points of each token */
-export function createPassage(text, tokens) {
+/**
+ * @param {string} text
+ * @param {Range[]} tokens code points of each token
+ * @param {(now: (index: number) => number) => void} onRebuild called with the present index of each earlier unit
+ */
+export function createPassage(text, tokens, onRebuild) {
   const offsets = offsetsOf(text);
+  const isEdge = characterEdges(text, offsets);
   const root = element("div", { class: "passage", dir: "auto" });
+  /** Tokens that are shown as characters because a span begins or ends within. @type {Set<number>} */
+  const cuts = new Set();
+  let byCharacter = false;
+  let units = unitsOf(tokens, isEdge, () => false);
   /** @type {HTMLElement[]} */
-  const made = [];
-  for (let first = 0, last; first < tokens.length; first = last) {
-    last = blockEnd(first);
-    root.append(block(first, last));
-  }
-  if (tokens.length) root.firstElementChild?.prepend(offsets.slice(0, tokens[0][0]));
+  let made = [];
   /** @type {string[]} */
-  let classes = new Array(tokens.length);
+  let classes = [];
   let [caret, from, to] = [-1, 0, 0];
+  build();
+
+  function build() {
+    made = [];
+    classes = new Array(units.length);
+    [caret, from, to] = [-1, 0, 0];
+    root.replaceChildren();
+    root.classList.toggle("in-characters", byCharacter);
+    for (let first = 0, last; first < units.length; first = last) {
+      last = blockEnd(first);
+      root.append(block(first, last));
+    }
+    if (units.length) root.firstElementChild?.prepend(offsets.slice(0, units[0].start));
+  }
+
+  function rebuild() {
+    const before = units;
+    units = unitsOf(tokens, isEdge, (token) => byCharacter || cuts.has(token));
+    build();
+    onRebuild((index) => touched(units, [before[index].start, before[index].end])[0]);
+  }
 
   /** @param {number} first @returns {number} where the part that begins there ends */
   function blockEnd(first) {
     let last = first + BLOCK;
     while (
-      last < tokens.length &&
-      !/[.!?]/.test(offsets.slice(...tokens[last - 1])) &&
+      last < units.length &&
+      !/[.!?。！？]/.test(offsets.slice(units[last - 1].start, units[last - 1].end)) &&
       last < first + 2 * BLOCK
     )
       last += 1;
-    return Math.min(last, tokens.length);
+    return Math.min(last, units.length);
   }
 
   /** @param {number} first @param {number} last */
   function block(first, last) {
     const part = element("span", { class: "block" });
     for (let index = first; index < last; index += 1) {
-      const [start, end] = tokens[index];
-      const next = tokens[index + 1]?.[0] ?? offsets.points;
+      const { start, end } = units[index];
+      const next = units[index + 1]?.start ?? offsets.points;
       const token = element("span", { class: "token" }, offsets.slice(start, end));
       /** @type {any} */ (token).index = index;
       made.push(token);
@@ -69,14 +97,47 @@ export function createPassage(text, tokens) {
     if (made[index].className !== name) made[index].className = name;
   }
 
+  /** @param {Place} place @returns {Range | null} its code points */
+  function pointsOf({ span, tokens: [first, beyond] = [0, 0] }) {
+    if (span) return span;
+    return beyond > first ? [tokens[first][0], tokens[beyond - 1][1]] : null;
+  }
+
+  /** Cut tokens within which a span begins or ends. @param {Range[]} spans @returns {boolean} if there are new ones */
+  function cut(spans) {
+    const before = cuts.size;
+    for (const span of spans) {
+      const [first, beyond] = touched(units, span);
+      if (units[first].start < span[0]) cuts.add(units[first].first);
+      if (units[beyond - 1].end > span[1]) cuts.add(units[beyond - 1].first);
+    }
+    return cuts.size > before;
+  }
+
   return {
     element: root,
-    count: tokens.length,
+    get count() {
+      return units.length;
+    },
+    get byCharacter() {
+      return byCharacter;
+    },
+    /** Let a person mark characters, or words. @param {boolean} wanted */
+    setByCharacter(wanted) {
+      byCharacter = wanted;
+      rebuild();
+    },
     /** @param {Mark[]} marks */
     show(marks) {
-      const { classes: next, lines } = tokenClasses(tokens.length, marks);
+      const drawn = marks.flatMap(({ place, ...mark }) => {
+        const points = pointsOf(place);
+        return points ? [{ ...mark, points }] : [];
+      });
+      if (!byCharacter && cut(drawn.map(({ points }) => points))) rebuild();
+      const ranges = drawn.map(({ points, ...mark }) => ({ ...mark, range: touched(units, points) }));
+      const { classes: next, lines } = tokenClasses(units.length, ranges);
       root.classList.toggle("roomy", lines > ROOM);
-      for (let index = 0; index < tokens.length; index += 1) {
+      for (let index = 0; index < units.length; index += 1) {
         if (next[index] === classes[index]) continue;
         classes[index] = next[index];
         paint(index);
@@ -100,15 +161,28 @@ export function createPassage(text, tokens) {
     /** @param {number} index */
     bounds: (index) => made[index].getBoundingClientRect(),
     /** @param {EventTarget | null} target @returns {number | null} */
-    tokenOf(target) {
+    unitOf(target) {
       const found = /** @type {Element | null} */ (target)?.closest?.(".token");
       return found ? /** @type {any} */ (found).index : null;
     },
-    /** Place of tokens from one to another, end exclusive. @param {number} start @param {number} end */
+    /** The units that a place touches, end exclusive. @param {Place} place @returns {Range} */
+    unitsAt(place) {
+      const points = pointsOf(place);
+      return points ? touched(units, points) : [0, 0];
+    },
+    /** The units of the word that holds a unit. @param {number} index @returns {Range} */
+    wordAt(index) {
+      const { start, end } = units[index];
+      if (!byCharacter) return [index, index + 1];
+      const [first, beyond] = wordAround(text, offsets, start);
+      return touched(units, [first, Math.max(beyond, end)]);
+    },
+    /** Place of units from one to another, end exclusive. @param {number} start @param {number} end */
     place(start, end) {
-      /** @type {[number, number]} */
-      const span = [tokens[start][0], tokens[end - 1][1]];
-      return { span, tokens: /** @type {[number, number]} */ ([start, end]), quote: offsets.slice(...span) };
+      /** @type {Range} */
+      const span = [units[start].start, units[end - 1].end];
+      const held = /** @type {Range} */ ([units[start].first, units[end - 1].beyond]);
+      return { span, tokens: held, quote: offsets.slice(...span) };
     },
   };
 }

@@ -13,7 +13,7 @@
  */
 import { capital, gettext } from "./language.js";
 import { element } from "./markup.js";
-import { area, atLeast, holds, moved, within } from "./rectangles.js";
+import { area, atLeast, holds, moved, turned, within } from "./rectangles.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Looks of boxes, from the lowest to the topmost. */
@@ -32,7 +32,11 @@ const ROOM_AROUND = 1.6; // of a box that is zoomed to
 export function createPicture(image, name, events) {
   const img = element("img", { alt: `${name}: ${image.name}`, draggable: "false" });
   const sheet = element("div", { class: "sheet" }, img);
-  const pane = element("div", { class: "pane" }, sheet);
+  /** As wide and high as the image is seen, whichever way it is turned. */
+  const table = element("div", { class: "turntable" }, sheet);
+  const cross = element("div", { class: "cross", "aria-hidden": "true", hidden: true });
+  table.append(cross);
+  const pane = element("div", { class: "pane", role: "group", "aria-label": capital(name) }, table);
   const caption = element("figcaption", {}, capital(name));
   const figure = element("figure", { class: "picture" }, caption, pane);
   const layer = document.createElementNS(SVG, "svg");
@@ -54,7 +58,8 @@ export function createPicture(image, name, events) {
   /** @type {SVGSVGElement | null} */
   let surface = null;
   let [width, height] = [image.width ?? 0, image.height ?? 0];
-  let [zoom, drawing, panning, settling] = [1, true, false, false];
+  let [zoom, drawing, panning, settling, quarters] = [1, true, false, false, 0];
+  let crossed = false;
   /** @type {Shown[]} */
   let shown = [];
   /** @type {Shown | null} */
@@ -99,7 +104,8 @@ export function createPicture(image, name, events) {
     annotator.element.classList.add("annotator");
     surface = annotator.element.querySelector("svg.a9s-annotationlayer");
     quieten(/** @type {SVGSVGElement} */ (surface));
-    surface?.before(layer, tags);
+    surface?.before(layer);
+    table.append(tags);
     annotator.state.store.observe(onStore);
     fit();
     draw();
@@ -154,7 +160,8 @@ export function createPicture(image, name, events) {
         return;
       }
       const target = /** @type {Element} */ (event.target);
-      if (!surface?.contains(target) || target.closest(".a9s-annotation.selected")) return;
+      if (!surface?.contains(target)) return;
+      if (target.closest(".a9s-annotation.selected")) return straighten(event);
       // Annotorious draws only while nothing is selected, and only as long as the pointer is over the image.
       if (annotator.state.selection.selected.length) release();
       surface.setPointerCapture(event.pointerId);
@@ -162,12 +169,27 @@ export function createPicture(image, name, events) {
     { capture: true },
   );
 
+  /**
+   * Annotorious looks where a box is taken hold of by the bounds of its layer, which are others where it is turned;
+   * it follows the pointer by offsets in the layer, which are right.
+   * @param {PointerEvent} event
+   */
+  function straighten(event) {
+    if (!quarters || !surface) return;
+    const { left, top, width: across, height: down } = surface.getBoundingClientRect();
+    const [x, y] = [event.offsetX / surface.clientWidth, event.offsetY / surface.clientHeight];
+    Object.defineProperty(event, "clientX", { value: left + x * across });
+    Object.defineProperty(event, "clientY", { value: top + y * down });
+  }
+
   pane.addEventListener("pointermove", (event) => {
     if (press?.pan) {
       pane.scrollLeft = press.left + press.x - event.clientX;
       pane.scrollTop = press.top + press.y - event.clientY;
     } else if (!event.buttons) pane.classList.toggle("over-box", !panning && hits(event).length > 0);
+    if (crossed) moveCross(event);
   });
+  pane.addEventListener("pointerleave", () => (cross.hidden = true));
 
   // Before Annotorious, which keeps the end of a drawing to itself.
   pane.addEventListener(
@@ -197,19 +219,28 @@ export function createPicture(image, name, events) {
   });
   pane.addEventListener("auxclick", (event) => event.preventDefault());
 
+  /** Lines through the pointer, to see what the edges of a box will touch. @param {PointerEvent} event */
+  function moveCross(event) {
+    const bounds = table.getBoundingClientRect();
+    const [x, y] = [event.clientX - bounds.left, event.clientY - bounds.top];
+    cross.hidden = x < 0 || y < 0 || x > bounds.width || y > bounds.height;
+    cross.style.setProperty("--x", `${x}px`);
+    cross.style.setProperty("--y", `${y}px`);
+  }
+
   /**
    * @param {PointerEvent} event
    * @returns {Shown[]} boxes that can be acted on under a point, the smallest first
    */
   function hits(event) {
-    const bounds = sheet.getBoundingClientRect();
+    const bounds = table.getBoundingClientRect();
     const [across, down] = [
       (event.clientX - bounds.left) / bounds.width,
       (event.clientY - bounds.top) / bounds.height,
     ];
     const buffer = (event.pointerType === "touch" ? 10 : 2) / bounds.width;
     return shown
-      .filter((each) => ACTED_ON.has(each.look) && holds(each.rect, across, down, buffer))
+      .filter((each) => ACTED_ON.has(each.look) && holds(seen(each.rect), across, down, buffer))
       .sort((one, other) => area(one.rect) - area(other.rect));
   }
 
@@ -278,25 +309,46 @@ export function createPicture(image, name, events) {
       ...tagged.map((each) => {
         const tag = element("span", { class: `tag ${each.look}` }, each.tag);
         tag.classList.toggle("selected", each.selected);
-        tag.classList.toggle("inside", each.rect[1] < ROOM_FOR_TAG);
-        tag.style.left = `${each.rect[0] * 100}%`;
-        tag.style.top = `${each.rect[1] * 100}%`;
+        const [left, top] = seen(each.rect);
+        tag.classList.toggle("inside", top < ROOM_FOR_TAG);
+        tag.style.left = `${left * 100}%`;
+        tag.style.top = `${top * 100}%`;
         return tag;
       }),
     );
   }
+
+  /** @param {Rect} rect of the image @returns {Rect} where it is seen */
+  const seen = (rect) => turned(rect, quarters);
+  /** Width and height of the image as it is seen. */
+  const shape = () => (quarters % 2 ? [height, width] : [width, height]);
 
   /** Return how wide the whole image is in the pane: its scroll bars come and go, so they do not count. */
   function whole() {
     const edges = 2 * pane.clientLeft;
     // A pane that fills the window has no limit of its own, and its height does not follow from the image.
     const room = (parseFloat(getComputedStyle(pane).maxHeight) || pane.offsetHeight || Infinity) - edges;
-    return Math.min(pane.offsetWidth - edges, (room * width) / height, Math.max(width * LARGEST, 320));
+    const [wide, high] = shape();
+    return Math.min(pane.offsetWidth - edges, (room * wide) / high, Math.max(wide * LARGEST, 320));
   }
 
   /** Show the whole image at zoom 1. */
   function fit() {
-    if (width) sheet.style.width = `${Math.floor(whole() * zoom)}px`;
+    if (!width) return;
+    const [wide, high] = shape();
+    const across = Math.floor(whole() * zoom);
+    const down = (across * high) / wide;
+    const [sheetWidth, sheetHeight] = quarters % 2 ? [down, across] : [across, down];
+    table.style.width = `${across}px`;
+    table.style.height = `${down}px`;
+    sheet.style.width = `${sheetWidth}px`;
+    sheet.style.left = `${(across - sheetWidth) / 2}px`;
+    sheet.style.top = `${(down - sheetHeight) / 2}px`;
+    sheet.style.rotate = quarters ? `${90 * quarters}deg` : "";
+    // Only what scrolls needs the keyboard for it.
+    const scrolls = across > pane.clientWidth + 1 || down > pane.clientHeight + 1;
+    if (scrolls) pane.tabIndex = 0;
+    else pane.removeAttribute("tabindex");
   }
   new ResizeObserver(fit).observe(figure);
 
@@ -308,20 +360,42 @@ export function createPicture(image, name, events) {
     get size() {
       return { width, height };
     },
+    /** Width by height, as the image is seen. */
+    get shape() {
+      const [wide, high] = shape();
+      return high ? wide / high : 1;
+    },
+    get quarters() {
+      return quarters;
+    },
     /** The zoom at which a pixel of the image is one of the screen. */
     get actual() {
-      return width ? width / whole() : 1;
+      return width ? shape()[0] / whole() : 1;
     },
     /** The zoom at which a box fills the pane. @param {Rect} rect */
-    zoomFor([left, top, right, bottom]) {
+    zoomFor(rect) {
+      const [left, top, right, bottom] = seen(rect);
+      const [imageWidth, imageHeight] = shape();
       const wide = whole() * (right - left);
-      const high = (whole() * height * (bottom - top)) / width;
+      const high = (whole() * imageHeight * (bottom - top)) / imageWidth;
       return Math.max(1, Math.min(pane.offsetWidth / wide, pane.offsetHeight / high) / ROOM_AROUND);
     },
     /** Bring the middle of a box into the middle of the pane. @param {Rect} rect */
-    center([left, top, right, bottom]) {
-      pane.scrollLeft = ((left + right) / 2) * sheet.offsetWidth - pane.clientWidth / 2;
-      pane.scrollTop = ((top + bottom) / 2) * sheet.offsetHeight - pane.clientHeight / 2;
+    center(rect) {
+      const [left, top, right, bottom] = seen(rect);
+      pane.scrollLeft = ((left + right) / 2) * table.offsetWidth - pane.clientWidth / 2;
+      pane.scrollTop = ((top + bottom) / 2) * table.offsetHeight - pane.clientHeight / 2;
+    },
+    /** Turn the view to the right by a quarter; boxes stay where they are on the image. */
+    turn() {
+      quarters = (quarters + 1) % 4;
+      fit();
+      draw();
+    },
+    /** Let lines follow the pointer, or not. @param {boolean} wanted */
+    setCrossed(wanted) {
+      crossed = wanted;
+      cross.hidden = true;
     },
     /** @param {Shown[]} next */
     show(next) {
@@ -345,30 +419,32 @@ export function createPicture(image, name, events) {
         ? [at.clientX - bounds.left, at.clientY - bounds.top]
         : [bounds.width / 2, bounds.height / 2];
       const [across, down] = [
-        (pane.scrollLeft + x) / sheet.offsetWidth,
-        (pane.scrollTop + y) / sheet.offsetHeight,
+        (pane.scrollLeft + x) / table.offsetWidth,
+        (pane.scrollTop + y) / table.offsetHeight,
       ];
       zoom = next;
       fit();
-      pane.scrollLeft = across * sheet.offsetWidth - x;
-      pane.scrollTop = down * sheet.offsetHeight - y;
+      pane.scrollLeft = across * table.offsetWidth - x;
+      pane.scrollTop = down * table.offsetHeight - y;
     },
     /** Bring a box into the pane. @param {Rect} rect */
-    reveal([left, top, right, bottom]) {
-      const [x, y] = [sheet.offsetWidth, sheet.offsetHeight];
+    reveal(rect) {
+      const [left, top, right, bottom] = seen(rect);
+      const [x, y] = [table.offsetWidth, table.offsetHeight];
       const beside = left * x < pane.scrollLeft || right * x > pane.scrollLeft + pane.clientWidth;
       if (beside || top * y < pane.scrollTop || bottom * y > pane.scrollTop + pane.clientHeight)
-        picture.center([left, top, right, bottom]);
+        picture.center(rect);
     },
     /** The rectangle of the image that is in sight. @returns {Rect} */
     inSight() {
-      const [x, y] = [sheet.offsetWidth || 1, sheet.offsetHeight || 1];
-      return within([
+      const [x, y] = [table.offsetWidth || 1, table.offsetHeight || 1];
+      const visible = within([
         pane.scrollLeft / x,
         pane.scrollTop / y,
         (pane.scrollLeft + pane.clientWidth) / x,
         (pane.scrollTop + pane.clientHeight) / y,
       ]);
+      return turned(visible, 4 - quarters);
     },
   };
   return picture;

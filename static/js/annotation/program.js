@@ -157,6 +157,18 @@ export function unlinked(program, document, node) {
     : 0;
 }
 
+/**
+ * Return true if a node or one below it is still open, so that its value may be missing for that.
+ * @param {Program} program @param {Document} document @param {number} index @returns {boolean}
+ */
+export function waits(program, document, index) {
+  const { role, representative, children } = program.nodes[index];
+  return (
+    (role !== "compute" && isOpen(document, representative)) ||
+    children.some((child) => waits(program, document, child))
+  );
+}
+
 /** Return true if a node is still open. @param {Document} document @param {number} node */
 export function isOpen(document, node) {
   return layerOf(document, node).state === "open";

@@ -6,18 +6,19 @@
  * @typedef {import("./types.js").Operation} Operation
  * @typedef {import("./rebase.js").Conflict} Conflict
  * @typedef {import("./rebase.js").Choice} Choice
- * @typedef {"saved" | "saving" | "offline" | "refused" | "merging" | "gone"} StatusKind
+ * @typedef {"saved" | "saving" | "offline" | "refused" | "merging" | "login" | "gone"} StatusKind
  * @typedef {{kind: StatusKind, count: number, detail: string, kept: boolean, refused: string}} Status `refused` is the id
  *   of the operation that the site does not take, where it names one
  */
 import { gettext } from "./language.js";
 import { conflicts, merged, operationsBetween } from "./rebase.js";
-import { Refused, Unreachable } from "./site.js";
+import { LoggedOut, Refused, Unreachable } from "./site.js";
 
 const GATHER_MS = 250;
 /** The annotation is assigned to nobody any more, or to somebody else. */
 const ENDED = new Set([404, 410]);
 const RETRY_MS = [1000, 2000, 4000, 8000, 15_000];
+const LOGIN_MS = 5000; // after which a new login is looked for
 
 /**
  * @param {Store} store
@@ -63,7 +64,7 @@ export function createQueue(store, site, unsaved, ask) {
   /** @returns {Promise<boolean>} whether to go on */
   async function sendOnce() {
     const operations = store.send();
-    if (status.kind !== "offline") set("saving");
+    if (status.kind !== "offline" && status.kind !== "login") set("saving");
     try {
       const answer = await site.save(operations);
       failures = 0;
@@ -85,6 +86,11 @@ export function createQueue(store, site, unsaved, ask) {
       later(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
       return false;
     }
+    if (error instanceof LoggedOut) {
+      set("login", error.message);
+      later(LOGIN_MS);
+      return false;
+    }
     if (!(error instanceof Refused)) throw error;
     if (error.status === 409 && error.body?.document) {
       await joinWith(error.body, error.body.operations);
@@ -96,17 +102,13 @@ export function createQueue(store, site, unsaved, ask) {
       return false;
     }
     const known = store.pending.some((operation) => operation.id === error.body?.operation);
-    const login =
-      error.status === 401 || error.status === 403
-        ? ` ${gettext("If you were logged out, log in again in another tab and reload this page. Your changes are kept in this browser.")}`
-        : "";
-    set("refused", error.message + login, known ? error.body.operation : "");
+    set("refused", error.message, known ? error.body.operation : "");
     return false;
   }
 
   /**
    * Go on from what the site holds now. Operations of one's own among what was saved since are confirmed.
-   * @param {{revision: number, document: any, values: any[], mismatch: boolean | null}} theirs
+   * @param {{revision: number, document: any, values: any[], runs: any[][], mismatch: boolean | null}} theirs
    * @param {any[]} since operations or history entries, oldest first
    */
   async function joinWith(theirs, since) {
@@ -208,7 +210,7 @@ export function createQueue(store, site, unsaved, ask) {
 
   store.onPending = (operation) => {
     kept = unsaved.keep(operation) && kept;
-    const waits = status.kind === "offline" || status.kind === "refused";
+    const waits = ["offline", "login", "refused"].includes(status.kind);
     set(waits ? status.kind : "saving", status.detail, status.refused);
     if (status.kind === "saving") later(GATHER_MS);
   };

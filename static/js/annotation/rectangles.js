@@ -63,6 +63,19 @@ export function resized([left, top, right, bottom], across, down, smallest) {
 }
 
 /**
+ * A box as it is seen on an image that was turned to the right by so many quarters.
+ * @param {Rect} rect
+ * @param {number} quarters
+ * @returns {Rect}
+ */
+export function turned(rect, quarters) {
+  let [left, top, right, bottom] = rect;
+  for (let quarter = 0; quarter < quarters % 4; quarter += 1)
+    [left, top, right, bottom] = [1 - bottom, left, 1 - top, right];
+  return within([left, top, right, bottom]);
+}
+
+/**
  * @param {Rect} rect
  * @param {number} across
  * @param {number} down

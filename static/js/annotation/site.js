@@ -20,14 +20,17 @@ export class Refused extends Error {
   }
 }
 
+/** Nobody is logged in any more. */
+export class LoggedOut extends Error {}
+
 const TRY_LATER = new Set([408, 425, 429, 500, 502, 503, 504]);
 const PATIENCE_MS = 20_000;
 const KEEPALIVE_LIMIT = 60_000; // browsers let at most 64 KiB outlive a page
 
 /** @param {string} url address of the annotation, ending in a slash @param {string} token against forged requests */
 export function createSite(url, token) {
-  /** @param {string} method @param {string} address @param {unknown} [data] */
-  async function request(method, address, data) {
+  /** @param {string} method @param {string} address @param {unknown} [data] @param {boolean} [again] */
+  async function request(method, address, data, again = false) {
     /** @type {Response} */
     let response;
     try {
@@ -37,9 +40,24 @@ export function createSite(url, token) {
     }
     if (TRY_LATER.has(response.status))
       throw new Unreachable(gettext("The site is not available (%(status)s). Try again later.", { status: response.status }));
+    if (response.status === 401 || response.status === 403) {
+      if (!(await renewed())) throw new LoggedOut(gettext("You are logged out."));
+      if (!again) return request(method, address, data, true);
+    }
     const body = await response.json().catch(() => null);
     if (!response.ok) throw new Refused(response.status, body);
     return body;
+  }
+
+  /** Take the token of the present login from the page; false where nobody is logged in. */
+  async function renewed() {
+    const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+    const page = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
+    const field = /** @type {HTMLInputElement | null} */ (
+      page.querySelector("#editor [name=csrfmiddlewaretoken]")
+    );
+    token = field?.value ?? token;
+    return Boolean(field);
   }
 
   /** @param {string} method @param {unknown} data @returns {RequestInit} */

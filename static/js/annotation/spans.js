@@ -1,8 +1,9 @@
 /**
- * Marking spans of a passage by mouse, touch and keyboard.
+ * Marking spans of a passage by mouse, touch and keyboard: by words or by characters, which are called units here.
  *
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./passage.js").Mark} Mark
+ * @typedef {import("./types.js").Place} Place
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
 import { gettext, ngettext } from "./language.js";
@@ -10,25 +11,33 @@ import { button, element } from "./markup.js";
 import { createPassage } from "./passage.js";
 import { context } from "./program.js";
 import { overlay } from "./predictions.js";
+import { remember, remembered } from "./remembered.js";
+import { lacksSpaces } from "./units.js";
+
+const DRAG_PIXELS = 5; // within one word, where a click may tremble
 
 /**
  * @param {Store} store @param {HTMLElement} stage takes the keyboard @param {Acts} acts
  * @param {ReturnType<typeof import("./announcer.js").createAnnouncer>} announce
+ * @param {string} user whose way of marking the browser keeps
  */
-export function createSpans(store, stage, acts, announce) {
-  const passage = createPassage(store.item.passage, store.item.tokens);
+export function createSpans(store, stage, acts, announce, user) {
   let [caret, anchor] = [0, 0];
+  const passage = createPassage(store.item.passage, store.item.tokens, (now) => set(now(caret), now(anchor)));
+  const oneClickKey = `touchstone-one-click-${user}`;
+  let oneClick = Boolean(remembered(oneClickKey));
   let leaving = false;
-  /** @type {number | null} token on which the pointer went down */
+  /** @type {{unit: number, x: number, y: number, mouse: boolean} | null} where the pointer went down */
   let down = null;
   let dragged = false;
-  const mark = button(gettext("Mark these words"), () => make(), { class: "button mark" });
+  const mark = button(gettext("Mark these words"), () => makePicked(), { class: "button mark" });
   const offer = element(
     "div",
     { class: "offer", hidden: true },
     mark,
     button(gettext("Not"), () => set(caret, caret), { class: "button second" }),
   );
+  stage.classList.add("reading");
   stage.append(passage.element, offer);
   if (!passage.count)
     passage.element.append(element("p", { class: "quiet" }, gettext("This item has no passage.")));
@@ -43,94 +52,115 @@ export function createSpans(store, stage, acts, announce) {
     offer.hidden = true;
   }
 
-  /** Offer the picked words by touch, where no Enter key is at hand. */
+  /** Offer the picked units by touch, where no Enter key is at hand. */
   function propose() {
     if (!acts.mayDraw()) return;
     const [start, end] = range();
-    mark.textContent = ngettext("Mark this word", "Mark these %(count)s words", end - start);
+    mark.textContent = passage.byCharacter
+      ? ngettext("Mark this character", "Mark these %(count)s characters", end - start)
+      : ngettext("Mark this word", "Mark these %(count)s words", end - start);
     offer.hidden = false;
   }
 
-  function make() {
+  /** @param {number} start @param {number} end */
+  function make(start, end) {
     if (!passage.count || !acts.mayDraw()) return;
-    const [start, end] = range();
     set(end - 1);
     stage.focus({ preventScroll: true });
     acts.draw(passage.place(start, end));
   }
 
+  function makePicked() {
+    const [start, end] = range();
+    make(start, end);
+  }
+
+  /** Mark a whole word, or select it if it is marked already. @param {number} unit */
+  function makeWord(unit) {
+    const [start, end] = passage.wordAt(unit);
+    const same = store.objects.find(({ place }) => passage.unitsAt(place).join() === `${start},${end}`);
+    if (same) store.select(same.id);
+    else make(start, end);
+  }
+
   passage.element.addEventListener("pointerdown", (event) => {
-    const token = passage.tokenOf(event.target);
-    if (token === null || event.button !== 0) return;
-    if (event.pointerType === "mouse") {
+    const unit = passage.unitOf(event.target);
+    if (unit === null || event.button !== 0) return;
+    const mouse = event.pointerType === "mouse";
+    if (mouse) {
       event.preventDefault();
       stage.focus({ preventScroll: true });
     }
-    [down, dragged] = [token, false];
-    if (event.shiftKey) set(token, anchor);
+    down = { unit, x: event.clientX, y: event.clientY, mouse };
+    dragged = false;
+    if (event.shiftKey) set(unit, anchor);
   });
   addEventListener("pointermove", (event) => {
     if (down === null) return;
-    // A finger keeps its first target, so the token is looked up by place.
-    const token = passage.tokenOf(document.elementFromPoint(event.clientX, event.clientY));
-    if (token === null || (token === down && !dragged) || !acts.mayDraw()) return;
+    // A finger keeps its first target, so the unit is looked up by place.
+    const unit = passage.unitOf(document.elementFromPoint(event.clientX, event.clientY));
+    const across = Math.abs(event.clientX - down.x);
+    // Up and down, a finger scrolls.
+    const along = across >= DRAG_PIXELS && across > Math.abs(event.clientY - down.y);
+    if (unit === null || (unit === down.unit && !dragged && !along) || !acts.mayDraw()) return;
     dragged = true;
-    set(token, down);
+    set(unit, down.unit);
   });
   addEventListener("pointerup", (event) => {
     if (down === null) return;
-    const token = down;
+    const { unit, mouse } = down;
     down = null;
-    if (dragged || event.shiftKey) {
-      if (event.pointerType === "mouse") make();
-      else propose();
-    } else press(token, event.pointerType !== "mouse");
+    if (!dragged && !event.shiftKey) press(unit, !mouse);
+    else if (mouse) makePicked();
+    else propose();
   });
   addEventListener("pointercancel", () => {
     if (down !== null && dragged) propose();
     down = null;
   });
+  passage.element.addEventListener("dblclick", (event) => {
+    const unit = passage.unitOf(event.target);
+    if (unit === null || oneClick || !offer.hidden) return; // a second tap extends what the first one picked
+    if (store.program.nodes[store.node].role !== "choose" || !at(unit).length) makeWord(unit);
+  });
 
   /**
-   * A click or tap: take what lies there, or with a finger pick words.
-   * @param {number} token
+   * A click or tap: take what lies there, mark it where one click does, or with a finger pick words.
+   * @param {number} unit
    * @param {boolean} touch
    */
-  function press(token, touch) {
-    const found = at(token);
+  function press(unit, touch) {
+    const found = at(unit, oneClick);
     if (found.length) {
-      set(token);
+      set(unit);
       const place = found.findIndex((id) => id === store.object);
       return acts.pick(found[(place + 1) % found.length]);
     }
+    if (oneClick) return make(unit, unit + 1);
     store.select(null);
     // The second tap says where the words end.
     const second = touch && !offer.hidden;
-    set(token, second ? anchor : token);
+    set(unit, second ? anchor : unit);
     if (touch) propose();
   }
 
   /**
-   * Objects that can be acted on over a token, the shortest first.
-   * @param {number} token
+   * Objects that can be acted on over a unit, the shortest first.
+   * @param {number} unit
+   * @param {boolean} [withoutSources] which a click would mark over
    * @returns {string[]}
    */
-  function at(token) {
+  function at(unit, withoutSources = false) {
     const sources =
-      store.program.nodes[store.node].role === "link"
+      !withoutSources && store.program.nodes[store.node].role === "link"
         ? context(store.program, store.document, store.node)
         : [];
-    return [
-      ...store.objects.map(({ id, place }) => ({ id, place })),
-      ...sources.map(({ thing, place }) => ({ id: thing.id, place })),
-    ]
-      .filter(({ place }) => place.tokens && place.tokens[0] <= token && token < place.tokens[1])
-      .sort((one, other) => length(one.place) - length(other.place))
+    return [...store.objects, ...sources.map(({ thing, place }) => ({ id: thing.id, place }))]
+      .map(({ id, place }) => ({ id, units: passage.unitsAt(place) }))
+      .filter(({ units: [start, end] }) => start <= unit && unit < end)
+      .sort((one, other) => one.units[1] - one.units[0] - other.units[1] + other.units[0])
       .map(({ id }) => id);
   }
-
-  /** @param {import("./types.js").Place} place */
-  const length = ({ tokens = [0, 0] }) => tokens[1] - tokens[0];
 
   stage.addEventListener("focus", () => {
     leaving = false;
@@ -155,7 +185,7 @@ export function createSpans(store, stage, acts, announce) {
     Enter() {
       const chosen = acts.selected();
       if (anchor === caret && chosen && !chosen.own) acts.toggle(chosen.id);
-      else make();
+      else makePicked();
     },
     " "() {
       const [found] = at(caret);
@@ -202,7 +232,10 @@ export function createSpans(store, stage, acts, announce) {
     const [start, end] = range();
     const { quote } = passage.place(start, end);
     const found = at(caret);
-    const words = end - start > 1 && ngettext("%(count)s word", "%(count)s words", end - start);
+    const counted = passage.byCharacter
+      ? ngettext("%(count)s character", "%(count)s characters", end - start)
+      : ngettext("%(count)s word", "%(count)s words", end - start);
+    const words = end - start > 1 && counted;
     const inside =
       found.length > 0 && ngettext("in a marked span", "in %(count)s marked spans", found.length);
     announce([quote, words, inside].filter(Boolean).join(", "), true);
@@ -215,13 +248,13 @@ export function createSpans(store, stage, acts, announce) {
     const next = objects[place < 0 ? (step > 0 ? 0 : objects.length - 1) : place + step];
     if (leaving || !next) return false;
     store.select(next.id);
-    const [start] = next.place.tokens ?? [0];
+    const [start, end] = passage.unitsAt(next.place);
     set(start);
     const named = gettext("Span %(number)s of %(count)s", {
       number: objects.indexOf(next) + 1,
       count: objects.length,
     });
-    const quote = next.place.quote ?? passage.place(...(next.place.tokens ?? [0, 1])).quote;
+    const quote = next.place.quote ?? passage.place(start, end).quote;
     announce(`${named}${next.chosen ? `, ${gettext("chosen")}` : ""}: ${quote}`, true);
     return true;
   }
@@ -232,19 +265,12 @@ export function createSpans(store, stage, acts, announce) {
     /** @type {Mark[]} */
     const marks = [];
     for (const { thing, place } of context(store.program, store.document, store.node)) {
-      if (place.tokens)
-        marks.push({
-          range: place.tokens,
-          look: links.has(thing.id) ? "chosen" : "context",
-          selected: false,
-        });
+      marks.push({ place, look: links.has(thing.id) ? "chosen" : "context", selected: false });
     }
-    for (const { tokens } of overlay(store))
-      if (tokens) marks.push({ range: tokens, look: "predicted", selected: false });
+    for (const place of overlay(store)) marks.push({ place, look: "predicted", selected: false });
     for (const each of store.objects) {
-      if (!each.place.tokens) continue;
       const look = each.own ? "own" : each.chosen ? "chosen" : "candidate";
-      marks.push({ range: each.place.tokens, look, selected: each.id === store.object });
+      marks.push({ place: each.place, look, selected: each.id === store.object });
     }
     passage.show(marks);
   }
@@ -253,32 +279,56 @@ export function createSpans(store, stage, acts, announce) {
     if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic))))
       render();
     if (topics.has("object")) {
-      const tokens = acts.selected()?.place.tokens;
-      leaving &&= !tokens;
-      if (tokens) passage.reveal(tokens[0]);
+      const chosen = acts.selected();
+      leaving &&= !chosen;
+      if (chosen) passage.reveal(passage.unitsAt(chosen.place)[0]);
     }
     if (topics.has("node")) set(caret);
   });
+
+  if (lacksSpaces(store.item.passage)) passage.setByCharacter(true);
   render();
 
-  return {
+  const view = {
+    /** Called after the way of marking has changed. */
+    onView: () => {},
+    get oneClick() {
+      return oneClick;
+    },
+    get byCharacter() {
+      return passage.byCharacter;
+    },
+    toggleOneClick() {
+      oneClick = !oneClick;
+      remember(oneClickKey, oneClick);
+      announce(oneClick ? gettext("One click marks.") : gettext("A double click or a drag marks."));
+      view.onView();
+    },
+    toggleCharacters() {
+      passage.setByCharacter(!passage.byCharacter);
+      render();
+      announce(passage.byCharacter ? gettext("Marking characters.") : gettext("Marking words."));
+      store.tell("view");
+      view.onView();
+    },
     /**
      * Move an edge of the selected span.
      * @param {number} start
-     * @param {number} end tokens to add at either side
+     * @param {number} end units to add at either side
      */
     stretch(start, end) {
       const chosen = acts.selected();
-      if (!chosen?.own || !chosen.place.tokens) return;
-      const from = Math.max(0, chosen.place.tokens[0] - start);
-      const to = Math.min(passage.count, chosen.place.tokens[1] + end);
+      if (!chosen?.own) return;
+      const [first, beyond] = passage.unitsAt(chosen.place);
+      const from = Math.max(0, first - start);
+      const to = Math.min(passage.count, beyond + end);
       if (to <= from) return;
       const place = passage.place(from, to);
       acts.move(chosen.id, place);
       announce(place.quote, true);
     },
-    place: passage.place,
     focus: () => stage.focus(),
     render,
   };
+  return view;
 }

@@ -6,7 +6,7 @@
 import { gettext, ngettext } from "./language.js";
 import { button, element, sign } from "./markup.js";
 
-const SIGNS = { saved: "✓", saving: "↑", offline: "⇡", refused: "!", merging: "⇄", gone: "!" };
+const SIGNS = { saved: "✓", saving: "↑", offline: "⇡", refused: "!", login: "!", merging: "⇄", gone: "!" };
 
 /**
  * @param {Store} store @param {ReturnType<typeof import("./queue.js").createQueue>} queue
@@ -26,7 +26,7 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
     if (kind === "saving") return gettext("Saving …");
     if (kind === "offline") return gettext("Offline: %(changes)s %(where)s", { changes, where });
     if (kind === "merging") return gettext("Conflicting changes: please choose");
-    if (kind === "refused") return gettext("Not saved: %(changes)s %(where)s", { changes, where });
+    if (kind === "refused" || kind === "login") return gettext("Not saved: %(changes)s %(where)s", { changes, where });
     return gettext("Closed");
   }
 
@@ -50,7 +50,7 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
 
   function renderNotice() {
     const { kind, detail } = queue.status;
-    const key = JSON.stringify([kind === "refused" ? detail : "", store.locked]);
+    const key = JSON.stringify([kind === "refused" || kind === "login" ? kind + detail : "", store.locked]);
     if (key === noticed) return;
     noticed = key;
     notice.replaceChildren();
@@ -67,6 +67,9 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
           { class: "button second" },
         ),
       );
+    } else if (kind === "login") {
+      const link = element("a", { class: "button", href: page.login, target: "_blank" }, gettext("Log in in a new tab"));
+      show("errors", gettext("You are logged out. Log in again: your changes are saved as soon as you have."), link);
     } else if (store.locked) {
       const back = element("a", { class: "button second", href: page.back }, page.backText);
       const mayReopen = !page.readOnly && store.annotation.status === "submitted";

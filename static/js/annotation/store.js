@@ -49,6 +49,7 @@ export function createStore(annotation) {
     program,
     item: annotation.item,
     values: annotation.values,
+    runs: annotation.runs,
     mismatch: annotation.mismatch,
     comments: annotation.comments,
     keys: annotation.keys,
@@ -144,7 +145,7 @@ export function createStore(annotation) {
     },
 
     /**
-     * @param {{revision: number, values: any[], mismatch: boolean | null, saved: {id: string, revision: number, inverse: Change}[]}} answer
+     * @param {{revision: number, values: any[], runs: any[][], mismatch: boolean | null, saved: {id: string, revision: number, inverse: Change}[]}} answer
      */
     confirm(answer) {
       const saved = new Map(answer.saved.map((each) => [each.id, each]));
@@ -166,13 +167,14 @@ export function createStore(annotation) {
         .map((operation) => ({ ...operation, base: answer.revision }));
       revision = answer.revision;
       store.values = answer.values;
+      store.runs = answer.runs;
       store.mismatch = answer.mismatch;
       store.tell("values", "history");
     },
 
     /**
      * Go on from another state of the site: with one's own unsaved operations on top, all on its revision.
-     * @param {{revision: number, document: Document, values: any[], mismatch: boolean | null}} theirs
+     * @param {{revision: number, document: Document, values: any[], runs: any[][], mismatch: boolean | null}} theirs
      * @param {Entry[]} entries what was saved since @param {Operation[]} operations one's own
      */
     rebase(theirs, entries, operations) {
@@ -187,6 +189,7 @@ export function createStore(annotation) {
       confirmed = theirs.document;
       revision = theirs.revision;
       store.values = theirs.values;
+      store.runs = theirs.runs;
       store.mismatch = theirs.mismatch;
       document = confirmed;
       pending = operations.map((operation) => ({ ...operation, base: revision }));
@@ -210,7 +213,7 @@ export function createStore(annotation) {
     giveUp(ids) {
       const left = pending.filter((operation) => !ids.has(operation.id));
       store.rebase(
-        { revision, document: confirmed, values: store.values, mismatch: store.mismatch },
+        { revision, document: confirmed, values: store.values, runs: store.runs, mismatch: store.mismatch },
         [],
         left,
       );

@@ -5,6 +5,7 @@
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
 import { gettext } from "./language.js";
+import { createLight } from "./light.js";
 import { button, element, icon } from "./markup.js";
 import { context } from "./program.js";
 import { systems } from "./predictions.js";
@@ -13,9 +14,9 @@ import { systems } from "./predictions.js";
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
  * @param {any} view of boxes or spans @param {{help: () => void, keyOf: (name: string) => string}} keys
  * @param {ReturnType<typeof import("./site.js").createSite>} site @param {(text: string) => void} announce
- * @param {ReturnType<typeof import("./panels.js").createPanels>} panels
+ * @param {ReturnType<typeof import("./panels.js").createPanels>} panels @param {string} user whose choices are kept
  */
-export function createToolbar(store, root, acts, view, keys, site, announce, panels) {
+export function createToolbar(store, root, acts, view, keys, site, announce, panels, user) {
   let noted = false;
   const sprite = root.dataset.icons ?? "";
   const boxes = store.item.kind === "boxes";
@@ -48,6 +49,10 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   actual.append("1:1");
   const toBox = tool("aim", gettext("Zoom to the selected box"), view.zoomBox, "zoom-box");
   const pan = tool("hand", gettext("Pan"), view.togglePan, "pan", true);
+  const cross = tool("crosshair", gettext("Crosshair"), view.toggleCross, "crosshair", true);
+  const turn = tool("turn", gettext("Turn the image"), view.turn, "turn", true);
+  const oneClick = tool("click", gettext("Mark with one click"), view.toggleOneClick, "one-click", gettext("One click"));
+  const letters = tool("letters", gettext("Mark characters"), view.toggleCharacters, "characters", gettext("Characters"));
   const shown = tool("open", gettext("Model outputs"), togglePredictions, "predictions", gettext("Outputs"));
   const wrong = tool("flag", gettext("Program is wrong"), () => view.onProblem(), "problem", true);
   const help = tool("keyboard", gettext("Keyboard shortcuts"), keys.help, "help");
@@ -58,12 +63,16 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   const foldAll = tool("expand", gettext("More room: fold or show both"), panels.toggleAll, "fold-panels");
   const group = (/** @type {string} */ name, /** @type {(HTMLElement | null)[]} */ ...tools) =>
     element("div", { class: "tools", role: "group", "aria-label": name }, ...tools);
+  const light = boxes
+    ? createLight(user, icon(sprite, "contrast"), keys.keyOf("light"), view.setLight, group(gettext("View"), turn, cross))
+    : null;
   const legend = element("p", { class: "legend" });
   root.append(
     group(gettext("Changes"), undo, redo),
-    boxes ? group(gettext("Boxes"), draw, pan) : "",
+    boxes ? group(gettext("Boxes"), draw, pan) : group(gettext("Marking"), oneClick, letters),
     group(gettext("Panels"), ...folds.map(({ control }) => control), foldAll),
     boxes ? group(gettext("Zoom"), out, fit, into, actual, toBox) : "",
+    light?.element ?? "",
     group(gettext("More"), ...(store.annotation.predictions?.length ? [shown] : []), wrong, help),
     legend,
   );
@@ -100,7 +109,11 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
     wrong.setAttribute("aria-pressed", String(Boolean(store.document.problem)));
     shown.setAttribute("aria-pressed", String(store.predictionsShown));
     for (const { part, control } of folds) control.setAttribute("aria-expanded", String(!panels.isFolded(part)));
-    if (boxes) {
+    if (!boxes) {
+      oneClick.setAttribute("aria-pressed", String(view.oneClick));
+      letters.setAttribute("aria-pressed", String(view.byCharacter));
+    } else {
+      cross.setAttribute("aria-pressed", String(view.crossed));
       toBox.disabled = !acts.selected()?.place.box;
       pan.setAttribute("aria-pressed", String(view.panning));
       scale.textContent = `${Math.round(view.zoom * 100)}%`;
@@ -147,5 +160,5 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   view.onView = render;
   panels.onChange = render;
   render();
-  return { togglePredictions };
+  return { togglePredictions, openLight: () => light?.open() };
 }

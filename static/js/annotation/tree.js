@@ -6,6 +6,7 @@
  */
 import { gettext } from "./language.js";
 import { element, sign, unseen } from "./markup.js";
+import { waits } from "./program.js";
 import { STATES, countText, stateOf, valueText } from "./words.js";
 
 /**
@@ -43,12 +44,12 @@ export function createTree(store, list, waiting) {
     const shared = node.representative !== index;
     const row = element(
       "li",
-      { role: "option", tabindex: "-1", class: "step", "data-node": index, onclick: () => pick(index) },
+      { role: "option", tabindex: "-1", class: "step", "data-node": index, title: node.words, onclick: () => pick(index) },
       sign(""),
       element(
         "span",
         { class: "step-text" },
-        element("span", { class: "step-module" }, node.module),
+        element("span", { class: "step-module" }, node.module.replaceAll("-", " ")),
         " ",
         node.argument ? element("span", { class: "step-argument" }, node.argument) : null,
         shared ? element("span", { class: "step-shared" }, gettext("same as above")) : null,
@@ -78,12 +79,16 @@ export function createTree(store, list, waiting) {
       const here = index === current;
       const [icon, , said, shown] = Array.from(row.children);
       const count = countText(store, index);
-      const text = [state === "compute" ? (value ? "" : gettext("waits for the steps before")) : word, count]
+      const runs = store.runs[index] ?? [];
+      // Below a module that takes each image alone, a step has a value for each of them.
+      const apart = !value && runs.length > 1 && runs.every((each) => each !== null) ? runs.map(valueText) : [];
+      const text = [state === "compute" ? computed(index, value, apart.length > 0) : word, count]
         .filter(Boolean)
         .join(" · ");
       if (icon.textContent !== mark) icon.textContent = mark;
       if (said.textContent !== text) said.textContent = text;
-      const valued = node.role === "compute" || node.type === "number" || node.type === "truth" ? value : "";
+      const hasValue = node.role === "compute" || node.type === "number" || node.type === "truth";
+      const valued = hasValue ? value || apart.join(" / ") : "";
       const wait = valued && stale ? " …" : "";
       if (shown.textContent !== valued + wait)
         shown.replaceChildren(...(valued ? [unseen(`${gettext("value")} `), valued + wait] : []));
@@ -92,6 +97,13 @@ export function createTree(store, list, waiting) {
       row.setAttribute("aria-selected", String(here));
       row.tabIndex = here ? 0 : -1;
     }
+  }
+
+  /** @param {number} index @param {string} value @param {boolean} apart */
+  function computed(index, value, apart) {
+    if (apart) return gettext("left / right image");
+    if (value) return "";
+    return waits(store.program, store.document, index) ? gettext("waits for the steps before") : gettext("no value");
   }
 
   /** Bring the current step into the list's view, without moving the page. */

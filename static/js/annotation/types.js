@@ -33,6 +33,7 @@
  * @property {Role} role
  * @property {number[]} children
  * @property {number} depth
+ * @property {string} words the step in plain words
  * @property {number} representative index of the first equal subtree, whose layer this node shares
  *
  * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
@@ -80,6 +81,7 @@
  * @property {RawProgram} program
  * @property {Document} document
  * @property {Value[]} values
+ * @property {Value[][]} runs values of each node in every run: for the left and the right image alone, or once
  * @property {boolean | null} mismatch
  * @property {Record<string, {version: number | string, text: string}>} guidelines
  * @property {Comment[]} comments

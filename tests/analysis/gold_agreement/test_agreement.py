@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.gold_agreement import Group, Item, Node, agreement, nodes_of
+from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
+
+from analysis.gold_agreement import DRAWN, Group, Item, Node, agreement, nodes_of
+from analysis.gold_agreement.agreement import NUMBERS, TRUTHS
 from analysis.participants.krippendorff import krippendorff_alpha
 from analysis.programs import parse
 from tests.analysis.faithfulness.brute import overlap
@@ -23,8 +26,15 @@ from tests.analysis.gold_agreement.people import (
     span_item,
 )
 
-ALL = Group("all", "all")
+ALL = DRAWN
 GIVEN = "given agreed children"
+KRIPPENDORFF = {
+    "token_alpha": 0.0628369837114372,
+    "presence_alpha": -0.1160714285714286,
+    "count_alpha": 0.007165755232886983,
+    "count_alpha_ordinal": 0.01179215510696352,
+    "count_alpha_ratio": -0.07605644859940197,
+}
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -82,12 +92,12 @@ def test_token_alpha_by_hand():
     assert found == pytest.approx(krippendorff_alpha(table, "nominal").value)
 
 
-def dense(items):
-    """Marks of every person on every token of every node two people annotated; and the numbers given."""
+def dense(items, drawn=True):
+    """Marks of every person on every token of every node that is drawn, or computed; and the numbers given."""
     people = sorted({who for item in items for who in item.objects})
     marks, numbers = [], []
     for item in items:
-        for node in item.nodes:
+        for node in (each for each in item.nodes if (each.index > 0) == drawn):
             table = np.full((len(people), item.tokens), np.nan)
             given = np.full(len(people), np.nan)
             for row, who in enumerate(people):
@@ -109,17 +119,74 @@ def test_alphas_agree_with_a_table_of_all_tokens(seed):
     items = random_items(seed, "spans", missing=0.3)
     found = measured(items, "spans")
     marks, numbers = dense(items)
-    for name, table, metric in (("token_alpha", marks, "nominal"), ("count_alpha", numbers, "interval")):
+    present = np.where(np.isnan(numbers), np.nan, numbers > 0)
+    for name, table, metric in (
+        ("token_alpha", marks, "nominal"),
+        ("presence_alpha", present, "nominal"),
+        ("count_alpha", numbers, "interval"),
+        ("count_alpha_ordinal", numbers, "ordinal"),
+    ):
         expected = krippendorff_alpha(table, metric).value
         assert found[name] == (None if expected is None else pytest.approx(expected))
+    values = krippendorff_alpha(dense(items, drawn=False)[1], "interval").value
+    assert measured(items, "spans", NUMBERS).get("count_alpha") == (values and pytest.approx(values))
 
 
 def test_alphas_agree_with_the_krippendorff_package():
     # krippendorff 0.9.0: krippendorff.alpha(reliability_data=table, level_of_measurement=…) on both tables of
-    # dense(random_items(11, "spans", items=30, missing=0.2))
+    # dense(random_items(11, "spans", items=30, missing=0.2)), "nominal" for tokens
     found = measured(random_items(11, "spans", items=30, missing=0.2), "spans")
-    assert found["token_alpha"] == pytest.approx(0.22890009125544886, abs=1e-12)
-    assert found["count_alpha"] == pytest.approx(0.0728548419124948, abs=1e-12)
+    for name, reference in KRIPPENDORFF.items():
+        assert found[name] == pytest.approx(reference, abs=1e-12), name
+
+
+def test_kappas_agree_with_scikit_learn():
+    # scikit-learn 1.9.1: the mean of sklearn.metrics.cohen_kappa_score(a, b) over the three pairs of rows, where both
+    # are there, of the same two tables (numbers: > 0)
+    found = measured(random_items(11, "spans", items=30, missing=0.2), "spans")
+    assert found["token_cohen"] == pytest.approx(0.07447211432509337, abs=1e-12)
+    assert found["presence_cohen"] == pytest.approx(-0.09367114043490106, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kappas_agree_with_statsmodels(seed):
+    items = random_items(seed, "spans", missing=0)
+    marks, numbers = dense(items)
+    found = measured(items, "spans")
+    for name, table in (("token", marks), ("presence", (numbers > 0).astype(float))):
+        counts, _categories = aggregate_raters(table.T)
+        assert found[f"{name}_fleiss"] == pytest.approx(fleiss_kappa(counts))
+        kappas = [cohens_kappa(cross(one, other)).kappa for one, other in combinations(table, 2)]
+        assert found[f"{name}_cohen"] == pytest.approx(np.mean(kappas))
+    pairs = {group.name: metrics for group, metrics in agreement(items, "spans").groups.items()}
+    assert pairs["ada – ben"]["token_cohen"].value == pytest.approx(cohens_kappa(cross(*marks[:2])).kappa)
+
+
+def cross(one, other):
+    return np.array([[np.sum((one == a) & (other == b)) for b in (0, 1)] for a in (0, 1)])
+
+
+def test_what_is_computed_raises_no_figure_of_what_is_drawn():
+    # Both count one object, but never the same one.
+    items = [chain(f"i{place}", ada=([WHOLE], [WHOLE], 1), ben=([FAR], [FAR], 1)) for place in range(3)]
+    groups = agreement(items, "boxes").groups
+    assert groups[DRAWN]["agreed"].value == 0
+    assert groups[NUMBERS]["agreed"].value == 1
+    truth = [Item("i", (FIND,), {}, {"ada": {0: True}, "ben": {0: True}})]
+    truth.append(Item("j", (FIND,), {}, {"ada": {0: True}, "ben": {0: False}}))
+    found = agreement(truth, "boxes").groups
+    assert NUMBERS not in found
+    assert found[TRUTHS]["agreed"].value == 0.5
+    assert found[TRUTHS]["truth_cohen"].value == 0
+    assert found[TRUTHS]["truth_fleiss"].value == pytest.approx((0.5 - 0.625) / 0.375)
+
+
+def test_intervals_of_kappas_come_from_the_bootstrap():
+    items = random_items(4, "spans", items=20)
+    found = agreement(items, "spans", rng=np.random.default_rng(1), resamples=200).groups[DRAWN]
+    for name in ("token_cohen", "token_fleiss", "count_alpha_ratio", "presence_alpha"):
+        one = found[name]
+        assert one.interval.low < one.value < one.interval.high
 
 
 def brute(items, kind, above):
@@ -171,7 +238,10 @@ def test_it_does_not_matter_who_is_who(seed, kind):
         )
         for item in reversed(items)
     ]
-    first, second = agreement(items, kind).groups, agreement(renamed, kind).groups
+    first, second = (
+        {group: found for group, found in agreement(each, kind).groups.items() if group.by != "pair of people"}
+        for each in (items, renamed)
+    )
     assert set(first) == set(second)
     for group, metrics in first.items():
         for name, one in metrics.items():
@@ -222,7 +292,8 @@ def test_groups_and_given_agreed_children():
     ]
     groups = agreement(items, "boxes").groups
     assert groups[Group("module", "find")]["f1_50"].value == pytest.approx(4 / 6)
-    assert groups[Group("depth", "2")] == groups[Group("module", "find")]
+    assert groups[Group("depth", "2")]["f1_50"] == groups[Group("module", "find")]["f1_50"]
+    assert Group("depth", "0") not in groups  # nobody draws there
     assert groups[Group("module", "filter")]["f1_50"].value == 0
     assert groups[Group(GIVEN, "filter")]["agreed"].n == 1  # only where the find is agreed on
     assert Group(GIVEN, "find") not in groups
@@ -264,11 +335,14 @@ def test_undefined_with_a_reason():
         return {name: one.reason for name, one in found.items() if one.value is None}
 
     nobody = [box_item("i", ada=[], ben=[]), box_item("j", ada=[], ben=[])]
+    same = "all values are the same, so chance agreement is complete"
+    beyond_chance = ("presence_cohen", "presence_alpha", "presence_fleiss", "count_alpha", "count_alpha_ordinal")
     assert reasons(nobody) == {
         "f1_50": "nobody drew anything",
         "f1_75": "nobody drew anything",
         "mean_iou": "no two objects overlap by more than one half",
-        "count_alpha": "all values are the same, so chance agreement is complete",
+        "count_alpha_ratio": same,
+        **dict.fromkeys(beyond_chance, same),
     }
     assert measured(nobody)["agreed"] == 1
     alone = [box_item("i", ada=[WHOLE]), box_item("j", ben=[WHOLE])]

@@ -60,7 +60,7 @@ def test_the_command_prints_measures_as_a_table_and_as_json(tmp_path: Path, caps
     assert "Inter-annotator agreement on boxes" in capsys.readouterr().out
     assert main(["agreement", str(path), "--json", "--resamples", "0"]) == 0
     rows = json.loads(capsys.readouterr().out)["groups"]
-    values = {row["measure"]: row["value"] for row in rows if row["by"] == "all"}
+    values = {row["measure"]: row["value"] for row in rows if row["by"] == "drawn nodes"}
     assert values["f1_50"] == pytest.approx(2 / 3)  # one box of two is missing: 2 · 1 / (2 + 1)
 
 

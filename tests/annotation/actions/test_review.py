@@ -6,10 +6,11 @@ from annotation.actions import assignments, qualification, review
 from annotation.actions.editing import save_operations, submit, take_back
 from annotation.actions.projects import set_member
 from annotation.errors import NotReady
-from annotation.models import Annotation, AuditEvent, Comment, Gold, Item, Membership, Role
+from annotation.models import Annotation, AuditEvent, Comment, Gold, Item, Membership, Project, Role
 from annotation.parsed_items import document_of
+from annotation.queries.progress import people
 from annotation.queries.qualification import scores
-from annotation.queries.review import items_to_settle
+from annotation.queries.review import items_to_settle, review_counts
 from annotation.schemas import Document
 from annotation.states import ForbiddenTransition
 from tests.annotation.factories import (
@@ -191,7 +192,7 @@ def test_agreement_is_a_page_and_a_table() -> None:
         client.get(f"/annotate/{annotation.project.slug}/agreement/?format=csv").content.decode().splitlines()
     )
     assert lines[0] == "by,name,measure,value,low,high,n,reason"
-    assert any(line.startswith("all,") and ",1.0," in line for line in lines)
+    assert any(line.startswith("drawn nodes,") and ",1.0," in line for line in lines)
 
 
 def test_agreement_of_many_items_comes_after_its_page(monkeypatch) -> None:
@@ -255,3 +256,72 @@ def test_without_gold_a_manager_decides() -> None:
     assert qualified(member) is None
     qualification.decide(member=member, qualified=True, by=make_member(project, Role.MANAGER).user)
     assert qualified(member) is True
+
+
+def failed(project: Project) -> tuple[Membership, Annotation]:
+    """Return a member who missed a dog of the qualification item."""
+    (item,) = make_items(project, 1, purpose=Item.Purpose.QUALIFICATION)
+    member = make_member(project)
+    annotation = assignments.next_annotation(member=member)
+    gold = document_of(finished(make_annotation()).document)
+    review.set_gold(item=item, document=gold, method=Gold.Method.IMPORTED, by=None)
+    edits = [operation(0, 3, put=[box("a")], state="done"), operation(0, 2, state="nothing")]
+    saved = save_operations(annotation=annotation.pk, operations=edits, by=member.user)
+    submit(annotation=annotation.pk, revision=saved.annotation.revision, by=member.user)
+    return member, annotation
+
+
+def test_a_manager_lifts_a_failed_qualification_for_good() -> None:
+    project = make_project(qualification_score=0.9)
+    member, annotation = failed(project)
+    make_items(project, 1)
+    manager = make_member(project, Role.MANAGER)
+    client = client_of(manager.user)
+    members = f"/annotate/{project.slug}/members/"
+    assert "Not qualified" in client.get(members).content.decode()
+    client.post(f"{members}qualify/", {"username": member.user.username})
+    assert qualified(member) is True
+    assert AuditEvent.objects.filter(kind="qualification_judged", actor=manager.user).count() == 1
+    # The same work, submitted again, does not take it away.
+    take_back(annotation=annotation.pk, by=member.user)
+    submit(annotation=annotation.pk, revision=annotation.revision + 2, by=member.user)
+    assert qualified(member) is True
+    member.refresh_from_db()
+    assert assignments.next_annotation(member=member).item.purpose == Item.Purpose.ORDINARY
+
+
+def test_hidden_gold_reaches_the_score_of_its_annotator() -> None:
+    project = make_project(hidden_gold_every=2)
+    make_items(project, 1)
+    (hidden,) = make_items(project, 1, purpose=Item.Purpose.HIDDEN_GOLD)
+    gold = document_of(finished(make_annotation()).document)
+    review.set_gold(item=hidden, document=gold, method=Gold.Method.IMPORTED, by=None)
+    member = make_member(project)
+    finished(assignments.next_annotation(member=member))
+    member.refresh_from_db()
+    second = assignments.next_annotation(member=member)
+    assert second.item == hidden
+    edits = [operation(0, 3, put=[box("a")], state="done"), operation(0, 2, state="nothing")]
+    saved = save_operations(annotation=second.pk, operations=edits, by=member.user)
+    submit(annotation=second.pk, revision=saved.annotation.revision, by=member.user)
+    # One box of the two that are known, and none of the two chosen ones: 2 · 1 / (1 + 2 + 2).
+    [person] = [each for each in people(project) if each.name == member.user.username]
+    assert (person.known_items, person.known_f1) == (1, pytest.approx(2 / 5))
+    page = client_of(make_member(project, Role.MANAGER).user).get(f"/annotate/{project.slug}/members/")
+    assert "0.40 (1)" in page.content.decode()
+
+
+def test_returned_work_leaves_the_queue_until_it_is_back() -> None:
+    one, _other = two_annotations()
+    project = one.project
+    assert list(items_to_settle(project)) == [one.item]
+    judge = make_member(project, Role.ADJUDICATOR)
+    review.return_annotation(annotation=one, revision=one.revision, text="Too wide.", by=judge.user)
+    assert list(items_to_settle(project)) == []
+    assert review_counts(project)["items"] == 0
+    page = client_of(one.annotator).get(f"/annotate/work/{one.pk}/").content.decode()
+    assert "This annotation was returned to you." in page
+    assert "Too wide." in page
+    submit(annotation=one.pk, revision=one.revision, by=one.annotator)
+    assert list(items_to_settle(project)) == [one.item]
+    assert review_counts(project)["items"] == 1

@@ -265,7 +265,7 @@ def test_agreement_of_two_annotators() -> None:
         state = Script(make_member(project).user).post(f"projects/{project.slug}/next/")["annotation"]
         finished(Annotation.objects.get(pk=state["id"]))
     agreement = script_of(project).get(f"projects/{project.slug}/agreement/")
-    values = {row["measure"]: row["value"] for row in agreement["results"] if row["by"] == "all"}
+    values = {row["measure"]: row["value"] for row in agreement["results"] if row["by"] == "drawn nodes"}
     assert (agreement["items"], values["f1_50"], values["agreed"]) == (1, 1.0, 1.0)
     assert agreement["first_differences"] == [{"module": None, "pairs": 1}]
 

@@ -331,3 +331,33 @@ def test_there_is_no_motion_where_none_is_wanted(editor: Editor, browser: Browse
     page.get_by_role("button", name="Unsure").click()
     assert moving == page.evaluate("document.getAnimations().length") == 0
     context.close()
+
+
+def test_a_contradiction_is_asked_about_once(editor: Editor, page: Page):
+    annotation = editor.make(**{**DOGS, "answer": False})
+    editor.open(page, annotation)
+    page.keyboard.press("x")
+    page.keyboard.press("x")
+    page.keyboard.press("Control+Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("The program gives true, but the expected answer is false.")
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    assert editor.row(annotation).status == "reserved"
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile(r"/annotate/project\d+/$"))
+    assert editor.row(annotation).status == "submitted"
+
+
+def test_each_module_is_explained_and_no_step_waits_for_nothing(editor: Editor, page: Page):
+    program = "in-at-least-one-image(equal(count(with-relation[near](find[dogs], find[cats])), 1))"
+    annotation = editor.make(program=program, text="A dog is near a cat in one image.", answer=True)
+    editor.open(page, annotation)
+    for step in page.locator(".step").all():
+        step.click()
+        expect(page.locator(".panel .task")).not_to_be_empty()
+        assert page.locator(".module-words").inner_text()
+        page.keyboard.press("x")
+    expect(page.locator(".still-open")).to_have_text("All steps done")
+    saved(page)
+    expect(page.locator("#program")).not_to_contain_text("waits for the steps before")

@@ -255,3 +255,40 @@ def test_a_lost_place_closes_the_work_and_says_so(editor: Editor, page: Page):
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))
     expect(page.locator("#notice")).to_contain_text("The reservation ended")
     expect(page.get_by_role("button", name="Submit")).to_be_disabled()
+
+
+def test_a_new_login_in_another_tab_saves_what_waited(editor: Editor, context: BrowserContext, page: Page):
+    annotation = editor.make(**DOGS)
+    editor.open(page, annotation)
+    context.clear_cookies()
+    drag(page, 0, (0.1, 0.1), (0.3, 0.3))
+    link = page.get_by_role("link", name="Log in in a new tab")
+    expect(link).to_have_attribute("target", "_blank")
+    expect(page.locator(STATUS)).to_contain_text("Not saved: 1 change kept in this browser")
+    drag(page, 1, (0.5, 0.5), (0.7, 0.7))
+    with context.expect_page() as opened:
+        link.click()
+    expect(opened.value.get_by_label("Password", exact=True)).to_be_visible()
+    editor.log_in(page, editor.row(annotation).annotator)  # with a new token against forged requests
+    saved(page)
+    expect(page.locator("#notice")).to_be_hidden()
+    assert len(editor.objects(annotation, FIND_DOGS)) == 2
+
+
+def test_nothing_is_chosen_beforehand_where_mine_is_deleted(editor: Editor, page: Page, other: Page):
+    annotation = two_tabs(editor, page, other)
+    page.mouse.click(*at(page, 0, 0.2, 0.2))
+    drag(page, 0, (0.2, 0.2), (0.4, 0.4))
+    saved(page)
+    other.mouse.click(*at(other, 0, 0.2, 0.2))
+    other.keyboard.press("Delete")
+    dialog = other.get_by_role("dialog")
+    expect(dialog).to_contain_text("Deleted.")
+    expect(dialog.locator("input:checked")).to_have_count(0)
+    dialog.get_by_role("button", name="Apply selection").click()
+    expect(dialog).to_be_visible()  # the browser asks for a choice
+    dialog.get_by_text("Theirs", exact=True).click()
+    dialog.get_by_role("button", name="Apply selection").click()
+    saved(other)
+    assert len(editor.objects(annotation, FIND_DOGS)) == 2
+    other.context.close()
