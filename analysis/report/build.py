@@ -1,22 +1,18 @@
 """The report on a study: puts the sections together."""
 
 import platform
-from collections.abc import Sequence
 from importlib.metadata import version as installed_version
-
-import numpy as np
 
 from .. import __version__
 from ..participants.exclusion_rules import CLOCK_LABELS
 from ..planning.declared_plan import Plan
-from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..study.analysis import Study
-from ..study.human_vs_model import Quantity, Relations
+from ..study.human_vs_model import Relations
 from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
-from .figures import scores_figure
-from .page import Block, Page, Points, Script, Section, Text
+from .page import Page, Points, Script, Section, Text
 from .r_script import r_script
+from .section_against_scores import against_scores_section
 from .section_behaviour import behaviour_section, describe_behaviour
 from .section_conditions import differences_section, models_section, styles_section
 from .section_correctness import correctness_section
@@ -213,59 +209,6 @@ def _headlines(study: Study) -> list[str]:
             label = estimates.get(key, study.conditions[0].name).measure.label
             sentences.append(f"{label} in percent, with 95 % confidence intervals: {'; '.join(shown)}.")
     return sentences
-
-
-def against_scores_section(study: Study) -> Section:
-    """Plot the main human measure against each score.
-
-    The measure is false positives, or agreement if they are unknown.
-    """
-    relations = study.retained.relations
-    available = {measure.key: measure for measure in relations.measures}
-    measure = available.get("fp") or available.get("agreement")
-    title = "People against each score"
-    if measure is None or not relations.scores:
-        return Section("against-scores", title, [Text("Nothing to plot: no pair has both values.")])
-    blocks: list[Block] = []
-    if measure.key != "fp":
-        blocks.append(Text("False positives are unknown here; the figure shows agreement instead.", "note"))
-    groups = {score.key: score.group for score in SCORES}
-    for name, standard, words in (
-        ("standard-scores", True, "the standard scores"),
-        ("coupling-scores", False, "the scores of answer-explanation coupling"),
-    ):
-        scores = [
-            s for s in relations.scores if s.headline and (groups[s.key] in STANDARD_GROUPS) is standard
-        ]
-        caption = (
-            f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % confidence "
-            "intervals of "
-            f"the measure. {_score_intervals(study, scores)} The sign in a title is the rank relation."
-        )
-        figure = scores_figure(study, study.retained, measure, scores, f"{measure.key}-{name}", caption)
-        if figure:
-            blocks.append(figure)
-    return Section("against-scores", title, blocks)
-
-
-def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:
-    """Describe the horizontal intervals, and name scores without one."""
-    given = {
-        (condition.title, score.label): score.interval(column) is not None
-        for score in scores
-        for column, condition in enumerate(study.systems)
-        if not np.isnan(score.values[column])
-    }
-    if not study.options.resamples:
-        return "The scores have no confidence intervals because they were switched off (--resamples 0)."
-    lacking = [f"{label} of {title}" for (title, label), known in given.items() if not known]
-    if len(lacking) == len(given):
-        return (
-            "The scores have no confidence intervals because the contribution of each question is unknown "
-            "(there is no table question_scores)."
-        )
-    text = "Horizontal lines are confidence intervals of the score, from a bootstrap over its questions."
-    return f"{text} Unknown for {', '.join(lacking)}." if lacking else text
 
 
 def _methods_section(study: Study, inference: Inference) -> Section:
