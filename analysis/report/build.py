@@ -12,11 +12,19 @@ from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
 from .page import Page, Points, Script, Section, Text
 from .r_script import r_script
-from .section_against_scores import against_scores_section
+from .section_against_scores import against_scores_section, all_scores_section
 from .section_behaviour import behaviour_section, describe_behaviour
 from .section_conditions import differences_section, models_section, styles_section
 from .section_correctness import correctness_section
+from .section_correlations import (
+    NOTHING_TO_RESAMPLE,
+    OVER_PARTICIPANTS,
+    SWITCHED_OFF,
+    TWO_WAY,
+    correlations_section,
+)
 from .section_exclusions import NOTHING_LEFT, exclusions_section
+from .section_not_found import not_found_section
 from .section_participants import (
     DRAWN,
     estimate_cell,
@@ -28,15 +36,7 @@ from .section_participants import (
 from .section_robustness import choices_section, left_out_block, try_choices
 from .section_sample import sample_section
 from .section_scales import scales_section
-from .section_systems import (
-    NOTHING_TO_RESAMPLE,
-    OVER_PARTICIPANTS,
-    SWITCHED_OFF,
-    TWO_WAY,
-    correlations_section,
-    ranks_section,
-    scores_section,
-)
+from .section_systems import ranks_section, scores_section
 from .tables import Table, inputs_table, pairs_table
 
 BANNERS = {
@@ -76,15 +76,21 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
             *([judged] if (judged := correctness_section(study)) else []),
             figures_section(study),
             differences_section(study, inference),
+            *([missed] if (missed := not_found_section(study, inference)) else []),
             *([compared] if (compared := styles_section(study, inference)) else []),
             models_section(study, inference),
             *([scales] if (scales := scales_section(study)) else []),
             behaviour_section(study, describe_behaviour(study)),
             missing_section(study),
             scores_section(names, study.scores, study.unused_scores, relations.scores),
-            ranks_section(relations, study.everything.relations),
-            correlations_section(relations, intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF),
-            against_scores_section(study),
+            against_scores_section(study, inference.plan),
+            ranks_section(relations, study.everything.relations, plan=inference.plan),
+            correlations_section(
+                relations,
+                intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF,
+                plan=inference.plan,
+            ),
+            *([plots] if (plots := all_scores_section(study, inference.plan)) else []),
             choices_section(study, choices),
             _methods_section(study, inference),
             _reproduction_section(study),
@@ -127,12 +133,13 @@ def _banner(study: Study) -> str:
     return " ".join(filter(None, sentences))
 
 
-def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:
+def build_correlation_report(relations: Relations, sources: dict[str, str], plan: Plan | None = None) -> Page:
     """Build the page of a rank table and correlations of two plain tables.
 
     Args:
         relations: Measures related to scores.
         sources: SHA-256 by file name.
+        plan: Declared scores, coefficient and share.
     """
     resampled = any(measure.replicates is not None for measure in relations.measures)
     left_out = leave_one_out(relations.systems, relations.measures, relations.scores)
@@ -145,9 +152,9 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
             "Model scores": str(len(relations.scores)),
         },
         sections=[
-            ranks_section(relations),
+            ranks_section(relations, plan=plan, drawn="participants"),
             correlations_section(
-                relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE
+                relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE, plan=plan
             ),
             Section("left-out", "Each system left out", [left_out_block(relations, left_out)]),
             Section("reproduction", "To reproduce this", [_versions_table(), inputs_table(sources)]),
