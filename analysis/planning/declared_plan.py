@@ -6,12 +6,15 @@ declare what it leaves out::
     {"hypotheses": ["Facts shown as highlights lower over-estimation."],
      "family": [["over_estimation", "plain", "highlights"]],
      "margins": {"over_estimation": [-0.05, 0.05]},
+     "scores": ["loca"], "coefficient": "pearson", "sign_share": 0.9,
      "participants": 40,
      "looks": {"fractions": [0.5, 1.0], "spending": "obrien_fleming"},
      "alpha": 0.05, "known": "Nothing.", "authors": ["…"]}
 
 ``family`` names measure, first and second condition; ``margins`` bound an equivalence test of a measure;
-``looks`` are the interim analyses.
+``looks`` are the interim analyses. ``scores`` are the model scores that the study relates to people,
+``coefficient`` the correlation that it reports, and ``sign_share`` the share of bootstrap replicates in which
+a sign of the rank table must recur.
 """
 
 from collections.abc import Mapping
@@ -22,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..io.errors import InputError, first_problem
 from ..io.whole_files import read_json
+from ..stats.correlations import Coefficient
 from ..stats.sequential import Boundaries, Spending, boundaries
 from .power import Power
 
@@ -35,6 +39,10 @@ class Plan:
         family: Measure, first and second condition of each confirmatory comparison; Holm's correction covers
             them together.
         margins: Bounds within which conditions count as equivalent, by measure.
+        scores: Keys of the model scores that are related to people; Holm's correction of correlations covers
+            them together. Without any all headline scores count.
+        coefficient: Correlation that the report shows; its files have all.
+        sign_share: Share of replicates in which a sign of the rank table must recur to be coloured.
         participants: Sample size per condition.
         power: The simulated power that the sample size rests on.
         looks: Boundaries of interim analyses of the family's only comparison; None without any.
@@ -45,6 +53,9 @@ class Plan:
     hypotheses: tuple[str, ...] = ()
     family: tuple[tuple[str, str, str], ...] = ()
     margins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    scores: tuple[str, ...] = ()
+    coefficient: Coefficient = "pearson"
+    sign_share: float = 0.9
     participants: int | None = None
     power: Power | None = None
     looks: Boundaries | None = None
@@ -67,6 +78,9 @@ class _PlanFile(BaseModel):
     hypotheses: tuple[str, ...] = ()
     family: tuple[tuple[str, str, str], ...] = ()
     margins: dict[str, tuple[float, float]] = {}
+    scores: tuple[str, ...] = ()
+    coefficient: Coefficient = "pearson"
+    sign_share: float = Field(default=0.9, gt=0.5, le=1)
     participants: int | None = None
     looks: _Looks | None = None
     alpha: float = Field(default=0.05, gt=0, lt=1)

@@ -1,7 +1,6 @@
 """The report on a study: puts the sections together."""
 
 import platform
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 
@@ -14,12 +13,20 @@ from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
 from .page import Details, Page, Points, Script, Section, Text
 from .r_script import r_script
-from .section_against_scores import against_scores_section
+from .section_against_scores import all_scores_section
 from .section_behaviour import behaviour_section, describe_behaviour
 from .section_conditions import differences_section, styles_section
 from .section_correctness import correctness_section
+from .section_correlations import (
+    NOTHING_TO_RESAMPLE,
+    OVER_PARTICIPANTS,
+    SWITCHED_OFF,
+    TWO_WAY,
+    correlations_section,
+)
 from .section_exclusions import NOTHING_LEFT, exclusions_section
 from .section_models import models_section
+from .section_not_found import not_found_section
 from .section_participants import (
     DRAWN,
     figures_section,
@@ -30,16 +37,8 @@ from .section_participants import (
 from .section_robustness import choices_section, left_out_block, try_choices
 from .section_sample import sample_section
 from .section_scales import scales_section
-from .section_systems import (
-    NOTHING_TO_RESAMPLE,
-    OVER_PARTICIPANTS,
-    SWITCHED_OFF,
-    TWO_WAY,
-    correlations_section,
-    ranks_section,
-    scores_section,
-)
 from .section_summary import no_results_section, summary_section
+from .section_systems import ranks_section, scores_section
 from .tables import Table, inputs_table, pairs_table
 
 BANNERS = {
@@ -77,9 +76,10 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
         scales_section(study),
         figures_section(study),
         differences_section(study, inference),
+        not_found_section(study, inference),
         styles_section(study, inference),
         models_section(study, inference),
-        *_relations(study),
+        *_relations(study, inference),
         behaviour_section(study, describe_behaviour(study)),
         choices_section(study, try_choices(study)),
         _methods_section(study, inference),
@@ -89,15 +89,16 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
     return _page(study, [summary_section(study, inference), *filter(None, sections)])
 
 
-def _relations(study: Study) -> list[Section]:
+def _relations(study: Study, inference: Inference) -> list[Section | None]:
     """Build the sections that relate people to scores."""
     names = [(condition.title, condition.system or "") for condition in study.systems]
-    relations = study.retained.relations
+    relations, plan = study.retained.relations, inference.plan
+    intervals = TWO_WAY if study.options.resamples else SWITCHED_OFF
     return [
         scores_section(names, study.scores, study.unused_scores, relations.scores),
-        ranks_section(relations, study.everything.relations),
-        correlations_section(relations, intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF),
-        against_scores_section(study),
+        ranks_section(relations, study.everything.relations, plan=plan),
+        correlations_section(relations, intervals=intervals, plan=plan),
+        all_scores_section(study, plan),
     ]
 
 
@@ -152,12 +153,13 @@ def _banner(study: Study) -> str:
     return " ".join(filter(None, sentences))
 
 
-def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:
+def build_correlation_report(relations: Relations, sources: dict[str, str], plan: Plan | None = None) -> Page:
     """Build the page of a rank table and correlations of two plain tables.
 
     Args:
         relations: Measures related to scores.
         sources: SHA-256 by file name.
+        plan: Declared scores, coefficient and share.
     """
     resampled = any(measure.replicates is not None for measure in relations.measures)
     left_out = leave_one_out(relations.systems, relations.measures, relations.scores)
@@ -170,9 +172,9 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
             "Model scores": str(len(relations.scores)),
         },
         sections=[
-            ranks_section(relations),
+            ranks_section(relations, plan=plan, drawn="participants"),
             correlations_section(
-                relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE
+                relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE, plan=plan
             ),
             Section("left-out", "Each system left out", [left_out_block(relations, left_out)]),
             Section("reproduction", "To reproduce this", [_versions_table(), inputs_table(sources)]),

@@ -338,7 +338,8 @@ def _participants(estimates: Estimates, measure: str, condition: str) -> np.ndar
 def _with_rank(score: Quantity, measure: Quantity, relations: Relations) -> str:
     relation = relations.get(measure.key, score.key)
     sign = relation.rank.sign if relation.rank and relation.n == len(relations.systems) else ""
-    return f"{score.label}  ({sign.replace('-', '−')})" if sign else score.label
+    share = "" if relation.sign_share is None else f" {int(100 * relation.sign_share + 1e-9)} %"
+    return f"{score.label}  ({sign.replace('-', '−')}{share})" if sign else score.label
 
 
 def _spoken_pair(score: Quantity, measure: Quantity, relations: Relations) -> str:

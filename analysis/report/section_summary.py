@@ -9,8 +9,9 @@ from ..stats.correlations import LEAST_FOR_P, smallest_p
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
-from .figures import ForestRow, condition_figure, forest_figure, scores_figure
+from .figures import ForestRow, condition_figure, forest_figure
 from .page import Card, Cards, Figure, Section, Text
+from .section_against_scores import follow_card
 from .section_participants import FORMATS
 from .tables import interval, number, p_text, scale
 
@@ -18,14 +19,13 @@ MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
 MOST_NAMED = 3  # differences that the first screen spells out
 TARGET = "items like these: participants and items count as samples of more of their kind"
 MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement")  # the first that the data have
-MAIN_SCORES = ("joint_f1", "f1", "sp_f1", "loca", "farm_4")
 
 
 def summary_section(study: Study, inference: Inference) -> Section:
     """Answer the questions of the study in a sentence and a figure each."""
     cards = [
         _differ_card(study, inference),
-        _follow_card(study),
+        follow_card(study, inference.plan),
         _helpful_card(study, inference),
         Card("How sure is this?", _certainty(study, inference)),
         Card("What was planned?", _planned(study, inference)),
@@ -103,32 +103,6 @@ def _of_main_measure(study: Study, compared: Sequence[Comparison]) -> list[Compa
     present = [one.measure.key for one in compared]
     key = next((key for key in MAIN_MEASURES if key in present), present[0])
     return [one for one in compared if one.measure.key == key]
-
-
-def _follow_card(study: Study) -> Card:
-    """Relate the main human measure to the main score."""
-    title = "Do people follow the score?"
-    relations = study.retained.relations
-    n = len(relations.systems)
-    measure = next((m for key in MAIN_MEASURES for m in relations.measures if m.key == key), None)
-    score = next((s for key in MAIN_SCORES for s in relations.scores if s.key == key), None)
-    if n < 2 or measure is None or score is None:
-        return Card(title, ["Not known: that needs two systems with a model score and a measure of people."])
-    relation = relations.get(measure.key, score.key)
-    sign = relation.rank.sign if relation.rank else ""
-    words = {"+": "rank the systems alike", "-": "rank the systems the other way round"}
-    points = [f"{measure.label} and {score.label} {words.get(sign, 'do not rank the systems alike')}."]
-    correlation = relation.correlations.get("pearson")
-    if correlation and correlation.value is not None and n > 2:
-        bounds = correlation.interval
-        shown = f" {interval(bounds)}" if bounds and bounds != (-1, 1) else ""
-        points.append(f"Pearson’s r over {relation.n} systems is {number(correlation.value)}{shown}.")
-    caption = (
-        f"{measure.label} against {score.label}, one mark per system. Lines are 95 % confidence intervals of "
-        "both, as far as they are known."
-    )
-    figure = scores_figure(study, study.retained, measure, [score], f"{measure.key}-main-score", caption)
-    return Card(title, points, figure)
 
 
 def _helpful_card(study: Study, inference: Inference) -> Card:

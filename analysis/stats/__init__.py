@@ -33,7 +33,7 @@ from .paired import (
     superiority_within,
 )
 from .permutation import permutation_test
-from .rank_agreement import RankRelation, desirability, rank_relation
+from .rank_agreement import RankRelation, SignShares, desirability, rank_relation, sign_shares
 from .results import Finding
 from .sequential import (
     Boundaries,
@@ -59,6 +59,7 @@ __all__ = [
     "Look",
     "Quantity",
     "RankRelation",
+    "SignShares",
     "Tally",
     "average_g",
     "bootstrap_interval",
@@ -87,6 +88,7 @@ __all__ = [
     "region_interval",
     "resample",
     "sign_flip_test",
+    "sign_shares",
     "spent_alpha",
     "superiority_within",
     "welch_difference",

@@ -8,8 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from analysis.participants.bundle import load_bundle
+from analysis.planning.declared_plan import Plan
 from analysis.report.build import build_report
-from analysis.report.page import render, write_page
+from analysis.report.page import Page, render, write_page
+from analysis.report.section_systems import ranks_section
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study, rules
@@ -117,7 +119,7 @@ def test_the_page_is_accessible(page):
     scopes = [value for tag, name, value in found.attributes if tag == "th" and name == "scope"]
     assert len(scopes) == found.tags.count("th")
     labels = [value for tag, name, value in found.attributes if tag == "svg" and name == "aria-label"]
-    assert len(labels) == found.tags.count("figure") == 11
+    assert len(labels) == found.tags.count("figure") == 12
     assert any("one: " in label and "95 % interval" in label for label in labels)
     assert ("html", "lang", "en") in found.attributes
 
@@ -170,14 +172,19 @@ def test_tables_hold_the_same_numbers_as_the_study(study, page, tmp_path):
         assert (int(row["n"]), row["p"]) == (3 - known.count(None), "")
 
 
-def test_desirable_cells_are_marked(study, page):
-    html = render(page)
+@pytest.mark.parametrize("least", [0.9, 0.51])
+def test_only_cells_whose_sign_recurs_are_coloured(study, least):
     pairs = study.retained.relations.pairs.values()
     shown = [pair for pair in pairs if pair.measure.headline and pair.score.headline]
+    section = ranks_section(study.retained.relations, plan=Plan(sign_share=least))
+    html = render(Page("", "", {}, [section]))
+    coloured = 0
     for kind in ("desirable", "undesirable"):
-        count = sum(pair.desirable == kind for pair in shown)
-        assert count > 0
+        count = sum(pair.desirable == kind and pair.sign_share >= least for pair in shown)
         assert html.count(f'class="sign {kind}"') == count
+        coloured += count
+    assert coloured < sum(bool(pair.desirable) for pair in shown)
+    assert coloured or least == 0.9
 
 
 @pytest.mark.usefixtures("no_drawing")
