@@ -9,8 +9,8 @@ References:
        that its test does not reject.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -90,9 +90,10 @@ def permutation_test(
     values = (values - values.mean()) / spread
     labels = np.arange(len(values)) >= sizes[0]
     if exact:
-        splits = _Splits.of(values, labels, _all_splits(len(values), sizes[1]))
-    else:
-        splits = _random_splits(values, labels, rng, permutations)
+        every = _all_splits(len(values), sizes[1])
+        splits = _Splits(values, labels, [every], len(every))
+    else:  # the observed split counts as one more that was drawn
+        splits = _Splits(values, labels, _random_splits(labels, rng, permutations), permutations + 1)
     estimate = float(groups[1].mean() - groups[0].mean())
     ends = accepted_interval(splits.p, estimate / spread, 1 - level)
     return replace(
@@ -147,39 +148,25 @@ def smallest_p(first: int, second: int) -> float:
     return (2 if first == second else 1) / comb(first + second, second)
 
 
-@dataclass(frozen=True)
 class _Splits:
     """Sums of each split's second side, of which a shift is a function.
 
-    The last split is the observed one. size, first: participants of the second and
-    of the first condition. moved: how many of the side are of the second condition.
-    sums, squares: of its values. own: sum of the values of those who are. total:
-    sum and sum of squares of all values. drawn: splits that count, from the first.
+    The last split is the observed one.
     """
 
-    size: int
-    first: int
-    moved: Array
-    sums: Array
-    squares: Array
-    own: Array
-    total: tuple[float, float]
-    drawn: int
+    def __init__(
+        self, values: Array, labels: NDArray[np.bool_], splits: Iterable[NDArray[np.bool_]], drawn: int
+    ) -> None:
+        """Sum up the splits (rows), in parts; the first `drawn` of them and the observed one count.
 
-    @classmethod
-    def of(cls, values: Array, labels: NDArray[np.bool_], splits: NDArray[np.bool_]) -> "_Splits":
-        """Sum up the splits (rows), all of them, and the observed one."""
-        in_second = np.vstack([splits, labels]).astype(float)
-        return cls(
-            size=int(labels.sum()),
-            first=int((~labels).sum()),
-            moved=in_second @ labels,
-            sums=in_second @ values,
-            squares=in_second @ values**2,
-            own=in_second @ (labels * values),
-            total=(float(values.sum()), float((values**2).sum())),
-            drawn=len(splits),
-        )
+        Per split: participants of the second condition on the second side, the sum and the sum of squares of
+        its values, and the sum of those that are of the second condition.
+        """
+        columns = np.column_stack([labels, values, values**2, labels * values]).astype(float)
+        parts = [part.astype(float) @ columns for part in (*splits, labels[None])]
+        self.sums, self.drawn = np.concatenate(parts).T, drawn
+        self.second, self.first = int(labels.sum()), int((~labels).sum())
+        self.total = (float(values.sum()), float((values**2).sum()))
 
     def p(self, shift: float) -> float:
         """Return p of the hypothesis that the second condition adds `shift`."""
@@ -191,13 +178,13 @@ class _Splits:
 
         It is infinite if both sides are constant and differ, 0 if they are alike.
         """
-        n, rest_n = self.size, self.first
-        sums = self.sums - shift * self.moved
-        squares = self.squares - 2 * shift * self.own + shift**2 * self.moved
-        rest = self.total[0] - shift * n - sums
-        rest_squares = self.total[1] - 2 * shift * self.own[-1] + shift**2 * n - squares
-        difference = sums / n - rest / rest_n
-        variance = _variance_of_mean(sums, squares, n) + _variance_of_mean(rest, rest_squares, rest_n)
+        moved, sums, squares, own = self.sums
+        total = self.total[1] - 2 * shift * own[-1] + shift**2 * self.second
+        sums, squares = sums - shift * moved, squares - 2 * shift * own + shift**2 * moved
+        rest, rest_squares = self.total[0] - shift * self.second - sums, total - squares
+        difference = sums / self.second - rest / self.first
+        variance = _variance_of_mean(sums, squares, self.second)
+        variance += _variance_of_mean(rest, rest_squares, self.first)
         size = 1 + shift**2  # of the squares, whose last digits are noise
         difference = np.where(np.abs(difference) < 1e-12 * size**0.5, 0.0, difference)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -215,18 +202,11 @@ def _all_splits(total: int, second: int) -> NDArray[np.bool_]:
 
 
 def _random_splits(
-    values: Array, labels: NDArray[np.bool_], rng: np.random.Generator, permutations: int
-) -> _Splits:
-    """Draw splits, and count the observed one as another that was drawn."""
-    parts = []
-    for rows in chunks(permutations, CELLS_PER_CHUNK // len(values)):
-        drawn = rng.permuted(np.tile(labels, (rows.stop - rows.start, 1)), axis=1)
-        parts.append(_Splits.of(values, labels, drawn))
-    of_all = {
-        name: np.concatenate([*(getattr(part, name)[:-1] for part in parts), getattr(parts[0], name)[-1:]])
-        for name in ("moved", "sums", "squares", "own")
-    }
-    return replace(parts[0], **of_all, drawn=permutations + 1)
+    labels: NDArray[np.bool_], rng: np.random.Generator, permutations: int
+) -> Iterator[NDArray[np.bool_]]:
+    """Draw splits, in parts that fit into memory."""
+    for rows in chunks(permutations, CELLS_PER_CHUNK // len(labels)):
+        yield rng.permuted(np.tile(labels, (rows.stop - rows.start, 1)), axis=1)
 
 
 def _variance_of_mean(sums: Array, squares: Array, count: int) -> Array:
