@@ -7,7 +7,7 @@ from scipy.special import stdtrit
 
 from ..participants.measures import Measure
 from ..planning.power import smallest_effect
-from ..stats.results import Finding
+from ..stats.results import Finding, Target
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
@@ -47,7 +47,7 @@ def not_found_section(study: Study, inference: Inference) -> Section | None:
     rows = [
         row
         for comparison in family.comparisons
-        if (row := read_comparison(comparison, alpha, family.size)) is not None
+        if (row := read_comparison(comparison, inference.plan.target, alpha, family.size)) is not None
     ]
     if not rows:
         return None
@@ -65,14 +65,14 @@ def not_found_section(study: Study, inference: Inference) -> Section | None:
     return Section("not-found", TITLE, blocks)
 
 
-def read_comparison(comparison: Comparison, alpha: float, size: int) -> NotFound | None:
+def read_comparison(comparison: Comparison, target: Target, alpha: float, size: int) -> NotFound | None:
     """Return a comparison that is not significant; None for any other."""
-    finding, adjusted = comparison.bca, comparison.adjusted_p
+    finding, adjusted = comparison.about(target), comparison.adjusted.get(target)
     if finding.interval is None or adjusted is None or adjusted <= alpha:
         return None
     geometric = comparison.measure.geometric
     low, high = (log(end) if geometric else end for end in finding.interval)
-    freedom = finding.n[0] - 1 if comparison.paired else sum(finding.n) - 2
+    freedom = finding.freedom or (finding.n[0] - 1 if comparison.paired else sum(finding.n) - 2)
     # The interval is as wide as twice the quantile of t times the standard error.
     error = (high - low) / 2 / float(stdtrit(freedom, (1 + finding.level) / 2))
     if not error > 0:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..participants.estimates import Estimate
+from ..planning.declared_plan import Plan
 from ..stats.correlations import LEAST_FOR_P, smallest_p
+from ..stats.results import Target
 from ..study.analysis import Study
-from ..study.comparisons import Comparison
+from ..study.comparisons import Comparison, Family
 from ..study.inference import Inference
 from .figures import ForestRow, condition_figure, forest_figure
 from .page import Card, Cards, Figure, Section, Text
@@ -17,7 +19,10 @@ from .tables import interval, number, p_text, scale
 
 MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
 MOST_NAMED = 3  # differences that the first screen spells out
-TARGET = "items like these: participants and items count as samples of more of their kind"
+CLAIMS: dict[Target, str] = {
+    "items_like_these": "items like these: participants and items count as samples of more of their kind",
+    "these_items": "these items: participants count as a sample, the items are given",
+}
 MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement")  # the first that the data have
 
 
@@ -35,40 +40,50 @@ def summary_section(study: Study, inference: Inference) -> Section:
 
 def _differ_card(study: Study, inference: Inference) -> Card:
     title = "Do the conditions differ?"
-    compared = [one for one in inference.family.comparisons if one.bca.estimate is not None]
+    compared = _compared(inference.family, inference.plan.target)
     if not compared:
         return Card(title, ["No two conditions could be compared. The section on differences gives the reasons."])
-    points = _verdicts(study, compared, inference.plan.alpha)
+    points = _verdicts(study, compared, inference.plan)
     shown = compared if len(compared) <= MOST_ROWS else _of_main_measure(study, compared)[:MOST_ROWS]
     left = len(compared) - len(shown)
     caption = (
         "Differences with 95 % confidence intervals; a filled diamond is clear after Holm’s correction. "
-        f"The claim is about {TARGET}." + (f" {left} more are in the table of differences." if left else "")
+        f"The claim is about {CLAIMS[inference.plan.target]}." + (f" {left} more are in the table of differences." if left else "")
     )
     return Card(title, points, _forest(study, inference, shown, "differences-forest", caption))
 
 
-def _verdicts(study: Study, compared: Sequence[Comparison], alpha: float) -> list[str]:
+def _compared(family: Family, target: Target) -> list[Comparison]:
+    return [one for one in family.comparisons if one.about(target).estimate is not None]
+
+
+def _verdicts(study: Study, compared: Sequence[Comparison], plan: Plan) -> list[str]:
     """Name the differences that are clear after correction."""
     titles = {condition.name: condition.title for condition in study.conditions}
-    clear = [one for one in compared if one.adjusted_p is not None and one.adjusted_p <= alpha]
+    clear = [one for one in compared if _is_clear(one, plan)]
     if not clear:
         return [
             f"None of {len(compared)} comparisons is clear after Holm’s correction. That does not show that "
             "the conditions are alike: the intervals give the differences that remain possible."
         ]
-    named = sorted(clear, key=lambda one: one.adjusted_p or 0.0)[:MOST_NAMED]
+    named = sorted(clear, key=lambda one: one.adjusted[plan.target] or 0.0)[:MOST_NAMED]
     points = [f"{len(clear)} of {len(compared)} comparisons are clear after Holm’s correction."]
-    return points + [_difference_sentence(one, titles) for one in named]
+    return points + [_difference_sentence(one, titles, plan.target) for one in named]
 
 
-def _difference_sentence(one: Comparison, titles: dict[str, str]) -> str:
+def _is_clear(one: Comparison, plan: Plan) -> bool:
+    p = one.adjusted.get(plan.target)
+    return p is not None and p <= plan.alpha
+
+
+def _difference_sentence(one: Comparison, titles: dict[str, str], target: Target) -> str:
     factor, decimals, unit = _format(one)
-    value, bounds = number((one.bca.estimate or 0.0) * factor, decimals), scale(one.bca.interval, factor)
+    found = one.about(target)
+    value, bounds = number((found.estimate or 0.0) * factor, decimals), scale(found.interval, factor)
     between = " as a ratio to " if one.measure.geometric else " minus "
     return (
         f"{one.measure.label}: {titles[one.second]}{between}{titles[one.first]} is {value}{unit} "
-        f"{interval(bounds, decimals)}, p {p_text(one.adjusted_p)}."
+        f"{interval(bounds, decimals)}, p {p_text(one.adjusted.get(target))}."
     )
 
 
@@ -80,11 +95,12 @@ def _forest(
     for one in sorted(shown, key=lambda one: [each.measure for each in shown].index(one.measure)):
         factor, _, unit = _format(one)
         of = f"{one.measure.label} ({'ratio' if one.measure.geometric else unit.strip() or 'points'})"
-        sizes = "/".join(map(str, one.bca.n[:1] if one.paired else one.bca.n))
+        found = one.about(inference.plan.target)
+        sizes = "/".join(map(str, found.n[:1] if one.paired else found.n))
         sign = " / " if one.measure.geometric else " − "
         label = f"{titles[one.second]}{sign}{titles[one.first]}, n\u00a0=\u00a0{sizes}"
-        is_clear = one.adjusted_p is not None and one.adjusted_p <= inference.plan.alpha
-        estimate, bounds = (one.bca.estimate or 0.0) * factor, scale(one.bca.interval, factor)
+        is_clear = _is_clear(one, inference.plan)
+        estimate, bounds = (found.estimate or 0.0) * factor, scale(found.interval, factor)
         rows.append(ForestRow(of, label, estimate, bounds, 1.0 if one.measure.geometric else 0.0, is_clear))
     return forest_figure(name, caption, rows)
 
@@ -108,12 +124,12 @@ def _of_main_measure(study: Study, compared: Sequence[Comparison]) -> list[Compa
 def _helpful_card(study: Study, inference: Inference) -> Card:
     """Compare styles of one system, or show the ratings of helpfulness."""
     title = "Is the explanation helpful?"
-    compared = [one for one in inference.styles.comparisons if one.bca.estimate is not None]
+    compared = _compared(inference.styles, inference.plan.target)
     if compared:
         shown = _of_main_measure(study, compared)[:MOST_ROWS]
         caption = "Styles of the same system: differences with 95 % confidence intervals."
         figure = _forest(study, inference, shown, "styles-forest", caption)
-        return Card(title, _verdicts(study, compared, inference.plan.alpha), figure)
+        return Card(title, _verdicts(study, compared, inference.plan), figure)
     estimates = study.retained.estimates
     if not estimates.available("helpfulness"):
         return Card(

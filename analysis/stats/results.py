@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,10 @@ EQUAL_SPREAD = "The participants' values spread alike in both conditions."
 ORDER_ONLY = "Only the order of values counts, not their distances."
 NORMAL_MEANS = "There are enough participants for the means of their values to be nearly normal."
 
+# What a statement is about: these items with other participants, or other items too.
+Target = Literal["these_items", "items_like_these"]
+TARGETS: tuple[Target, Target] = ("items_like_these", "these_items")
+
 LEAST = 2  # participants per condition; with one, nothing says how people differ
 
 
@@ -36,6 +41,7 @@ class Finding:
         interval: Confidence interval at `level`.
         level: Such as 0.95.
         p: Two-sided unless `method` says otherwise, never 0.
+        freedom: Degrees of freedom, where `interval` and p are of a t distribution.
         assumptions: A sentence each.
         reason: Why an estimate was refused (its fields are then None), or why the
             interval is not of the method that was asked for.
@@ -48,6 +54,7 @@ class Finding:
     interval: tuple[float, float] | None = None
     level: float = 0.95
     p: float | None = None
+    freedom: float | None = None
     assumptions: tuple[str, ...] = ()
     reason: str = ""
 

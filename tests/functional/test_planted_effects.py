@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from itertools import combinations
 from pathlib import Path
 
@@ -69,7 +70,12 @@ def test_it_works(site: Site, tmp_path: Path):
     )  # fmt: skip
     assert "90 completed" in said
     site.manage("export_results", "planted", "--out", str(tmp_path / "bundle"))
-    site.python("analysis", "report", str(tmp_path / "bundle"), "--out", str(tmp_path / "report"))
+    pairs = list(combinations(("right", "wrong", "ground truth"), 2))
+    family = [[key, *pair] for key in ("agreement", "time_geometric", "certainty") for pair in pairs]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"family": family}), encoding="utf-8")
+    out = str(tmp_path / "report")
+    site.python("analysis", "report", str(tmp_path / "bundle"), "--out", out, "--plan", str(plan))
     found = differences(tmp_path / "report")
 
     slower = np.exp(retained_log_time(FACTOR * BOTS.seconds) - retained_log_time(BOTS.seconds))
@@ -77,11 +83,11 @@ def test_it_works(site: Site, tmp_path: Path):
         back = 1 / truth if measure == "time_geometric" else -truth
         for pair, expected in ((("right", "wrong"), truth), (("wrong", "ground truth"), back)):
             row = found[measure, *pair]
-            low, high = float(row["bca_low"]), float(row["bca_high"])
+            low, high = float(row["low"]), float(row["high"])
             assert abs((low + high) / 2 - expected) < high - low
             assert float(row["p_holm"]) < 0.05
     unchanged = [("agreement", "right", "ground truth"), ("time_geometric", "right", "ground truth")]
-    unchanged += [("certainty", *pair) for pair in combinations(("right", "wrong", "ground truth"), 2)]
+    unchanged += [("certainty", *pair) for pair in pairs]
     for measure, first, second in unchanged:
         assert float(found[measure, first, second]["p"]) > RARE
 
