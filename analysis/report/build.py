@@ -18,9 +18,10 @@ from .figures import scores_figure
 from .page import Block, Page, Points, Script, Section, Text
 from .r_script import r_script
 from .section_behaviour import behaviour_section, describe_behaviour
-from .section_conditions import differences_section, models_section, styles_section
+from .section_conditions import differences_section, styles_section
 from .section_correctness import correctness_section
 from .section_exclusions import NOTHING_LEFT, exclusions_section
+from .section_models import models_section
 from .section_participants import (
     DRAWN,
     estimate_cell,
