@@ -5,13 +5,14 @@ declare what it leaves out::
 
     {"hypotheses": ["Facts shown as highlights lower over-estimation."],
      "family": [["over_estimation", "plain", "highlights"]],
-     "margins": {"over_estimation": [-0.05, 0.05]},
+     "margins": {"over_estimation": [-0.05, 0.05]}, "rope": [-0.18, 0.18],
      "participants": 40,
      "looks": {"fractions": [0.5, 1.0], "spending": "obrien_fleming"},
      "alpha": 0.05, "known": "Nothing.", "authors": ["…"]}
 
 ``family`` names measure, first and second condition; ``margins`` bound an equivalence test of a measure;
-``looks`` are the interim analyses.
+``rope`` bounds the
+log odds ratios that the Bayesian model counts as no difference in practice; ``looks`` are the interim analyses.
 """
 
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ class Plan:
         family: Measure, first and second condition of each confirmatory comparison; Holm's correction covers
             them together.
         margins: Bounds within which conditions count as equivalent, by measure.
+        rope: Region of practical equivalence of the Bayesian model, in log odds; None without one.
         participants: Sample size per condition.
         power: The simulated power that the sample size rests on.
         looks: Boundaries of interim analyses of the family's only comparison; None without any.
@@ -45,6 +47,7 @@ class Plan:
     hypotheses: tuple[str, ...] = ()
     family: tuple[tuple[str, str, str], ...] = ()
     margins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    rope: tuple[float, float] | None = None
     participants: int | None = None
     power: Power | None = None
     looks: Boundaries | None = None
@@ -67,6 +70,7 @@ class _PlanFile(BaseModel):
     hypotheses: tuple[str, ...] = ()
     family: tuple[tuple[str, str, str], ...] = ()
     margins: dict[str, tuple[float, float]] = {}
+    rope: tuple[float, float] | None = None
     participants: int | None = None
     looks: _Looks | None = None
     alpha: float = Field(default=0.05, gt=0, lt=1)

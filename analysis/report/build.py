@@ -16,7 +16,7 @@ from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
 from .figures import scores_figure
 from .page import Block, Page, Points, Script, Section, Text
-from .r_script import r_script
+from .r_script import study_script
 from .section_behaviour import behaviour_section, describe_behaviour
 from .section_conditions import differences_section, styles_section
 from .section_correctness import correctness_section
@@ -368,19 +368,12 @@ def _reproduction_section(study: Study) -> Section:
         f"python -m analysis report BUNDLE --out DIR --seed {options.seed} --resamples {options.resamples} "
         f"--mode {study.mode} --study-version {study.version.version}"
     )
-    script = r_script(
-        study.version,
-        study.bundle.rules,
-        mode=study.mode,
-        clock=study.clock,
-        people=study.exclusions.people,
-    )
     return Section(
         "reproduction",
         "To reproduce this",
         [
             Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
-            Script("refit.R", "The same models in R (lme4, ordinal)", script),
+            Script("refit.R", "The same models in R (lme4, ordinal)", study_script(study)),
             Text(f"Hash of the study's frozen definition: {study.version.hash}.{_exporter(study)}"),
             _versions_table(),
             inputs_table(study.bundle.hashes),

@@ -21,7 +21,7 @@ _NAMES = {  # function to the tables and figures that it computes
     "participants.trial_grid.build_grids": "times-by-condition",
     "study.comparisons.compare_family": "differences",
     "stats.equivalence.equivalence": "equivalence",
-    "study.inference.infer": "models",
+    "study.inference.infer": "models model_spreads",
     "models.bayesian_logistic.bayes_logistic": "bayes",
     "participants.learning_curves.learning": "learning",
     "participants.calibration.calibration": "calibration",
