@@ -3,6 +3,7 @@
 from .bayesian_logistic import BayesModel, Posterior, bayes_logistic
 from .gee_logistic import gee_logistic
 from .linear_mixed import mixed_log_time
+from .logit_mixed import mixed_logit
 from .ordinal_logit import ordinal_logit
 from .trial_model import Contrast, Model, Trials, read_trials
 
@@ -15,6 +16,7 @@ __all__ = [
     "bayes_logistic",
     "gee_logistic",
     "mixed_log_time",
+    "mixed_logit",
     "ordinal_logit",
     "read_trials",
 ]

@@ -1,8 +1,8 @@
 """Trials and fitted models that keep participants and items apart.
 
 The models are `analysis.models.gee_logistic` (binary answers), `.linear_mixed`
-(times), `.ordinal_logit` (ratings) and `.bayesian_logistic` (binary answers,
-Bayesian). None treats trials as independent.
+(times), `.ordinal_logit` (ratings), `.logit_mixed` (binary answers and ratings)
+and `.bayesian_logistic` (binary answers, Bayesian). None treats trials as independent.
 """
 
 import warnings

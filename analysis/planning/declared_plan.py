@@ -7,7 +7,7 @@ declare what it leaves out::
      "target": "items_like_these",
      "baseline": "plain",
      "family": [["over_estimation", "plain", "highlights"]],
-     "margins": {"over_estimation": [-0.05, 0.05]},
+     "margins": {"over_estimation": [-0.05, 0.05]}, "rope": [-0.18, 0.18],
      "scores": ["loca"], "coefficient": "pearson", "sign_share": 0.9,
      "participants": 40,
      "looks": {"fractions": [0.5, 1.0], "spending": "obrien_fleming"},
@@ -17,9 +17,10 @@ declare what it leaves out::
 or ``items_like_these`` (other participants and other items), which is the default, but not with ``looks``:
 their tests are about these items. ``baseline`` is the condition with which the others are compared if no
 ``family`` is declared. ``family`` names measure, first and second condition; ``margins`` bound an equivalence
-test of a measure; ``looks`` are the interim analyses. ``scores`` are the model scores that the study relates
-to people, ``coefficient`` the correlation that it reports, and ``sign_share`` the share of bootstrap
-replicates in which a sign of the rank table must recur.
+test of a measure, and ``rope`` the log odds ratios that the Bayesian model counts as no difference in
+practice; ``looks`` are the interim analyses. ``scores`` are the model scores that the study relates to
+people, ``coefficient`` the correlation that it reports, and ``sign_share`` the share of bootstrap replicates
+in which a sign of the rank table must recur.
 """
 
 from collections.abc import Mapping
@@ -51,6 +52,7 @@ class Plan:
             them together. Without any all headline scores count.
         coefficient: Correlation that the report shows; its files have all.
         sign_share: Share of replicates in which a sign of the rank table must recur to be coloured.
+        rope: Region of practical equivalence of the Bayesian model, in log odds; None without one.
         participants: Sample size per condition.
         power: The simulated power that the sample size rests on.
         looks: Boundaries of interim analyses of the family's only comparison; None without any.
@@ -66,6 +68,7 @@ class Plan:
     scores: tuple[str, ...] = ()
     coefficient: Coefficient = "pearson"
     sign_share: float = 0.9
+    rope: tuple[float, float] | None = None
     participants: int | None = None
     power: Power | None = None
     looks: Boundaries | None = None
@@ -93,6 +96,7 @@ class _PlanFile(BaseModel):
     scores: tuple[str, ...] = ()
     coefficient: Coefficient = "pearson"
     sign_share: float = Field(default=0.9, gt=0.5, le=1)
+    rope: tuple[float, float] | None = None
     participants: int | None = None
     looks: _Looks | None = None
     alpha: float = Field(default=0.05, gt=0, lt=1)

@@ -1,6 +1,7 @@
 """The report on a study: puts the sections together."""
 
 import platform
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 
@@ -12,7 +13,7 @@ from ..study.human_vs_model import Relations
 from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
 from .page import Details, Page, Points, Script, Section, Text
-from .r_script import r_script
+from .r_script import study_script
 from .section_against_scores import all_scores_section
 from .section_behaviour import behaviour_section, describe_behaviour
 from .section_conditions import SHORT, differences_section, styles_section
@@ -287,19 +288,12 @@ def _reproduction_section(study: Study) -> Section:
         f"python -m analysis report BUNDLE --out DIR --seed {options.seed} --resamples {options.resamples} "
         f"--mode {study.mode} --study-version {study.version.version}"
     )
-    script = r_script(
-        study.version,
-        study.bundle.rules,
-        mode=study.mode,
-        clock=study.clock,
-        people=study.exclusions.people,
-    )
     return Section(
         "reproduction",
         "To reproduce this",
         [
             Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
-            Script("refit.R", "The same models in R (lme4, ordinal)", script),
+            Script("refit.R", "The same models in R (lme4, ordinal)", study_script(study)),
             Text(f"Hash of the study's frozen definition: {study.version.hash}.{_exporter(study)}"),
             _versions_table(),
             inputs_table(study.bundle.hashes),

@@ -22,7 +22,7 @@ _NAMES = {  # function to the tables and figures that it computes
     "study.comparisons.compare_family": "differences differences_these_items styles styles_these_items",
     "study.comparisons.omnibus": "omnibus",
     "stats.equivalence.equivalence": "equivalence",
-    "study.inference.infer": "models",
+    "study.inference.infer": "models model_spreads",
     "models.bayesian_logistic.bayes_logistic": "bayes",
     "participants.learning_curves.learning": "learning",
     "participants.calibration.calibration": "calibration",

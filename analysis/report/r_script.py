@@ -1,12 +1,18 @@
-"""R script that reads a bundle and refits its models, as a check.
+"""R script that reads a bundle and refits its models, and its results.
 
 The script uses lme4 and ordinal. Source: Bates, Mächler, Bolker and Walker 2015 (lme4); Christensen 2022
 (ordinal). It is plain ASCII and the same for the same bundle, mode, version and clock.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import jinja2
+import pandas as pd
+
+from ..io.tabular_files import Column, read_table
 
 from ..participants.exclusion_rules import (
     CLOCK_COLUMNS,
@@ -20,13 +26,34 @@ from ..participants.exclusion_rules import (
     WholeItem,
 )
 from ..participants.study_version import Bounds, Points, Question, Version
+from ..study.analysis import Study
 
+ESTIMATES = "r_estimates.csv"  # where the script writes, beside the trials
+RIGHT = "rating_is_right"  # the outcome of whether a rating was right
+_COLUMNS = (
+    *(Column(name, "text", required=True, filled=True) for name in ("model", "outcome", "script")),
+    *(Column(name, "text", required=True) for name in ("term", "message")),
+    *(Column(name, "number", required=True) for name in ("estimate", "standard_error", "log_likelihood")),
+    Column("trials", "integer", required=True),
+)
 _TEMPLATE = jinja2.Environment(
     loader=jinja2.PackageLoader(__package__),
     trim_blocks=True,
     keep_trailing_newline=True,
     undefined=jinja2.StrictUndefined,
 ).get_template("refit.R")
+
+
+def study_script(study: Study) -> str:
+    """Return the script of an analysed study."""
+    return r_script(
+        study.version,
+        study.bundle.rules,
+        mode=study.mode,
+        clock=study.clock,
+        people=study.exclusions.people,
+        hashes=study.bundle.hashes,
+    )
 
 
 def r_script(
@@ -36,18 +63,20 @@ def r_script(
     mode: str,
     clock: Clock | None,
     people: Mapping[str, Sequence[str]] | None = None,
+    hashes: Mapping[str, str] | None = None,
 ) -> str:
     """The text of the script for one mode and version of a study.
 
     version: gives conditions, in order, the first as the reference, and questions. rules: of exclusion, as in
     the bundle. clock: whose time is modelled, None for no model of time. people: rules about participants
-    that hit each participant (`Exclusions.people`), which the script lists.
+    that hit each participant (`Exclusions.people`), which the script lists. hashes: of the bundle's files; with
+    the script they make the fingerprint by which a report knows the script's results as its own.
 
     Times get a linear mixed model of their logarithm, yes-no questions and whether the rating was right a
     logistic one, ratings a cumulative logit one; participants and items are crossed random effects in all,
-    and participants within conditions where any saw several.
+    and items and participants within conditions where any was seen in, or saw, several.
     """
-    return _TEMPLATE.render(
+    parts = dict(
         conditions=", ".join(quoted(condition.name) for condition in version.conditions),
         answers=", ".join(quoted(question.key) for question in version.item_questionnaire),
         mode=quoted(mode),
@@ -55,6 +84,28 @@ def r_script(
         exclusions=[(quoted(rule.name), _test(rule, people or {})) for rule in rules],
         calls=_calls(version, clock),
     )
+    data = {name: value for name, value in (hashes or {}).items() if name.startswith(("trials.", "participants."))}
+    source = _TEMPLATE.render(parts, fingerprint="") + json.dumps(data, sort_keys=True)
+    return _TEMPLATE.render(parts, fingerprint=hashlib.sha256(source.encode()).hexdigest()[:16])
+
+
+def read_estimates(folder: Path, script: str) -> pd.DataFrame | str:
+    """Read the estimates that the script wrote into the bundle's folder.
+
+    Returns model, outcome, term, estimate, standard_error, trials, log_likelihood
+    and message by row; or why there are none: the script has not been run, or an
+    earlier script wrote them or another data set was in its place.
+
+    Raises:
+        InputError: The file is malformed; names line and column.
+    """
+    path = folder / ESTIMATES
+    if not path.is_file():
+        return "not run"
+    table = read_table(path, _COLUMNS).frame
+    if not all(f'"{fingerprint}"' in script for fingerprint in table["script"].unique()):
+        return "out of date"
+    return table.drop(columns="script")
 
 
 def quoted(text: str) -> str:
@@ -123,5 +174,5 @@ def _question(question: Question) -> list[str]:
     lines = [f'fit_yes_no({quoted(question.key)}, {column} == "true")']
     if question.role == "correctness_rating":
         right = f"{column} == {_column('system_correct')}"
-        lines.append(f'if (any(!is.na(trials$system_correct))) fit_yes_no("rating_is_right", {right})')
+        lines.append(f'if (any(!is.na(trials$system_correct))) fit_yes_no({quoted(RIGHT)}, {right})')
     return lines

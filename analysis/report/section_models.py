@@ -1,13 +1,55 @@
 """Section on models of single trials."""
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from ..models.bayesian_logistic import BayesModel, Posterior
+import pandas as pd
+
+from ..models.bayesian_logistic import PRIOR_FACTORS, BayesModel, Posterior
 from ..models.trial_model import Contrast, Model
+from ..participants.exclusion_rules import CLOCK_COLUMNS
+from ..participants.study_version import Points as Scale
 from ..study.analysis import Study
-from ..study.inference import MOST_BAYES_TRIALS, MOST_TRIALS, Inference
+from ..study.inference import MOST_BAYES_TRIALS, MOST_TRIALS, Inference, outcome_label
 from .page import Block, Points, Section, Text
+from .r_script import ESTIMATES, RIGHT, read_estimates, study_script
 from .tables import Cell, Column, Table, interval, number, p_text, value_cell
+
+TITLE = "Models of single trials"
+SPREAD = "standard deviation, "
+NOT_READ = {
+    "not run": "refit.R, beside this page, fits the mixed models again with lme4 and ordinal: "
+    "Rscript refit.R BUNDLE. The next report shows its estimates here.",
+    "out of date": f"{ESTIMATES} in the bundle is not shown: an earlier script wrote it, or the data have changed "
+    "since. Run refit.R, beside this page, again.",
+}
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """An effect on an outcome, of conditions or of the position.
+
+    marginal: averaged over participants, about these items. mixed: for one
+    participant, about items like these. refit: R's row of the mixed one.
+    """
+
+    label: str
+    first: str
+    second: str
+    marginal: Contrast | None
+    mixed: Contrast | None
+    model: Model
+    refit: Mapping[str, float] | None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus R's."""
+        return self.mixed.estimate - self.refit["estimate"] if self.mixed and self.refit else None
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of the estimates: an effect of one place is small."""
+        return 3 if self.mixed is self.model.position else 2
 
 
 def models_section(study: Study, inference: Inference) -> Section:
@@ -15,31 +57,84 @@ def models_section(study: Study, inference: Inference) -> Section:
     titles = {condition.name: condition.title for condition in study.conditions}
     intro = (
         "Trials of one participant, and trials on one item, depend on each other. None of these models "
-        "treats trials as independent. They check the comparisons above under other assumptions."
+        "treats trials as independent. Marginal models are about these items and average over participants; "
+        "mixed models are about one participant and items like these, so their effects are farther from 0."
     )
     blocks: list[Block] = [Text(intro)]
     if inference.too_many:
-        blocks.append(
-            Text(
-                f"Not fitted: {inference.too_many:,} trials exceed the limit of {MOST_TRIALS:,} for "
-                "models here. refit.R, beside this page, fits the same models with lme4 and ordinal.",
-                "note",
-            )
+        text = (
+            f"Not fitted: {inference.too_many:,} trials exceed the limit of {MOST_TRIALS:,} for "
+            "models here. refit.R, beside this page, fits the same models with lme4 and ordinal."
         )
-        return Section("models", "Models of single trials", blocks)
-    fitted = {label: model for label, model in inference.models.items() if not model.reason}
+        return Section("models", TITLE, [*blocks, Text(text, "note")])
+    estimates = read_estimates(study.bundle.path, study_script(study))
+    refits = _refits(study, estimates) if isinstance(estimates, pd.DataFrame) else {}
+    every = [*inference.models.items(), *inference.mixed.items()]
+    fitted = [(label, model) for label, model in every if not model.reason]
     if fitted:
-        blocks.append(_models_table(fitted, titles))
+        blocks.append(_effects_table(list(_effects(inference, refits)), fitted, titles, with_r=bool(refits)))
+    if crossed := {label: model for label, model in inference.mixed.items() if not model.reason}:
+        blocks.append(_spreads_table(crossed))
+    blocks.append(Text(NOT_READ[estimates]) if isinstance(estimates, str) else _r_notes(estimates))
     blocks += _bayes_blocks(inference, titles)
-    everything: list[tuple[str, Model | BayesModel]] = [*inference.models.items(), *inference.bayes.items()]
+    everything: list[tuple[str, Model | BayesModel]] = [*every, *inference.bayes.items()]
     refused = [f"{label}, {model.method}: {model.reason}." for label, model in everything if model.reason]
     if refused:
         blocks += [Text("Refused because the data do not support an estimate:"), Points(refused)]
-    assumed = dict.fromkeys(s for model in fitted.values() for s in (*model.assumptions, *model.notes))
+    assumed = dict.fromkeys(sentence for _, model in fitted for sentence in model.assumptions)
+    noted = [f"{label}: {sentence}" for label, model in fitted for sentence in model.notes]
     if assumed:
-        blocks += [Text("Assumptions and notes:"), Points(list(assumed))]
-    blocks.append(Text("refit.R, beside this page, refits the models in R with lme4 and ordinal."))
-    return Section("models", "Models of single trials", blocks)
+        blocks += [Text("Assumptions and notes:"), Points([*assumed, *noted])]
+    return Section("models", TITLE, blocks)
+
+
+def _effects(inference: Inference, refits: Mapping[tuple[str, str], Mapping[str, float]]) -> Iterator[_Effect]:
+    """Pair the marginal and the mixed model of each outcome."""
+    for label in dict.fromkeys([*inference.models, *inference.mixed]):
+        marginal, mixed = (found.get(label) for found in (inference.models, inference.mixed))
+        own, crossed = (_by_pair(model) for model in (marginal, mixed))
+        for pair in dict.fromkeys([*own, *crossed]):
+            model = mixed if mixed and pair in crossed else marginal
+            assert model is not None
+            reference = model.contrasts[0].first if model.contrasts else ""
+            term = f"condition{pair[1]}" if pair[0] == reference else ""
+            refit = refits.get((label, "position" if pair not in _pairs(model) else term))
+            yield _Effect(label, *pair, own.get(pair), crossed.get(pair), model, refit)
+
+
+def _pairs(model: Model) -> set[tuple[str, str]]:
+    return {(one.first, one.second) for one in model.contrasts}
+
+
+def _by_pair(model: Model | None) -> dict[tuple[str, str], Contrast]:
+    if model is None:
+        return {}
+    every = [*model.contrasts, *([model.position] if model.position else [])]
+    return {(one.first, one.second): one for one in every}
+
+
+def _refits(study: Study, estimates: pd.DataFrame) -> dict[tuple[str, str], Mapping[str, float]]:
+    """Return R's rows by the label of the outcome and the term."""
+    rating = study.version.question("correctness_rating")
+    labels = {
+        question.key: outcome_label(question)
+        for question in study.version.item_questionnaire
+        if isinstance(question.scale, Scale)
+    }
+    labels |= {RIGHT: "Right rating"} | ({rating.key: "Rated correct"} if rating else {})
+    labels |= {CLOCK_COLUMNS[study.clock]: "Completion time"} if study.clock else {}
+    known = estimates[estimates["term"].notna()].to_dict("records")
+    return {(labels[row["outcome"]], row["term"]): row for row in known if row["outcome"] in labels}
+
+
+def _r_notes(estimates: pd.DataFrame) -> Text:
+    """Say where R's estimates come from, and what its fits complained of."""
+    said = estimates[estimates["message"].notna()].drop_duplicates(["outcome", "message"])
+    complaints = "".join(f" {row['outcome']}: {row['message']}." for row in said.to_dict("records"))
+    return Text(
+        f"R's estimates are those of {ESTIMATES} in the bundle, which refit.R wrote (lmer, glmer, clmm); the "
+        f"difference is ours minus R's.{complaints}"
+    )
 
 
 def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
@@ -51,55 +146,121 @@ def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
         return []
     rows = [(label, contrast) for label, model in posteriors.items() for contrast in model.contrasts]
     columns = [
-        Column("", heading="Outcome", cell=lambda row: _label_cell(row[0], row[1], titles)),
-        Column("", lambda row: number(row[1].mean), "Log odds, posterior mean"),
-        Column("", lambda row: interval(row[1].interval), "95 % credible"),
-        Column("", lambda row: _share(row[1].above), "Probability above 0"),
-    ]
-    caption = "Bayesian logistic models with crossed participants and items"
-    notes = [next(iter(posteriors.values())).method]
-    return [Table.from_columns("bayes", caption, rows, columns, notes)]
-
-
-def _models_table(fitted: dict[str, Model], titles: dict[str, str]) -> Table:
-    rows = [
-        _Effect(label, model, effect, decimals)
-        for label, model in fitted.items()
-        for effect, decimals in (*((one, 2) for one in model.contrasts), (model.position, 3))
-        if effect is not None
-    ]
-    columns = [
-        Column("outcome", "label", "Outcome", lambda row: _label_cell(row.label, row.effect, titles)),
-        Column("model", "model.method"),
-        Column("scale", "model.scale"),
-        Column("first", "effect.first"),
-        Column("second", "effect.second"),
+        Column("outcome", lambda row: row[0], "Outcome", lambda row: _label_cell(*row, titles)),
+        Column("first", lambda row: row[1].first),
+        Column("second", lambda row: row[1].second),
+        Column("mean", lambda row: row[1].mean, "Log odds, posterior mean", lambda row: number(row[1].mean)),
+        Column("sd", lambda row: row[1].sd),
+        Column("error", lambda row: row[1].error),
         Column(
-            "estimate",
-            "effect.estimate",
-            "Estimate",
-            lambda row: value_cell(row.effect.estimate, row.effect.interval, 1, row.decimals),
+            "low high", lambda row: row[1].interval, "95 % credible", lambda row: interval(row[1].interval)
         ),
-        Column("standard_error", "effect.standard_error"),
-        Column("low high", "effect.interval"),
-        Column("p", "effect.p", "p", lambda row: p_text(row.effect.p)),
+        Column("above", lambda row: row[1].above, "Probability above 0", lambda row: _share(row[1].above)),
+        Column(
+            "halved_prior doubled_prior",
+            lambda row: row[1].under_priors,
+            "Mean under half and double the prior",
+            lambda row: " and ".join(number(mean) for mean in row[1].under_priors),
+        ),
+    ]
+    rope = next(iter(posteriors.values())).rope
+    if rope:
+        heading = f"Probability within {interval(rope)}"
+        columns.append(Column("inside", lambda row: row[1].inside, heading, lambda row: _share(row[1].inside)))
+    caption = "Bayesian logistic models with crossed participants and items"
+    return [Table.from_columns("bayes", caption, rows, columns, _bayes_notes(posteriors))]
+
+
+def _bayes_notes(posteriors: dict[str, BayesModel]) -> list[str]:
+    first = next(iter(posteriors.values()))
+    error = max(one.error for model in posteriors.values() for one in model.contrasts)
+    effective = min(model.effective for model in posteriors.values())
+    factors = " and ".join(f"{factor:g}" for factor in PRIOR_FACTORS)
+    return [
+        f"{first.method}.",
+        *first.assumptions,
+        f"Diagnostics: {first.draws:,} draws, at least {effective:,.0f} effective; the standard error of a mean "
+        f"by the number of draws is at most {error:.3f}. The other priors multiply the standard deviation of "
+        f"effects by {factors}.",
+        *([] if first.rope else ["No region of practical equivalence was declared (rope in the plan)."]),
+    ]
+
+
+def _effects_table(
+    effects: list[_Effect], fitted: list[tuple[str, Model]], titles: dict[str, str], *, with_r: bool
+) -> Table:
+    columns = [
+        Column("outcome", "label", "Outcome", lambda row: _label_cell(row.label, row, titles)),
+        Column("first"),
+        Column("second"),
+        *_contrast_columns("marginal", "These items"),
+        *_contrast_columns("mixed", "Items like these"),
         Column("trials", "model.trials"),
         Column("participants", "model.participants"),
     ]
-    scales = [f"{label}: {model.scale}; {model.method}." for label, model in fitted.items()]
-    return Table.from_columns("models", "Effects of conditions", rows, columns, scales)
+    if with_r:
+        columns += [
+            Column("r_estimate", lambda row: row.refit and row.refit["estimate"], "R", _r_cell),
+            Column("r_standard_error", lambda row: row.refit and row.refit["standard_error"]),
+            Column("r_difference", "difference", "Ours − R", lambda row: _signed(row.difference)),
+        ]
+    methods = dict.fromkeys(f"{model.method}, {model.scale}" for _, model in fitted)
+    notes = [
+        f"{method}: {', '.join(label for label, model in fitted if f'{model.method}, {model.scale}' == method)}."
+        for method in methods
+    ]
+    return Table.from_columns("models", "Effects of conditions", effects, columns, notes)
 
 
-class _Effect(NamedTuple):
-    """An effect of a model, of conditions or of the position."""
+def _contrast_columns(name: str, heading: str) -> list[Column]:
+    def cell(row: _Effect) -> Cell | str:
+        found: Contrast | None = getattr(row, name)
+        return value_cell(found.estimate, found.interval, 1, row.decimals) if found else "–"
 
-    label: str
-    model: Model
-    effect: Contrast
-    decimals: int
+    def p_cell(row: _Effect) -> str:
+        found: Contrast | None = getattr(row, name)
+        return p_text(found.p) if found else "–"
+
+    return [
+        Column(f"{name}_estimate", f"{name}.estimate", heading, cell),
+        Column(f"{name}_standard_error", f"{name}.standard_error"),
+        Column(f"{name}_low {name}_high", f"{name}.interval"),
+        Column(f"{name}_p", f"{name}.p", "p", p_cell),
+    ]
 
 
-def _label_cell(label: str, effect: Contrast | Posterior, titles: dict[str, str]) -> Cell:
+def _spreads_table(crossed: dict[str, Model]) -> Table:
+    """Show the standard deviations of the mixed models' random effects."""
+    names = dict.fromkeys(
+        name.removeprefix(SPREAD) for model in crossed.values() for name in model.details if SPREAD in name
+    )
+    columns = [Column("outcome", lambda row: row[0], "Outcome", is_text=True)]
+    for name in names:
+        key = name.replace(" ", "_")
+        columns.append(Column(key, _detail(SPREAD + name), name.capitalize(), _detail_cell(SPREAD + name)))
+    caption = "Standard deviations of the mixed models' random effects"
+    return Table.from_columns("model_spreads", caption, list(crossed.items()), columns)
+
+
+def _detail(name: str):
+    return lambda row: row[1].details.get(name)
+
+
+def _detail_cell(name: str):
+    return lambda row: number(row[1].details[name]) if name in row[1].details else "–"
+
+
+def _r_cell(row: _Effect) -> str:
+    if row.refit is None:
+        return "–"
+    return f"{row.refit['estimate']:.{row.decimals}f} ({row.refit['standard_error']:.{row.decimals}f})"
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.4f}".replace("-", "−")
+
+
+def _label_cell(label: str, effect: _Effect | Posterior, titles: dict[str, str]) -> Cell:
     if effect.second not in titles:
         return Cell(label, detail="per position in the order")
     return Cell(label, detail=f"{titles[effect.second]} − {titles[effect.first]}")

@@ -1,7 +1,7 @@
 """Inference on conditions: family of comparisons, and models of trials."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -10,11 +10,12 @@ from ..io.errors import AnalysisError
 from ..models.bayesian_logistic import BayesModel, bayes_logistic
 from ..models.gee_logistic import gee_logistic
 from ..models.linear_mixed import mixed_log_time
+from ..models.logit_mixed import mixed_logit
 from ..models.ordinal_logit import ordinal_logit
 from ..models.trial_model import Model, Trials, read_trials
 from ..participants.exclusion_rules import CLOCK_COLUMNS
 from ..participants.item_statistics import trial_table
-from ..participants.study_version import Points
+from ..participants.study_version import Points, Question
 from ..planning.declared_plan import Plan
 from ..stats.streams import substream
 from .analysis import Study
@@ -44,6 +45,7 @@ class Inference:
         styles: Comparisons of conditions that show the same system, a family of its own.
         models, bayes: Model by label of its outcome, refused ones with their reason; ``bayes`` is empty above
             `MOST_BAYES_TRIALS`.
+        mixed: Models of the same outcomes about items like these: crossed participants and items.
         too_many: Number of trials of a study too large for models here, otherwise 0.
     """
 
@@ -56,6 +58,7 @@ class Inference:
     models: dict[str, Model]
     bayes: dict[str, BayesModel]
     too_many: int = 0
+    mixed: dict[str, Model] = field(default_factory=dict)
 
 
 def infer(study: Study, plan: Plan | None = None) -> Inference:
@@ -101,7 +104,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     )
     trials = len(study.retained.trials)
     few = trials <= MOST_TRIALS
-    models, bayes = _models(study, names) if few else ({}, {})
+    models, mixed, bayes = _models(study, names, used) if few else ({}, {}, {})
     return Inference(
         plan=used,
         declared=bool(used.family),
@@ -110,6 +113,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
         omnibus=alike,
         styles=styles,
         models=models,
+        mixed=mixed,
         bayes=bayes,
         too_many=0 if few else trials,
     )
@@ -135,23 +139,35 @@ def _permutations(people: int, wanted: int) -> int:
     return min(wanted, max(FEWEST_PERMUTATIONS, MOST_DRAWN // max(1, people)))
 
 
-def _models(study: Study, names: Sequence[str]) -> tuple[dict[str, Model], dict[str, BayesModel]]:
+def _models(
+    study: Study, names: Sequence[str], plan: Plan
+) -> tuple[dict[str, Model], dict[str, Model], dict[str, BayesModel]]:
+    """Fit the models of the trials: marginal, mixed and Bayesian."""
     frame = _frame(study)
     models: dict[str, Model] = {}
+    mixed: dict[str, Model] = {}
     bayes: dict[str, BayesModel] = {}
     for label, column in {"Rated correct": "rated_correct", "Right rating": "right"}.items():
         if (trials := _trials(frame, column, names)) is not None:
             models[label] = gee_logistic(trials, position=_adjusted(trials))
+            mixed[label] = mixed_logit(trials, position=_adjusted(trials))
             if len(frame) <= MOST_BAYES_TRIALS:
-                bayes[label] = bayes_logistic(trials)
+                rng = substream(np.random.default_rng(study.options.seed), "bayes", label)
+                bayes[label] = bayes_logistic(trials, rng=rng, rope=plan.rope)
     timed = frame[frame["seconds"] > 0]
     if (trials := _trials(timed, "seconds", names)) is not None:
-        models["Completion time"] = mixed_log_time(trials, position=trials.position is not None)
+        mixed["Completion time"] = mixed_log_time(trials, position=trials.position is not None)
     for question in study.version.item_questionnaire:
         if isinstance(question.scale, Points) and (trials := _trials(frame, question.key, names)) is not None:
-            label = question.role.replace("_", " ").capitalize() if question.role else question.text
+            label = outcome_label(question)
             models[label] = ordinal_logit(trials, position=_adjusted(trials))
-    return models, bayes
+            mixed[label] = mixed_logit(trials, position=_adjusted(trials))
+    return models, mixed, bayes
+
+
+def outcome_label(question: Question) -> str:
+    """Return the name of a question in tables of models."""
+    return question.role.replace("_", " ").capitalize() if question.role else question.text
 
 
 def _adjusted(trials: Trials) -> bool:

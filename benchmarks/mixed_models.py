@@ -1,0 +1,89 @@
+"""Simulate the level of the mixed models' tests.
+
+Run ``python -m benchmarks.mixed_models --studies 500``.
+
+Two conditions that do not differ on average, over the same items. Participants and items differ, and in half
+of the rows items favour the one or the other condition too, as in the claim about items like these. A test at
+5 % rejects in no more than `MOST` of the studies, but for chance, or the model is no base for a test.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from analysis.models.linear_mixed import mixed_log_time
+from analysis.models.logit_mixed import mixed_logit
+from analysis.models.trial_model import Model, Trials
+from analysis.stats.streams import substream
+
+from .coverage import Rate, Size, rows
+
+MOST = 0.075
+SIZES = tuple(Size(people, items) for people in (8, 10, 20, 40) for items in (10, 25))
+SPREADS = {"": 0.0, ", items × condition": 0.5}  # of an item's own effect of the condition, in log odds
+CUTS = (-2.0, -0.8, 0.6, 2.0)  # of the ratings
+
+
+def simulate(rng: np.random.Generator, size: Size, spread: float) -> dict[str, Trials]:
+    """Simulate trials of two conditions that are alike on average."""
+    people, items = size
+    participant, item = np.repeat(np.arange(2 * people), items), np.tile(np.arange(items), 2 * people)
+    condition = (participant >= people).astype(int)
+    own = rng.normal(0, 0.7, 2 * people)[participant] + rng.normal(0, 0.8, items)[item]
+    own = own + rng.normal(0, spread / np.sqrt(2), (items, 2))[item, condition]
+    latent = own + rng.logistic(size=len(own))
+    outcomes = {
+        "logistic": (latent > -0.5).astype(float),
+        "ordinal": np.digitize(latent, CUTS).astype(float),
+        "log time": np.exp(3.8 + 0.4 * own + rng.normal(0, 0.4, len(own))),
+    }
+    return {
+        name: Trials(values, participant, item, condition, None, ("a", "b")) for name, values in outcomes.items()
+    }
+
+
+def fitted(name: str, trials: Trials) -> Model:
+    """Fit the model of the outcome."""
+    return mixed_log_time(trials, position=False) if name == "log time" else mixed_logit(trials)
+
+
+def rejections(size: Size, studies: int, *, seed: int = 5, alpha: float = 0.05) -> list[Rate]:
+    """Count the studies in which each test rejects."""
+    found: list[dict[str, float | None]] = []
+    for study in range(studies):
+        row: dict[str, float | None] = {}
+        for words, spread in SPREADS.items():
+            rng = substream(np.random.default_rng(seed), "mixed", str(size), words, str(study))
+            for name, trials in simulate(rng, size, spread).items():
+                row[name + words] = fitted(name, trials).joint_p
+        found.append(row)
+    frame = pd.DataFrame(found).astype(float)
+    return [
+        Rate(label, size, int((own <= alpha).sum()), len(own), studies - len(own))
+        for label, own in ((label, frame[label].dropna()) for label in frame.columns)
+    ]
+
+
+def report(studies: int, sizes: tuple[Size, ...] = SIZES) -> Iterator[str]:
+    """Yield the lines of the table."""
+    rates = []
+    for size in sizes:
+        rates += rejections(size, studies)
+        for rate in rates[-2 * 3 :]:
+            sys.stderr.write(f"{rate}\n")
+    yield from rows(rates, interval=False)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=500)
+    for line in report(parser.parse_args().studies):
+        print(line)  # noqa: T201 - the command's output
+
+
+if __name__ == "__main__":
+    main()
