@@ -44,14 +44,17 @@ def comparisons(rng: np.random.Generator, size: Size) -> Outcome:
                 disagreed += _disagrees(one.about(target), 1.0 if key == "time_geometric" else 0.0)
             found[f"these items: {key}, {design}"] = one.these_items.p
             found[f"items like these, acting alike: {key}, {design}"] = one.items_like_these.p
-        for one in omnibus(unlike, KEYS, FOUR[:2]):  # of two conditions, it is the comparison
-            found[f"items like these, acting unlike: {one.measure.key}, {design}"] = one.p("items_like_these")
+        for pair in omnibus(unlike, KEYS, FOUR[:2]):  # of two conditions, it is the comparison
+            found[f"items like these, acting unlike: {pair.measure.key}, {design}"] = pair.p(
+                "items_like_these"
+            )
         names = FOUR if design == "between" else FOUR[:3]
-        for one, other in zip(omnibus(alike, KEYS, names), omnibus(unlike, KEYS, names), strict=True):
-            label = f"{len(names)} conditions: {one.measure.key}, {design}"
-            found[f"these items, {label}"] = one.p("these_items")
-            found[f"items like these, acting alike, {label}"] = one.p("items_like_these")
-            found[f"items like these, acting unlike, {label}"] = other.p("items_like_these")
+        of_alike, of_unlike = (omnibus(estimates, KEYS, names) for estimates in (alike, unlike))
+        for first, second in zip(of_alike, of_unlike, strict=True):
+            label = f"{len(names)} conditions: {first.measure.key}, {design}"
+            found[f"these items, {label}"] = first.p("these_items")
+            found[f"items like these, acting alike, {label}"] = first.p("items_like_these")
+            found[f"items like these, acting unlike, {label}"] = second.p("items_like_these")
     return found | {DISAGREE: 0.0 if disagreed else 1.0}
 
 

@@ -85,6 +85,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
         freedom=participant_freedom(trials),
         level=level,
         position=position,
+        sandwich=True,
         details={"correlation within participants": correlation},
         assumptions=(
             INDEPENDENT,

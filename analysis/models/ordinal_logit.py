@@ -81,6 +81,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
         freedom=participant_freedom(trials),
         level=level,
         position=position,
+        sandwich=True,
         details={
             "points of the scale in use": float(ratings.max() + 1),
             "largest inflation of a variance by clustering": float(inflation.max()),

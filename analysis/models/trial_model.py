@@ -22,6 +22,7 @@ from ..stats.effect_sizes import never_zero
 from ..stats.results import LEAST
 
 Codes = NDArray[np.intp]
+TOO_MANY_CONDITIONS = "there are too few participants for a joint test of so many conditions"
 SEPARATED = 10.0  # log odds beyond this, odds of 22,000 to 1, come from fits that drift to infinity
 
 
@@ -220,17 +221,17 @@ def fitted_model(
     freedom: int | None,
     level: float,
     position: bool,
+    sandwich: bool = False,
     **more: Any,
 ) -> Model:
     """Build a model's contrasts and tests from its condition effects.
 
     estimates: the effects of the conditions but the reference, then the slope over position if `position`.
-    covariance: theirs. more: fields of `Model`.
+    covariance: theirs. sandwich: it is estimated from as many participants as `freedom` says, so that the
+    joint test is Hotelling's (1931): F = W (f − q + 1)/(q f) of q effects. more: fields of `Model`.
     """
     effects = len(trials.conditions) - 1
-    if not (
-        np.isfinite(estimates).all() and np.isfinite(covariance).all() and (np.diag(covariance) > 0).all()
-    ):
+    if not _is_regular(estimates, covariance):
         return refused(trials, method, scale, "the fit gives no finite standard errors", level=level)
     contrasts = []
     for first, second in combinations(range(effects + 1), 2):
@@ -246,7 +247,13 @@ def fitted_model(
         slope = _contrast("any place", "the next place", weights, estimates, covariance, freedom, level)
     own, block = estimates[:effects], covariance[:effects, :effects]
     wald = float(own @ np.linalg.solve(block, own))
-    joint = stats.chi2.sf(wald, effects) if freedom is None else stats.f.sf(wald / effects, effects, freedom)
+    lost = effects - 1 if sandwich else 0
+    if freedom is not None and freedom <= lost:
+        return refused(trials, method, scale, TOO_MANY_CONDITIONS, level=level)
+    if freedom is None:
+        joint = stats.chi2.sf(wald, effects)
+    else:
+        joint = stats.f.sf(wald / effects * (freedom - lost) / freedom, effects, freedom - lost)
     return Model(
         method,
         *trials.counts,
@@ -258,6 +265,14 @@ def fitted_model(
         level=level,
         **more,
     )
+
+
+def _is_regular(estimates: Array, covariance: Array) -> bool:
+    """Test if everything is finite and no combination of effects has no variance."""
+    if not (np.isfinite(estimates).all() and np.isfinite(covariance).all()):
+        return False
+    variances = np.linalg.eigvalsh(covariance)
+    return bool(variances[0] > 1e-12 * variances[-1])
 
 
 def refused(trials: Trials, method: str, scale: str, reason: str, *, level: float) -> Model:

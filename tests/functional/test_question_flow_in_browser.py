@@ -146,7 +146,7 @@ def test_planted_effects_are_found_where_conditions_ask_different_questions(stud
 
     study_site.python("analysis", "report", str(bundle), "--out", str(report))
     found = differences(report)["agreement", "right", PLAIN]
-    assert abs(float(found["bca_low"]) + float(found["bca_high"]) - 2 * SHIFT) < 0.4
+    assert abs(float(found["low"]) + float(found["high"]) - 2 * SHIFT) < 0.4
     assert float(found["p_holm"]) < 0.05
     page = (report / "report.html").read_text(encoding="utf-8")
     assert "not asked" in page

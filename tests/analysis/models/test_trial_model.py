@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from statsmodels.stats import multivariate
 
 from analysis.models.trial_model import Trials, design, fitted_model, read_trials, unsupported
 from tests.analysis.trials import crossed_trials
@@ -85,12 +86,24 @@ def test_contrasts_of_all_pairs():
         model.contrast("a", "d")
 
 
+def test_the_joint_test_of_an_estimated_covariance_is_that_of_hotelling():
+    """T² of ten pairs of values with mean 0 under the null hypothesis, F = T² (n − 2)/(2 (n − 1))."""
+    values = np.random.default_rng(1).normal(0.5, 1, (10, 2))
+    mean, covariance = values.mean(axis=0), np.cov(values.T) / 10
+    options = {"method": "m", "scale": "s", "level": 0.95, "position": False, "sandwich": True}
+    found = fitted_model(three_conditions(), mean, covariance, freedom=9, **options)
+    reference = multivariate.test_mvmean(values, [0, 0])
+    assert found.joint_p == pytest.approx(reference.pvalue)
+    few = fitted_model(three_conditions(), mean, covariance, freedom=1, **options)
+    assert "too few participants for a joint test" in few.reason
+
+
 def test_p_is_never_zero_and_infinite_errors_are_refused():
     options = {"method": "m", "scale": "s", "freedom": 3000, "level": 0.95, "position": False}
     model = fitted_model(three_conditions(), np.array([1e3, 2e3]), np.eye(2) * 1e-6, **options)
     assert all(c.p > 0 for c in model.contrasts)
     assert model.joint_p > 0
-    for covariance in (np.full((2, 2), np.nan), np.zeros((2, 2))):
+    for covariance in (np.full((2, 2), np.nan), np.zeros((2, 2)), np.ones((2, 2))):
         model = fitted_model(three_conditions(), np.ones(2), covariance, **options)
         assert model.contrasts == ()
         assert model.reason == "the fit gives no finite standard errors"

@@ -2,12 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from analysis.participants.bundle import load_bundle
 from analysis.report.build import build_report
 from analysis.report.page import render
+from analysis.stats.results import TARGETS
 from analysis.study.analysis import Options, analyse
+from analysis.study.comparisons import all_pairs, compare_family
 from tests.analysis.bundles import NAMES_IN_TABLE, released_study
 from tests.analysis.data import real_data
 
@@ -32,6 +35,24 @@ def test_exclusions(study):
     assert counts["percent"] == pytest.approx(4.30)
     assert counts["by_rule"] == {"too-fast": 13, "too-slow": 9, "known-before": 21}
     assert counts["overlap"] == {}
+
+
+def test_interval_and_p_agree_in_every_row_for_both_targets(study):
+    """Two of three rows that were significant after Holm had intervals with 0, of another target than p."""
+    estimates = study.retained.estimates
+    family = all_pairs(["agreement", "time_geometric", "certainty"], [c.name for c in study.conditions])
+    found = compare_family(estimates, family, rng=np.random.default_rng(1), permutations=999).comparisons
+    for one in found:
+        nothing = 1.0 if one.measure.geometric else 0.0
+        for target in TARGETS:
+            low, high = one.about(target).interval
+            assert (low <= nothing <= high) == (one.about(target).p > 0.05)
+    against_truth = {
+        one.first: one for one in found if (one.measure.key, one.second) == ("agreement", "ground truth")
+    }
+    # On these items it is nearly certain; on items like these it is not.
+    assert against_truth["Select & Forget"].these_items.p <= 0.001
+    assert against_truth["Select & Forget"].items_like_these.p == pytest.approx(0.0346, abs=0.0005)
 
 
 def test_table_by_condition(study):
