@@ -6,7 +6,7 @@ attention check exists as written and as frozen.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -37,20 +37,11 @@ class ScreeningQuestion(Question):
 
     quotas: dict[str, Annotated[int, Field(ge=1, le=1_000_000)]] = Field(
         default={},
-        description="live participants with an answer whom a version admits, a mapping of answers to numbers "
-        "such as `{woman: 20, man: 20}`; further ones end as when the study is full. Answers that are left "
-        "out have no limit",
+        description="live participants with an answer whom a version admits: a mapping of answers to "
+        "numbers such as `{woman: 20, man: 20}`, with `yes`, `no` and points in quotes. Further ones end as "
+        "when the study is full; answers that are left out have no limit",
     )
     LATER = Question.LATER | {"quotas"}
-
-    @field_validator("quotas", mode="before")
-    @classmethod
-    def _named_as_sent(cls, quotas: Any) -> Any:
-        """Name answers as forms send them: YAML reads yes and 3 as other types."""
-        if not isinstance(quotas, dict):
-            return quotas
-        words = {True: "yes", False: "no"}
-        return {words[key] if isinstance(key, bool) else str(key): n for key, n in quotas.items()}
 
     @model_validator(mode="after")
     def _quotas_fit(self) -> Self:

@@ -57,8 +57,7 @@ def quotas(draft: Draft, widget: Widget, value: Any) -> Widget:
     question = _of_row(draft, widget, ScreeningQuestion)
     if question is None or question.kind not in ("yes_no", "likert", "single"):
         return _nothing(widget)
-    words = {"True": "yes", "False": "no"}
-    given = {words.get(str(key), str(key)): n for key, n in value.items()} if isinstance(value, dict) else {}
+    given = value if isinstance(value, dict) else {}
     widget.kind, widget.is_dropped_empty = "group", True
     widget.children = [
         Widget("number", (*widget.location, sent), label, value=shown(given.get(sent)))

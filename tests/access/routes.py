@@ -197,6 +197,7 @@ ROUTES: dict[str, Asks] = {
         EDIT,
     ),
     "studyapp:studio_scales": Asks(Act.STUDY_EDIT, lacks=True),
+    "studyapp:studio_upload_image": Asks(Act.STUDY_EDIT, lacks=True),
     "studyapp:staff_webhooks": EDIT,
     "studyapp:staff_add_webhook": EDIT,
     "studyapp:staff_webhook": EDIT,

@@ -31,7 +31,7 @@ from predictions.models import Dataset, PredictionFailure, PredictionRun, Score
 from studyapp.actions.running import pause_study
 from studyapp.actions.studies import close_study
 from studyapp.actions.webhooks import add_webhook
-from studyapp.models import Study
+from studyapp.models import Participant, Payment, Study
 from tests import workspaces
 from tests.annotation.actions.test_output_runs import server
 from tests.api.projects import ANNOTATION, PROJECT, ProjectWorld, make_project_world
@@ -134,6 +134,7 @@ class World:
     unused: Dataset
     jobs: dict[str, Job]
     invitation: int
+    payment: int
     webhook: int
     person: str
     project: ProjectWorld
@@ -148,7 +149,7 @@ class World:
             "imports": self.jobs["preview"].pk,
             "jobs": self.jobs["pending" if "cancel" in path else "done"].pk,
             "workspaces": self.invitation,
-            "studies": self.webhook,
+            "studies": self.payment if "/payments/" in path else self.webhook,
         }
         kind = path.removeprefix(PREFIX).partition("/")[0]
         study = self.draft if path.endswith(("/draft/", "/launch/")) else self.study
@@ -232,6 +233,7 @@ def world(settings: Any, tmp_path: Path) -> World:
         jobs={"pending": _job(owner), "done": _finished(_job(owner)), "preview": _preview(owner)},
         invitation=invitation.invitation.pk,
         webhook=_webhook(study, owner),
+        payment=_payment(participant),
         person=participant.public_id,
         project=make_project_world(owner, second, tmp_path),
     )
@@ -243,6 +245,15 @@ def _webhook(study: Study, owner: User) -> int:
     factories.make_participant(study=study, completed=True)
     assert hook.deliveries.exists()
     return hook.pk
+
+
+def _payment(participant: Participant) -> int:
+    """A payment that a person has to settle."""
+    row = Payment.objects.create(
+        study=participant.version.study, participant=participant, kind="bonus", amount=1, state="unknown",
+        sent_at=participant.consented_at,
+    )  # fmt: skip
+    return row.pk
 
 
 def _job(owner: User) -> Job:

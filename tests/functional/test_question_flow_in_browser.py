@@ -95,6 +95,8 @@ def test_a_question_appears_with_its_answer(study_site: Site, page: Page):
     expect(which).to_be_hidden()
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("I prefer not to say").check()
+    page.get_by_label("How old are you?").fill("44")
+    expect(page.get_by_label("I prefer not to say")).not_to_be_checked()
     page.reload()
     assert fits(page)
     page.get_by_label("I prefer not to say").check()

@@ -94,11 +94,11 @@ def test_wrong_quotas(changes, message):
         ScreeningQuestion.model_validate({**GENDER, **changes})
 
 
-def test_quotas_of_truth_values_and_points_as_yaml_reads_them():
-    yes = {"key": "fluent", "text": "Do you read English?", "scale": "yes_no", "quotas": {True: 3}}
+def test_quotas_of_truth_values_and_points():
+    yes = {"key": "fluent", "text": "Do you read English?", "scale": "yes_no", "quotas": {"yes": 3}}
     assert ScreeningQuestion.model_validate(yes).quota_of(True) == 3
     assert ScreeningQuestion.model_validate(yes).quota_of(False) is None
-    rated = {"key": "level", "text": "How well?", "scale": {"points": 5}, "quotas": {4: 2, 5: 1}}
+    rated = {"key": "level", "text": "How well?", "scale": {"points": 5}, "quotas": {"4": 2, "5": 1}}
     assert ScreeningQuestion.model_validate(rated).quota_of(5) == 1
     assert ScreeningQuestion.model_validate(rated).quota_of(True) is None
 

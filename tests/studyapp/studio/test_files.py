@@ -55,6 +55,9 @@ def test_drafts_with_something_missing_or_wrong_come_back_as_they_were(everythin
         assert problems(again) == problems(draft), location
 
 
+SCREENING = "study: a\nscreening:\n  - {key: g, text: T"
+
+
 @pytest.mark.parametrize("start", starts.STARTS)
 def test_a_start_without_a_dataset_is_a_draft(start):
     draft = starts.draft(starts.STARTS[start], slug="a", title="A", dataset="", systems=["one"])
@@ -89,6 +92,12 @@ def test_a_date_stays_what_it_says():
         ("study: a\nitems: {1: 2}", "x.yaml:2: items: field names must be text"),
         ("study: a\nitems: &x\n  - *x", "x.yaml:2: is part of itself"),
         ("study: a\ntitle: " + "[" * 1500, "x.yaml:1: is nested too deeply"),
+        (f"{SCREENING}, quotas: {{a: .nan}}}}", "x.yaml:3: screening[1].quotas.a: must be a finite number"),
+        (f"{SCREENING}, quotas: {{a: {{b: 1}}}}}}", "x.yaml:3: screening[1].quotas.a: input should be"),
+        (f"{SCREENING}, quotas: {{yes: 1}}}}", "x.yaml:3: screening[1].quotas: field names must be text"),
+        (f"{SCREENING}, scale: {{kind: slider, min: 1:59:59}}}}", "x.yaml:3: "),
+        (f"{SCREENING}, scale: {{kind: matrix, rows: {{1: A}}}}}}", "x.yaml:3: screening[1].scale.rows: "),
+        (f"{SCREENING}, image: [1]}}", "x.yaml:3: screening[1].image: must be a mapping of fields"),
         (
             BOMB,
             "x.yaml:1: has too many parts",
