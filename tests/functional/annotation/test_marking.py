@@ -209,7 +209,10 @@ def test_boxes_stay_in_their_place_where_the_view_is_turned(editor: Editor, page
     page.keyboard.press("Shift+ArrowRight")  # to the right as it is seen: up in the image
     saved(page)
     [moved] = editor.objects(annotation, FIND_DOGS)
-    near(moved["box"], (drawn["box"][0], drawn["box"][1] - 10 / 480, drawn["box"][2], drawn["box"][3] - 10 / 480))
+    near(
+        moved["box"],
+        (drawn["box"][0], drawn["box"][1] - 10 / 480, drawn["box"][2], drawn["box"][3] - 10 / 480),
+    )
     drag(page, 0, (0.36, 0.2), (0.46, 0.3))
     saved(page)
     near(
@@ -272,7 +275,13 @@ def test_images_of_the_next_item_are_loaded_before(editor: Editor, page: Page):
     annotation = editor.make(**DOGS)
     row = editor.row(annotation)
     second = ItemRecord.model_validate(
-        {"external_id": "second", "kind": "boxes", "program": DOGS["program"], "text": "?", "images": [{"name": "other.png"}]}
+        {
+            "external_id": "second",
+            "kind": "boxes",
+            "program": DOGS["program"],
+            "text": "?",
+            "images": [{"name": "other.png"}],
+        }
     )
     (editor.pictures / "other.png").write_bytes((editor.pictures / "left.png").read_bytes())
     data.import_items(records=[second], project=row.project, image_folder=editor.pictures)
