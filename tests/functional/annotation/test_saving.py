@@ -278,6 +278,7 @@ def test_a_new_login_in_another_tab_saves_what_waited(editor: Editor, context: B
     saved(page)
     context.clear_cookies()
     page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Submit anyway").click()
     expect(page.locator(".foot-message").get_by_role("link")).to_have_text("Log in in a new tab")
     assert editor.row(annotation).status == "reserved"
 
