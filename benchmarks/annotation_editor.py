@@ -191,7 +191,7 @@ def scrolled(page: Page, seconds: float) -> list[float]:
     """The wheel turns over the passage."""
     page.mouse.move(*_in_passage(page))
     frames = moved(page, seconds, lambda now: page.mouse.wheel(0, 40))
-    if not page.evaluate("document.querySelector('.passage').scrollTop"):
+    if not page.evaluate("document.querySelector('#stage').scrollTop"):
         raise SystemExit("The passage did not scroll: nothing was measured.")
     return frames
 

@@ -114,7 +114,9 @@ def execute_programs(say: Callable[[str], object]) -> None:
 
 def _is_in_another_script(record: ItemRecord) -> bool:
     """Return whether the passage has letters that are not Latin."""
-    return any(letter.isalpha() and "LATIN" not in unicodedata.name(letter, "LATIN") for letter in record.passage)
+    return any(
+        letter.isalpha() and "LATIN" not in unicodedata.name(letter, "LATIN") for letter in record.passage
+    )
 
 
 def _generated(kind: str, folder: Path) -> Path:

@@ -41,7 +41,7 @@ class UTF8Forms:
 
 
 class MethodPages:
-    """Say in words that an address takes forms only.
+    """Answer with a page where an address takes forms only.
 
     A login that was asked for by a form leads back to such an address.
     """

@@ -44,8 +44,8 @@ WORDS: dict[str, str | Promise] = {
 }
 
 
-def module_words(module: str, argument: str = "") -> str:
-    """Return a step in words, or its module's name if it has none."""
+def module_words(module: str, argument: str | None) -> str:
+    """Return the label of a step, or its module's name if it has none."""
     if module.isdecimal():
         return translated("The number %(number)s") % {"number": module}
     words = str(WORDS.get(module, module.replace("-", " ")))

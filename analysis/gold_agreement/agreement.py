@@ -1,8 +1,8 @@
 """Inter-annotator agreement per module, depth and pair of people.
 
-What people drew is measured apart from the numbers and truth values that
-follow from it by computation: together they would raise every figure, because
-whoever draws the same also counts the same.
+Drawn objects are measured apart from the numbers and truth values that follow
+from them by computation: together they would raise every figure, because two
+people who draw the same also count the same.
 
 Objects of two people are matched one-to-one
 (`analysis.gold_agreement.matching`); a span is a box of one dimension, so that
@@ -48,13 +48,13 @@ Metrics = dict[str, Quantity]
 class Group(NamedTuple):
     """A group of nodes that are measured together.
 
-    All drawn nodes, all computed numbers or truth values, the nodes of a module, or of the drawn ones those of
-    a depth, those (of a module or all) at whose children the two people agree, and those of two people.
+    All drawn nodes, all computed numbers or truth values, the nodes of a module, or of the drawn ones those
+    of a depth, those (of a module or all) at whose children the two people agree, and those of two people.
     """
 
     by: Literal[
-        "drawn nodes", "computed numbers", "computed truth values", "module", "depth", "given agreed children",
-        "pair of people",
+        "drawn nodes", "computed numbers", "computed truth values", "module", "depth",
+        "given agreed children", "pair of people",
     ]  # fmt: skip
     name: str
 
@@ -82,13 +82,14 @@ class Parting:
 class Agreement:
     """All measures of all groups, and where every two people first differ.
 
-    Measures of boxes are `f1_50` and `f1_75`, `mean_iou` (of objects matched above 0.5); of spans `exact_f1`,
-    `overlap_f1` (a shared token is enough), `token_f1`, and `token_alpha`, `token_cohen` and `token_fleiss` of
-    tokens that are marked or not. Both have `agreed`, the share of pairs of people and nodes with the same
-    objects (all matched above 0.5) or the same value; `presence_…` of nodes with an object or none; and
-    `count_…` of the numbers of objects, or of values: `count_alpha` takes them as intervals. Truth values have
-    `truth_…`. A Cohen's kappa of more than two people is the mean over pairs of them. Depths and agreed
-    children have no measure beyond chance. n: pairs of people × nodes, or nodes for alpha and Fleiss' kappa.
+    Measures of boxes are `f1_50` and `f1_75`, `mean_iou` (of objects matched above 0.5); of spans
+    `exact_f1`, `overlap_f1` (a shared token is enough), `token_f1`, and `token_alpha`, `token_cohen` and
+    `token_fleiss` of tokens that are marked or not. Both have `agreed`, the share of pairs of people and
+    nodes with the same objects (all matched above 0.5) or the same value; `presence_…` of nodes with an
+    object or none; and `count_…` of the numbers of objects, or of values: `count_alpha` takes them as
+    intervals. Truth values have `truth_…`. Cohen's kappa of more than two people is the mean over pairs of
+    them. Depths and agreed children have no measure beyond chance. n: pairs of people × nodes, or nodes for
+    alpha and Fleiss' kappa.
     """
 
     groups: Mapping[Group, Metrics]
@@ -172,7 +173,10 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
     agreed = (hits == size) & (size == size_) & equal
     drawn = (size + size_).astype(float)
     truth = layers.number > 0
-    tables = {"presence": _table(size > 0, size_ > 0), "truth": _table(truth[layers.first], truth[layers.second])}
+    tables = {
+        "presence": _table(size > 0, size_ > 0),
+        "truth": _table(truth[layers.first], truth[layers.second]),
+    }
     sums: dict[str, tuple[Array, Array]] = {"agreed": (agreed.astype(float), np.ones(len(agreed)))}
     if kind == "boxes":
         sums["f1_50"] = 2 * hits, drawn
@@ -186,7 +190,9 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
         tokens = np.array([item.tokens for item in items], dtype=float)[layers.unit_item[unit]]
         tables["token"] = np.stack([both, own - both, own_ - both, tokens - own - own_ + both], axis=1)
     below = _agreed_below(items, layers, agreed)
-    named = [(layers.annotator[a], layers.annotator[b]) for a, b in zip(layers.first, layers.second, strict=True)]
+    named = [
+        (layers.annotator[a], layers.annotator[b]) for a, b in zip(layers.first, layers.second, strict=True)
+    ]
     people = tuple(sorted(set(named)))
     number = {pair: place for place, pair in enumerate(people)}
     who = np.array([number[pair] for pair in named], dtype=np.int64)
@@ -290,7 +296,9 @@ def _scopes(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> Iterator[_S
         if truth[own].any():
             yield _Scope(Group("module", name), own[at], own, ("truth",))
         else:
-            yield _Scope(Group("module", name), own[at], own, asked if drawn[own].all() else (), ("interval",))
+            yield _Scope(
+                Group("module", name), own[at], own, asked if drawn[own].all() else (), ("interval",)
+            )
     for level in np.unique(depth[drawn]):
         own = drawn & (depth == level)
         yield _Scope(Group("depth", str(level)), own[at], own, (), ("interval",))
@@ -357,19 +365,25 @@ def _beyond_chance(
         return np.bincount(layers.unit_item, values, minlength=items).astype(float)
 
     no = by_item(ratings - yes)
-    yield f"{name}_alpha", Tally(np.stack([by_item(apart), by_item(yes), no], axis=1), _binary_alpha, n, reason)
+    yield (
+        f"{name}_alpha",
+        Tally(np.stack([by_item(apart), by_item(yes), no], axis=1), _binary_alpha, n, reason),
+    )
     m = np.maximum(raters, 2)
     rated = ratings / m
-    yield f"{name}_fleiss", fleiss(by_item(rated - 2 * apart / m), by_item(rated), by_item(yes), no, n, reason)
+    yield (
+        f"{name}_fleiss",
+        fleiss(by_item(rated - 2 * apart / m), by_item(rated), by_item(yes), no, n, reason),
+    )
 
 
 def _layer_counts(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[Array, Array, Array, Index]:
     """Count, for nodes with objects (or true ones) or without: see above."""
     raters = np.bincount(layers.layer_unit, minlength=len(units))
     paired = units & (raters >= 2)
-    yes = np.bincount(layers.layer_unit, layers.number > 0, minlength=len(units)) * paired
+    yes = np.bincount(layers.layer_unit, layers.number > 0, minlength=len(units)).astype(float) * paired
     ratings = (raters * paired).astype(float)
-    return yes * (ratings - yes) / np.maximum(raters - 1, 1), yes, ratings, raters
+    return yes * (ratings - yes) / np.maximum(raters - 1, 1), yes, ratings, raters.astype(np.int64)
 
 
 def _count_alpha(items: Sequence[Item], layers: Layers, units: Truth) -> Tally:
@@ -406,7 +420,7 @@ def _token_counts(items: Sequence[Item], layers: Layers, units: Truth) -> tuple[
     apart = disagreement(unit, start, end, np.maximum(raters, 2))
     marked = np.bincount(unit, end - start, minlength=len(units)).astype(float)
     tokens = np.array([item.tokens for item in items], dtype=float)[layers.unit_item]
-    return apart, marked, raters * tokens * paired, raters
+    return apart, marked, raters * tokens * paired, raters.astype(np.int64)
 
 
 def _binary_alpha(sums: Array) -> Array:

@@ -5,7 +5,7 @@ agreement needs is read. Annotations in progress, and those that reject the
 program, take no part.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from ..io.errors import InputError
 from ..io.whole_files import parse_model, read_lines
 from ..programs import Execution, FoundBox, FoundSpan, Program, ProgramError, parse, run
 from .agreement import Item
-from .items import Kind, finer, nodes_of, units_between
+from .items import Kind, Span, finer, nodes_of, units_between
 
 FINISHED = ("submitted", "in review", "returned", "accepted")
 
@@ -119,7 +119,7 @@ def _item(path: Path, number: int, record: _Record, program: Program) -> Item:
             and program.nodes[node.index].type in ("number", "truth")
             and (value := execution.values[node.index]) is not None
         }
-    units = record.tokens
+    units: Sequence[Span] = record.tokens
     if record.kind == "spans":
         layers = [layer for own in objects.values() for layer in own.values()]
         units = finer(record.tokens, [span for layer in layers for span in layer])

@@ -13,7 +13,7 @@ def judge_if_finished(*, member: Membership) -> bool | None:
 
     It runs after each submission, and before the next assignment in case the first was cut off. Both are
     outside the other transaction, which locks rows that come after the member's. Without gold there is no
-    score, and a manager decides (`decide`). What a manager decided stays.
+    score, and a manager decides (`decide`). A later score does not change the decision of a manager.
     """
     project = member.project
     if project.qualification_score is None:

@@ -71,8 +71,8 @@ def _check_images(record: ItemRecord) -> None:
     for number, image in enumerate(record.images):
         if image.name.lower().startswith(("http://", "https://")):
             raise ValueError(
-                f"images.{number}: {image.name!r} is an address, and images are not fetched from other sites; "
-                "download the file and name it here"
+                f"images.{number}: {image.name!r} is an address, and images are not fetched from other "
+                "sites; download the file and name it here"
             )
 
 

@@ -90,7 +90,11 @@ def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
     program = program_of(annotation.item, annotation.project.kind)
     execution = executed(document, program)
     same = agrees(program, execution, annotation.item.answer) if annotation.project.show_answer else None
-    return {"values": execution.values, "runs": execution.runs, "mismatch": None if same is None else not same}
+    return {
+        "values": execution.values,
+        "runs": execution.runs,
+        "mismatch": None if same is None else not same,
+    }
 
 
 def program_tree(program: Program) -> dict[str, Any]:

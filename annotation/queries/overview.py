@@ -58,7 +58,8 @@ def comparison_page(item: Item, project: Project) -> dict[str, Any]:
     return {
         "annotations": rows,
         "steps": [
-            _step(step, describe(program.nodes[step.node]), shown) for step in steps(program, documents, item.tokens)
+            _step(step, describe(program.nodes[step.node]), shown)
+            for step in steps(program, documents, item.tokens)
         ]
         if documents
         else [],

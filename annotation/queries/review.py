@@ -68,10 +68,10 @@ def count_to_settle(project: Project) -> int:
         item__project=project, item__purpose=Item.Purpose.ORDINARY, current=True,
         item__submitted__gte=F("item__annotators_wanted"), item__submitted__gt=0,
     )  # fmt: skip
-    made = golds.exclude(method=Gold.Method.IMPORTED)
-    settled = Exists(made.filter(item=OuterRef("pk")).order_by())
+    own = golds.exclude(method=Gold.Method.IMPORTED)
+    settled = Exists(own.filter(item=OuterRef("pk")).order_by())
     returned = project.annotations.filter(
         task=Annotation.Task.ANNOTATION, status=Annotation.Status.RETURNED
     ).values("item")
     back = project.items.filter(complete, pk__in=returned).exclude(settled)
-    return project.items.filter(complete).count() - made.count() - back.count()
+    return project.items.filter(complete).count() - own.count() - back.count()

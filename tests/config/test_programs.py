@@ -18,6 +18,7 @@ from annotation.models import Project
 from annotation.schemas import Document, SystemRecord
 from config.programs import executions, questions
 from predictions.models import Prediction, Question, Score
+from predictions.module_words import WORDS
 from predictions.program_steps import Step
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.schema import load_definition

@@ -8,7 +8,7 @@ import { closed, openDialog } from "./dialogs.js";
 import { capital, gettext, ngettext } from "./language.js";
 import { button, element, sign } from "./markup.js";
 import { layerOf } from "./program.js";
-import { Refused } from "./site.js";
+import { LoggedOut, Refused } from "./site.js";
 import { STATES, valueText } from "./words.js";
 
 /**
@@ -20,6 +20,7 @@ import { STATES, valueText } from "./words.js";
 export function createFinishing(store, root, acts, site, queue, announce, keyOf) {
   let busy = false;
   let asked = false;
+  const login = /** @type {HTMLElement} */ (root.closest("#editor")).dataset.login;
   const message = element("p", { class: "foot-message", role: "alert", hidden: true });
   const back = button(
     "",
@@ -160,7 +161,11 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
     } else if (error instanceof Refused && error.status === 409) {
       await queue.look();
       say(gettext("Newer changes were saved elsewhere. Review them, then submit again."));
-    } else say(/** @type {Error} */ (error).message);
+    } else {
+      say(/** @type {Error} */ (error).message);
+      if (error instanceof LoggedOut)
+        message.append(" ", element("a", { href: login, target: "_blank" }, gettext("Log in in a new tab")));
+    }
   }
 
   function render() {

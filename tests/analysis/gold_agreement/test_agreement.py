@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
 
 from analysis.gold_agreement import DRAWN, Group, Item, Node, agreement, nodes_of
@@ -93,7 +92,7 @@ def test_token_alpha_by_hand():
 
 
 def dense(items, drawn=True):
-    """Marks of every person on every token of every node that is drawn, or computed; and the numbers given."""
+    """Marks of every person on every token of every node that is drawn, or computed; and the numbers."""
     people = sorted({who for item in items for who in item.objects})
     marks, numbers = [], []
     for item in items:
@@ -141,8 +140,8 @@ def test_alphas_agree_with_the_krippendorff_package():
 
 
 def test_kappas_agree_with_scikit_learn():
-    # scikit-learn 1.9.1: the mean of sklearn.metrics.cohen_kappa_score(a, b) over the three pairs of rows, where both
-    # are there, of the same two tables (numbers: > 0)
+    # scikit-learn 1.9.1: the mean of sklearn.metrics.cohen_kappa_score(a, b) over the three pairs of rows,
+    # where both are there, of the same two tables (numbers: > 0)
     found = measured(random_items(11, "spans", items=30, missing=0.2), "spans")
     assert found["token_cohen"] == pytest.approx(0.07447211432509337, abs=1e-12)
     assert found["presence_cohen"] == pytest.approx(-0.09367114043490106, abs=1e-12)
@@ -186,6 +185,8 @@ def test_intervals_of_kappas_come_from_the_bootstrap():
     found = agreement(items, "spans", rng=np.random.default_rng(1), resamples=200).groups[DRAWN]
     for name in ("token_cohen", "token_fleiss", "count_alpha_ratio", "presence_alpha"):
         one = found[name]
+        assert one.interval is not None
+        assert one.value is not None
         assert one.interval.low < one.value < one.interval.high
 
 
@@ -239,7 +240,11 @@ def test_it_does_not_matter_who_is_who(seed, kind):
         for item in reversed(items)
     ]
     first, second = (
-        {group: found for group, found in agreement(each, kind).groups.items() if group.by != "pair of people"}
+        {
+            group: found
+            for group, found in agreement(each, kind).groups.items()
+            if group.by != "pair of people"
+        }
         for each in (items, renamed)
     )
     assert set(first) == set(second)
@@ -336,7 +341,13 @@ def test_undefined_with_a_reason():
 
     nobody = [box_item("i", ada=[], ben=[]), box_item("j", ada=[], ben=[])]
     same = "all values are the same, so chance agreement is complete"
-    beyond_chance = ("presence_cohen", "presence_alpha", "presence_fleiss", "count_alpha", "count_alpha_ordinal")
+    beyond_chance = (
+        "presence_cohen",
+        "presence_alpha",
+        "presence_fleiss",
+        "count_alpha",
+        "count_alpha_ordinal",
+    )
     assert reasons(nobody) == {
         "f1_50": "nobody drew anything",
         "f1_75": "nobody drew anything",

@@ -70,6 +70,8 @@ SPAN = "gold.layers.3.objects.0"
         (spoilt("external_id", ""), "external_id: String should have at least 1"),
         (spoilt("colour", 1), "colour: Extra inputs"),
         (spoilt("kind", "dots"), "kind: "),
+        (spoilt("images", []), "images: is empty, and boxes need an image"),
+        (spoilt("images.0.name", "https://example.org/a.png"), "images.0: 'https://example.org/a.png' is an"),
         (spoilt("program", "equal(count(find[a], 1)"), "program: column "),
         (spoilt("program", ""), "gold.layers: the item has no program"),
         (spoilt("gold.layers.9", {}), "gold.layers.9.node: the program has no step 9"),

@@ -162,3 +162,20 @@ def test_roles_states_and_problems_are_said_in_german() -> None:
     assert "erledigt, 2 Objekte" in shown
     assert "falscher Aufbau" in shown
     assert "wrong structure" not in shown
+
+
+def test_an_address_of_a_form_says_so_instead_of_a_blank_page() -> None:
+    project = make_project()
+    client = client_of(make_member(project).user)
+    answer = client.get(f"/annotate/{project.slug}/next/")  # as after a login that a button asked for
+    assert answer.status_code == 405
+    assert answer.headers["Content-Length"] == str(len(answer.content))
+    assert f'href="/annotate/{project.slug}/"' in answer.content.decode()
+    assert "choose it again" in answer.content.decode()
+
+
+def test_an_empty_project_says_so_to_annotators() -> None:
+    project = make_project()
+    page = client_of(make_member(project).user).get(f"/annotate/{project.slug}/").content.decode()
+    assert "This project has no items." in page
+    assert "Next item" not in page

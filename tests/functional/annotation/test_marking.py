@@ -142,17 +142,9 @@ def test_a_finger_marks_characters(editor: Editor, browser: Browser):
     context.close()
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("👩‍👩‍👧 won", ["👩‍👩‍👧", "w", "o", "n"]),
-        ("e\u0301lan", ["e\u0301", "l", "a", "n"]),
-        ("🇩🇪🇫🇷", ["🇩🇪", "🇫🇷"]),
-        ("क्षि", ["क्षि"]),
-        ("a\r\nb", ["a", "b"]),
-    ],
-)
-def test_no_character_is_cut(editor: Editor, page: Page, text: str, wanted: list[str]):
+def test_no_character_is_cut(editor: Editor, page: Page):
+    text = "👩\u200d👩\u200d👧 won e\u0301lan 🇩🇪🇫🇷 क्षि\r\na"
+    wanted = ["👩\u200d👩\u200d👧", *"won", "e\u0301", *"lan", "🇩🇪", "🇫🇷", "क्षि", "a"]
     points = [(number, number + 1) for number, each in enumerate(text) if not each.isspace()]
     annotation = editor.make(**{**GOALS, "passage": text, "tokens": points, "answer": None})
     editor.open(page, annotation)  # the file's tokens cut them, words do not
@@ -160,10 +152,13 @@ def test_no_character_is_cut(editor: Editor, page: Page, text: str, wanted: list
     page.keyboard.press("k")
     expect(page.locator(".passage.in-characters")).to_be_attached()
     assert [each.strip() for each in page.locator(".token").all_inner_texts()] == wanted
-    page.mouse.dblclick(*token(page, 0))
+    page.keyboard.press("q")
+    for index in (0, 4, 8):
+        page.mouse.click(*token(page, index))
     saved(page)
-    [made] = editor.objects(annotation, FIND_GOALS)
-    assert made["quote"] == text[slice(*made["span"])]
+    marked = editor.objects(annotation, FIND_GOALS)
+    assert [each["quote"] for each in marked] == [wanted[index] for index in (0, 4, 8)]
+    assert all(each["quote"] == text[slice(*each["span"])] for each in marked)
 
 
 def test_a_long_passage_scrolls_by_keyboard(editor: Editor, page: Page, axe_script: str):
@@ -176,7 +171,7 @@ def test_a_long_passage_scrolls_by_keyboard(editor: Editor, page: Page, axe_scri
     assert page.evaluate("document.querySelector('#stage').scrollTop") > 100
 
 
-@pytest.mark.parametrize("spans", [0, 1, 4, 7])
+@pytest.mark.parametrize("spans", [1, 7])
 def test_the_frame_of_the_caret_stays_in_its_line(editor: Editor, page: Page, spans: int):
     over = layer(*(span(f"s{number}", 8, 30 + number) for number in range(spans)))
     editor.open(page, editor.make(**GOALS, layers={FIND_GOALS: over}))
@@ -209,7 +204,10 @@ def test_boxes_stay_in_their_place_where_the_view_is_turned(editor: Editor, page
     page.keyboard.press("Shift+ArrowRight")  # to the right as it is seen: up in the image
     saved(page)
     [moved] = editor.objects(annotation, FIND_DOGS)
-    near(moved["box"], (drawn["box"][0], drawn["box"][1] - 10 / 480, drawn["box"][2], drawn["box"][3] - 10 / 480))
+    near(
+        moved["box"],
+        (drawn["box"][0], drawn["box"][1] - 10 / 480, drawn["box"][2], drawn["box"][3] - 10 / 480),
+    )
     drag(page, 0, (0.36, 0.2), (0.46, 0.3))
     saved(page)
     near(
@@ -272,7 +270,13 @@ def test_images_of_the_next_item_are_loaded_before(editor: Editor, page: Page):
     annotation = editor.make(**DOGS)
     row = editor.row(annotation)
     second = ItemRecord.model_validate(
-        {"external_id": "second", "kind": "boxes", "program": DOGS["program"], "text": "?", "images": [{"name": "other.png"}]}
+        {
+            "external_id": "second",
+            "kind": "boxes",
+            "program": DOGS["program"],
+            "text": "?",
+            "images": [{"name": "other.png"}],
+        }
     )
     (editor.pictures / "other.png").write_bytes((editor.pictures / "left.png").read_bytes())
     data.import_items(records=[second], project=row.project, image_folder=editor.pictures)

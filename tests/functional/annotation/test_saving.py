@@ -273,6 +273,14 @@ def test_a_new_login_in_another_tab_saves_what_waited(editor: Editor, context: B
     saved(page)
     expect(page.locator("#notice")).to_be_hidden()
     assert len(editor.objects(annotation, FIND_DOGS)) == 2
+    for _step in range(2):
+        page.keyboard.press("u")
+    saved(page)
+    context.clear_cookies()
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Submit anyway").click()
+    expect(page.locator(".foot-message").get_by_role("link")).to_have_text("Log in in a new tab")
+    assert editor.row(annotation).status == "reserved"
 
 
 def test_nothing_is_chosen_beforehand_where_mine_is_deleted(editor: Editor, page: Page, other: Page):
