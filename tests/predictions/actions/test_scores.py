@@ -104,7 +104,7 @@ def test_it_works(model_server: FakeModelServer, eager: None, tmp_path: Path):
     assert tuple(fake["scores"]) == KEYS
     assert fake["scores"].items() >= by_hand(run).items()
     assert 0 < fake["scores"]["farm_1"] < 1
-    assert f"farm_4       {100 * fake['scores']['farm_4']:7.2f}" in output
+    assert f"{'farm_4':22} {100 * fake['scores']['farm_4']:7.2f}" in output
     assert Score.objects.get().values == fake["scores"]
 
 
