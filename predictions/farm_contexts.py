@@ -1,4 +1,4 @@
-"""The distinct reduced contexts of a prediction, for FaRM and erasure. Pure.
+"""The distinct reduced contexts of a prediction. Pure.
 
 Source: Schuff et al. 2020, §4.2, and for facts alone DeYoung et al. 2020, §4. Which facts go first
 is defined in ``analysis.scores.farm_loca``.
@@ -67,7 +67,7 @@ def reductions(
         return without([fact for fact in (*order.relevant, *order.irrelevant) if fact not in kept])
 
     full = digest(context)
-    made = Reductions(
+    result = Reductions(
         full=full,
         relevant={k: without(order.relevant[:k]) for k in REMOVALS},
         irrelevant={k: without(order.irrelevant[:k]) for k in REMOVALS},
@@ -78,7 +78,7 @@ def reductions(
         contexts=contexts,
     )
     contexts.pop(full, None)
-    return made
+    return result
 
 
 def digest(context: Sequence[Sequence[Any]]) -> str:

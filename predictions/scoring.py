@@ -154,7 +154,10 @@ def farm_scores(
 
 
 def erasure_scores(questions: Iterable[Probabilities]) -> Scores:
-    """Return comprehensiveness and sufficiency; see ``analysis.scores.erasure``."""
+    """Return comprehensiveness and sufficiency of explanations.
+
+    See ``analysis.scores.erasure``.
+    """
     result = erasure(questions)
     scores = Scores()
     scores.add({key: getattr(result, key) for key in ERASURE_KEYS}, "there is no prediction")

@@ -136,10 +136,10 @@ def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> 
     span, chances = None, [0.0] * len(encoded.facts)
     if np.isfinite(best):
         span, chances = first_best(scores), relevance(scores - best, encoded).tolist()
-    made = prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
+    answered = prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
     target = None if item.target is None else text_logprob(item, encoded, scores, item.target)
-    logprob = text_logprob(item, encoded, scores, made.answer)
-    return made.model_copy(update={"answer_logprob": logprob, "target_logprob": target})
+    logprob = text_logprob(item, encoded, scores, answered.answer)
+    return answered.model_copy(update={"answer_logprob": logprob, "target_logprob": target})
 
 
 def relevance(scores: Floats, encoded: Encoded) -> Floats:

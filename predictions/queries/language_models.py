@@ -1,4 +1,4 @@
-"""What runs of language models cost: before, estimated; afterwards, counted."""
+"""The cost of runs of language models, before and after."""
 
 from dataclasses import dataclass
 

@@ -121,7 +121,10 @@ class CausalSystem(Identified):
 
     @torch.inference_mode()
     def _write(self, prompts: Sequence[list[int]], writers: Sequence[AnswerWriter]) -> None:
-        """Let all writers write, a token each at a time; shorter prompts are padded on the left."""
+        """Let all writers write, a token each at a time.
+
+        Shorter prompts are padded on the left.
+        """
         device, longest = self.model.device, max(map(len, prompts))
         padding = self.tokenizer.pad_token_id or 0
         rows = torch.tensor([[padding] * (longest - len(one)) + one for one in prompts], device=device)
@@ -149,7 +152,10 @@ class CausalSystem(Identified):
             mask = torch.cat([mask, torch.ones_like(rows)], -1)
 
     def _target_logprob(self, prompt: list[int], writer: AnswerWriter, target: str | None) -> float | None:
-        """Return the log-probability of a target where the answer stands, after all that is before it."""
+        """Return the log-probability of a target in the answer's place.
+
+        It comes after all that the model wrote before the answer.
+        """
         if target is None:
             return None
         if target == writer.values["answer"]:
@@ -169,7 +175,10 @@ class CausalSystem(Identified):
 
     @torch.inference_mode()
     def _scored(self, before: list[int], wanted: list[int]) -> float:
-        """Return the log-probability that a text value continues so and ends, among allowed tokens."""
+        """Return the log-probability that a text goes on so and ends.
+
+        It is among the tokens that a text may have.
+        """
         rows = torch.tensor([before + wanted], device=self.model.device)
         logits = self.model(input_ids=rows, logits_to_keep=len(wanted) + 1).logits[0].float().cpu()
         allowed = self._sets.in_text | self._sets.ends_text

@@ -1,4 +1,4 @@
-"""Writing of one answer token by token, so that it is always the JSON asked for.
+"""Constrained decoding: what a model writes is the JSON asked for.
 
 The names of the fields are given; the model writes only their values, and chooses among the tokens that a
 value may have there. Its own quotation mark, or closing bracket, ends a value. Because the text around the
@@ -26,7 +26,7 @@ LIST_TOKENS = 60
 
 @dataclass(frozen=True)
 class TokenSets:
-    """Which tokens may stand in a value, and which end it, [vocabulary] each."""
+    """Tokens that a value may have, and that end it, [vocabulary]."""
 
     in_text: Tensor
     ends_text: Tensor
@@ -35,7 +35,7 @@ class TokenSets:
 
     @classmethod
     def of(cls, texts: Sequence[str], special: Sequence[int], size: int) -> TokenSets:
-        """Return the sets of a vocabulary of ``size``, whose tokens read as ``texts``."""
+        """Return the sets of a vocabulary, whose tokens read as ``texts``."""
 
         def mask(fits: Callable[[str], object]) -> Tensor:
             chosen = torch.zeros(size, dtype=torch.bool)
