@@ -73,7 +73,7 @@ def erasure(questions: Iterable[Probabilities]) -> Erasure:
     if not rows:
         return Erasure(None, None, None, None, 0)
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    return Erasure(*means, questions=len(rows))
+    return Erasure(means[0], means[1], means[2], means[3], len(rows))
 
 
 def _scores(of: Probabilities) -> tuple[float, float, float, float]:

@@ -96,7 +96,8 @@ class RecurrentSystem(Identified):
         log_types = torch.log_softmax(outputs.type.float(), -1).tolist()
         start, end = (x.float().cpu().numpy() for x in (outputs.start, outputs.end))
         seen = outputs.seen.cpu().numpy()
-        results, token, fact, threshold = [], 0, 0, self.config.threshold
+        results: list[QAPrediction] = []
+        token, fact, threshold = 0, 0, self.config.threshold
         for item, of, kind in zip(items, features, types, strict=True):
             tokens = slice(token, token := token + len(of.word))
             chances = relevance[fact : (fact := fact + len(of.facts))]
@@ -114,7 +115,7 @@ def _with_logprobs(
 
     That of a span is the type's and that of all spans of this text together; yes and no are types.
     """
-    by_type = dict(zip(ANSWER_TYPES, log_types, strict=True))
+    by_type: dict[str, float] = dict(zip(ANSWER_TYPES, log_types, strict=True))
 
     def logprob(text: str) -> float:
         if text in ("yes", "no"):

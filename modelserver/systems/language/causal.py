@@ -60,8 +60,8 @@ class CausalSystem(Identified):
     ) -> None:
         super().__init__(**identity)
         self.model, self.tokenizer, self.file = model, tokenizer, file
-        size = model.get_input_embeddings().num_embeddings
-        texts = [tokenizer.decode([number]) for number in range(min(size, len(tokenizer)))]
+        size: int = model.get_input_embeddings().weight.shape[0]  # type: ignore[assignment,index]
+        texts = [str(tokenizer.decode([number])) for number in range(min(size, len(tokenizer)))]
         self._sets = TokenSets.of(texts, tokenizer.all_special_ids, size)
         self._longest = {"answer": file.longest_answer, "rationale": file.longest_rationale}
         self._most = int(getattr(model.config, "max_position_embeddings", UNBOUNDED) or UNBOUNDED)
