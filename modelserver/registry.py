@@ -15,7 +15,7 @@ from modelserver.modular.text import system as text_nmn
 from modelserver.modular.visual import system as visual
 from modelserver.systems import extractive, heuristic, reader
 from modelserver.systems.base import ModularSystem, System
-from modelserver.systems.language import chat
+from modelserver.systems.language import causal, chat
 from modelserver.wire.errors import InvalidRequest, UnknownSystem
 from modelserver.wire.schema import ProgramKind, SystemKind
 from modelserver.wire.system_protocol import Predictor
@@ -93,6 +93,12 @@ SYSTEMS: dict[str, SystemSpec] = {
             "chat",
             "Asks a language model behind an OpenAI-compatible server, as a YAML file says",
             chat.load,
+            is_shipped=False,
+        ),
+        _spec(
+            "causal-lm",
+            "Answers with a causal language model of Hugging Face in a local folder",
+            causal.load,
             is_shipped=False,
         ),
         _spec(

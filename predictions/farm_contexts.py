@@ -1,6 +1,7 @@
-"""The distinct reduced contexts of a prediction, for FaRM. Pure.
+"""The distinct reduced contexts of a prediction. Pure.
 
-Source: Schuff et al. 2020, §4.2; which facts go first is defined in ``analysis.scores.farm_loca``.
+Source: Schuff et al. 2020, §4.2, and for facts alone DeYoung et al. 2020, §4. Which facts go first
+is defined in ``analysis.scores.farm_loca``.
 """
 
 import hashlib
@@ -23,12 +24,17 @@ class Reductions:
         full: The digest of the unreduced context.
         relevant: For each k, the digest of the context without up to k relevant facts.
         irrelevant: For each k, the digest of the context without up to k irrelevant facts.
+        without: The digest of the context without all relevant facts; empty if it is not wanted.
+        only: For each k, the digest of the context of up to k relevant facts alone; for k = 0, of all of
+            them. Empty if they are not wanted.
         contexts: The context of each digest but ``full``, whose answer is known.
     """
 
     full: str
     relevant: dict[int, str]
     irrelevant: dict[int, str]
+    without: str
+    only: dict[int, str]
     contexts: dict[str, Context]
 
 
@@ -36,29 +42,43 @@ def reductions(
     context: Sequence[Sequence[Any]],
     facts: Sequence[Sequence[Any]],
     probabilities: Sequence[Sequence[Any]],
+    *,
+    with_erasure: bool = False,
 ) -> Reductions:
     """Return the reductions of one prediction.
 
     context: ``[[title, [sentence, ...]], ...]``; facts: those predicted relevant, ``[[title, index], ...]``;
     probabilities: ``[[title, index, p], ...]`` of every fact, in the order of the context.
 
+    ``with_erasure`` adds the contexts of comprehensiveness and sufficiency.
+
     Raises ValueError when a fact predicted relevant has no probability.
     """
     order = removal_order(probabilities, facts)
     contexts: dict[str, Context] = {}
 
-    def without(removed: Sequence[tuple[str, int]]) -> dict[int, str]:
-        digests = {}
-        for k in REMOVALS:
-            reduced = reduce_context(context, removed[:k], k)
-            digests[k] = digest(reduced)
-            contexts[digests[k]] = [(title, sentences) for title, sentences in reduced]
-        return digests
+    def without(removed: Sequence[tuple[str, int]]) -> str:
+        reduced = reduce_context(context, removed, len(removed))
+        key = digest(reduced)
+        contexts[key] = [(title, sentences) for title, sentences in reduced]
+        return key
+
+    def only(kept: Sequence[tuple[str, int]]) -> str:
+        return without([fact for fact in (*order.relevant, *order.irrelevant) if fact not in kept])
 
     full = digest(context)
-    relevant, irrelevant = without(order.relevant), without(order.irrelevant)
+    result = Reductions(
+        full=full,
+        relevant={k: without(order.relevant[:k]) for k in REMOVALS},
+        irrelevant={k: without(order.irrelevant[:k]) for k in REMOVALS},
+        without=without(order.relevant) if with_erasure else "",
+        only={k: only(order.relevant[:k] if k else order.relevant) for k in (0, *REMOVALS)}
+        if with_erasure
+        else {},
+        contexts=contexts,
+    )
     contexts.pop(full, None)
-    return Reductions(full=full, relevant=relevant, irrelevant=irrelevant, contexts=contexts)
+    return result
 
 
 def digest(context: Sequence[Sequence[Any]]) -> str:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from predictions.models import PredictionRun
 
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Fraction = Annotated[float, Field(ge=-1.0, le=1.0)]  # below 0 for scores of erasure alone
 
 
 class SystemScores(BaseModel):

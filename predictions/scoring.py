@@ -1,7 +1,8 @@
 """The scores of a run from its predictions. Pure.
 
-All scores are fractions in [0, 1]; a missing score has a reason. The keys are those of ``scores.json``.
-Source: Yang et al. 2018 for the standard scores; Schuff et al. 2020, §4.2, §4.3 and App. E for the others.
+All scores are fractions in [0, 1], those of erasure in [-1, 1]; a missing score has a reason. The keys are
+those of ``scores.json``. Source: Yang et al. 2018 for the standard scores; Schuff et al. 2020, §4.2, §4.3 and
+App. E for FaRM, LocA and error propagation; DeYoung et al. 2020, §4, for comprehensiveness and sufficiency.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.scores import farm_loca, hotpotqa
+from analysis.scores.erasure import DIFFERENCES, Probabilities, erasure
 
 FARM_KEYS = tuple(f"{name}_{k}" for name in ("farm", "c_rel", "c_irr") for k in farm_loca.REMOVALS)
 LOCA_KEYS = ("loca", "loca_inside", "loca_outside")
 PROPAGATION_KEYS = ("em_all_facts", "em_no_facts")
-KEYS = hotpotqa.KEYS + FARM_KEYS + LOCA_KEYS + PROPAGATION_KEYS
+ERASURE_KEYS = DIFFERENCES
+KEYS = hotpotqa.KEYS + FARM_KEYS + LOCA_KEYS + PROPAGATION_KEYS + ERASURE_KEYS
 # What one question adds to the scores: its standard scores, whether its answer is a span and where it lies (0
 # or 1), whether it changes when facts are taken away (0 or 1). Error propagation is not over all questions.
 PLACE_PARTS = ("span_answer", "inside", "outside")
@@ -147,4 +150,15 @@ def farm_scores(
     for name in ("farm", "c_rel", "c_irr"):
         values = {f"{name}_{k}": value for k, value in getattr(result, name).items()}
         scores.add(values, "there is no prediction")
+    return scores
+
+
+def erasure_scores(questions: Iterable[Probabilities]) -> Scores:
+    """Return comprehensiveness and sufficiency of explanations.
+
+    See ``analysis.scores.erasure``.
+    """
+    result = erasure(questions)
+    scores = Scores()
+    scores.add({key: getattr(result, key) for key in ERASURE_KEYS}, "there is no prediction")
     return scores

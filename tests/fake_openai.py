@@ -148,7 +148,7 @@ class FakeOpenAI:
             request.close_connection = True
 
     def _completion(self, plan: Plan, body: dict[str, Any]) -> dict[str, Any]:
-        prompt = next(one["content"] for one in reversed(body["messages"]) if "[1]" in one["content"])
+        prompt = next(one["content"] for one in reversed(body["messages"]) if "Question:" in one["content"])
         answer = self.answer(prompt)
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
         text = json.dumps({name: answer[name] for name in schema.get("properties", answer)})

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from ..io.errors import AnalysisError, InputError
 from ..io.tabular_files import Column, Table, find_table, read_table
 from ..io.whole_files import Model, parse_model, read_json, sha256
+from ..scores.erasure import DIFFERENCES
 from ..scores.per_question import TABLE as QUESTION_SCORES
 from ..scores.per_question import read_question_scores
 from .canonical_order import in_canonical_order
@@ -237,7 +238,7 @@ def load_scores(path: Path) -> Scores:
     for system, entry in scores.systems.items():
         for key, value in entry.scores.items():
             field = f"systems.{system}.scores.{key}"
-            if value is not None and not 0 <= value <= 1:
+            if value is not None and not (-1 if key in DIFFERENCES else 0) <= value <= 1:
                 raise InputError(path, f"{value:g} is not a fraction from 0 to 1", field=field)
     return scores
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from modelserver.inputs.features import NO_FACT, Located, text_between
-from modelserver.wire.schema import AnswerLocation, AnswerType, Fact, FactProbability, QAItem, QAPrediction
+from modelserver.inputs.features import IN_TITLE, NO_FACT, Located, text_between
+from modelserver.wire.schema import (
+    LEAST_LOGPROB,
+    AnswerLocation,
+    AnswerType,
+    Fact,
+    FactProbability,
+    QAItem,
+    QAPrediction,
+)
 
 LONGEST = 15  # a span ends at most this many tokens after its first (Schuff et al. 2020, released code)
 
@@ -24,9 +32,45 @@ def best_span(start: Floats, end: Floats, seen: Bools, located: Located) -> Span
     that were seen, lies in one article, and never joins a title with a sentence. The first wins a tie.
     None: no token was seen.
     """
-    if not seen.any():
-        return None
-    return first_best(np.where(joined(seen, located, LONGEST), span_scores(start, end, LONGEST), -np.inf))
+    return first_best(allowed_scores(start, end, seen, located)) if seen.any() else None
+
+
+def allowed_scores(start: Floats, end: Floats, seen: Bools, located: Located) -> Floats:
+    """Return `span_scores` with -inf for spans that are not allowed."""
+    return np.where(joined(seen, located, LONGEST), span_scores(start, end, LONGEST), -np.inf)
+
+
+def text_logprob(item: QAItem, located: Located, scores: Floats, text: str) -> float:
+    """Return the log of the probability of all spans that read as a text.
+
+    ``scores`` [K, widths] are logits of spans, -inf for one that is not allowed; all allowed ones together
+    have the probability 1. Spans across sentences do not count.
+    """
+    total, wanted = _log_sum(scores), -np.inf
+    if not text or not np.isfinite(total):
+        return LEAST_LOGPROB
+    for article, sentence, begin in _occurrences(item, text):
+        inside = (located.places[:, 0] == article) & (located.places[:, 1] == sentence)
+        first = np.flatnonzero(inside & (located.places[:, 2] == begin))
+        last = np.flatnonzero(inside & (located.places[:, 3] == begin + len(text)))
+        if len(first) and len(last) and 0 <= last[0] - first[0] < scores.shape[1]:
+            wanted = np.logaddexp(wanted, scores[first[0], last[0] - first[0]])
+    return float(np.clip(wanted - total, LEAST_LOGPROB, 0.0))
+
+
+def _log_sum(scores: Floats) -> float:
+    best = scores.max(initial=-np.inf)
+    return float(best + np.log(np.exp(scores - best).sum())) if np.isfinite(best) else -np.inf
+
+
+def _occurrences(item: QAItem, text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield article, sentence (IN_TITLE in a title) and offset of a text."""
+    for article, (title, sentences) in enumerate(item.context):
+        for sentence, within in ((IN_TITLE, title), *enumerate(sentences)):
+            begin = within.find(text)
+            while begin >= 0:
+                yield article, sentence, begin
+                begin = within.find(text, begin + 1)
 
 
 def span_scores(start: Floats, end: Floats, longest: int) -> Floats:
@@ -42,6 +86,8 @@ def span_scores(start: Floats, end: Floats, longest: int) -> Floats:
 
 def joined(seen: Bools, located: Located, longest: int) -> Bools:
     """Return which spans of `span_scores` are allowed, as `best_span` says."""
+    if not len(seen):
+        return np.zeros((0, longest + 1), dtype=bool)
     in_title = located.fact == NO_FACT
     cut = np.ones(len(seen), dtype=bool)
     cut[1:] = (np.diff(located.article) != 0) | (in_title[1:] != in_title[:-1]) | (seen[1:] != seen[:-1])

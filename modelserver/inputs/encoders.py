@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 import transformers
@@ -99,16 +99,23 @@ def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
     return tokenizer
 
 
-def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> transformers.PreTrainedModel:
-    """Load a question answering model in 32-bit floats, ready to predict.
+def open_model(
+    folder: Path,
+    device: torch.device,
+    *,
+    trained: bool = True,
+    kind: type[Any] = transformers.AutoModelForQuestionAnswering,
+) -> transformers.PreTrainedModel:
+    """Load a model in 32-bit floats, ready to predict.
 
-    With ``trained``, every weight must be in the files; without, those of the answer head may be new.
-    Raises UnreadableWeights, naming the file where one is damaged.
+    It answers questions, if ``kind`` is not another automatic class of transformers. With ``trained``,
+    every weight must be in the files; without, those of the answer head may be new. Raises
+    UnreadableWeights, naming the file where one is damaged.
     """
     _read_object(folder / "config.json")
     _check_weights(folder)
     with naming_source(folder, "model"), _quiet():
-        model, loading_info = transformers.AutoModelForQuestionAnswering.from_pretrained(
+        model, loading_info = kind.from_pretrained(
             folder, **LOCAL, use_safetensors=True, dtype=torch.float32, output_loading_info=True
         )
         inside = f"{model.base_model_prefix}."
@@ -116,7 +123,8 @@ def open_model(folder: Path, device: torch.device, *, trained: bool = True) -> t
         if missing:
             advice = "; fine-tune it first with `train extractive-qa`" if trained else ""
             raise ValueError(f"weights are missing, {missing[0]} for one{advice}")
-    return model.to(device).eval()
+    loaded: transformers.PreTrainedModel = model.to(device).eval()
+    return loaded
 
 
 def open_untrained(folder: Path) -> transformers.PreTrainedModel:

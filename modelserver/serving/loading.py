@@ -22,7 +22,7 @@ from modelserver.serving.system_spec import ClassSpec, LocalSpec, ShippedSpec
 from modelserver.systems import own
 from modelserver.systems.base import weight_bytes
 from modelserver.wire.errors import LoadFailed, UnknownSystem, UnreadableWeights
-from modelserver.wire.schema import Explanation, ModuleItem, QAItem, SaliencyOptions
+from modelserver.wire.schema import Explanation, LanguageModel, ModuleItem, QAItem, SaliencyOptions
 from modelserver.wire.system_protocol import (
     Executor,
     Explainer,
@@ -47,6 +47,7 @@ class _Served(Generic[S]):
         self.revision = f"{inner.revision}-bf16" if hardware.half else inner.revision
         self.weight_bytes = weight_bytes(inner)
         self.examiner: object = getattr(inner, "examiner", None)
+        self.language_model: LanguageModel | None = getattr(inner, "language_model", None)
         self._inner: S = inner
         self._hardware = hardware
         self.cost: Callable[[Any], int] = inner.cost

@@ -110,7 +110,7 @@ def _choice(part: str) -> ServedSpec:
         return ClassSpec(name, Path(own[1]), own[2])
     if where.endswith(".py"):
         raise ValueError(f"{part!r} names a file without a class; write {part}:Class")
-    if where.endswith((".yaml", ".yml")):
+    if where.endswith((".yaml", ".yml")) and not where.startswith("causal-lm:"):
         return ChatSpec(name, Path(where.removeprefix("chat:")))
     if (carried := _CARRIED.fullmatch(where)) and not Path(where).exists():
         if not carried[2]:

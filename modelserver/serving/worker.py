@@ -26,7 +26,7 @@ from modelserver.serving.system_spec import LocalSpec
 from modelserver.systems.base import described
 from modelserver.systems.predict_each import free_memory, log_failure, predict_each
 from modelserver.wire.errors import ModelServerError
-from modelserver.wire.schema import ItemError, ProgramKind, QAItem, SaliencyOptions, SystemKind
+from modelserver.wire.schema import ItemError, LanguageModel, ProgramKind, QAItem, SaliencyOptions, SystemKind
 from modelserver.wire.system_protocol import (
     Asked,
     ExecuteTask,
@@ -80,6 +80,7 @@ class LoadedSystem:
     weight_bytes: int
     tasks: frozenset[str]
     examiner: Any
+    language_model: LanguageModel | None = None
 
 
 class Worker:
@@ -110,7 +111,12 @@ class Worker:
         if hasattr(system, "predict") and explainer(cast(Predictor, system)) is not None:
             tasks.add("explain")
         return LoadedSystem(
-            system.description, system.revision, size, frozenset(tasks), getattr(system, "examiner", None)
+            system.description,
+            system.revision,
+            size,
+            frozenset(tasks),
+            getattr(system, "examiner", None),
+            getattr(system, "language_model", None),
         )
 
     def unload(self, name: str) -> None:

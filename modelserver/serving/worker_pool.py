@@ -229,6 +229,7 @@ class PooledSystem:
         self.name, self._processes = name, processes
         first = loaded[0]
         self.description, self.revision = first.description, first.revision
+        self.language_model = first.language_model
         self.weight_bytes = sum(one.weight_bytes for one in loaded)
         for task in ("predict", "explain", "execute"):
             if task in first.tasks:

@@ -13,7 +13,7 @@ import torch
 import transformers
 from pydantic import TypeAdapter, ValidationError
 
-from modelserver.inputs.decoding import Bools, Floats, first_best, prediction, span_scores
+from modelserver.inputs.decoding import Bools, Floats, first_best, prediction, span_scores, text_logprob
 from modelserver.inputs.encoders import digest, find_folder, longest_window, open_encoder
 from modelserver.inputs.features import NO_FACT
 from modelserver.inputs.windows import Encoded, Window, WindowReader, WindowSettings
@@ -136,7 +136,10 @@ def answer(item: QAItem, encoded: Encoded, scores: Floats, threshold: float) -> 
     span, chances = None, [0.0] * len(encoded.facts)
     if np.isfinite(best):
         span, chances = first_best(scores), relevance(scores - best, encoded).tolist()
-    return prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
+    answered = prediction(item, encoded, span=span, kind="span", relevance=chances, threshold=threshold)
+    target = None if item.target is None else text_logprob(item, encoded, scores, item.target)
+    logprob = text_logprob(item, encoded, scores, answered.answer)
+    return answered.model_copy(update={"answer_logprob": logprob, "target_logprob": target})
 
 
 def relevance(scores: Floats, encoded: Encoded) -> Floats:

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
 import torch
 
 from modelserver.inputs import encoders
-from modelserver.inputs.decoding import best_span, prediction
+from modelserver.inputs.decoding import Floats, allowed_scores, first_best, prediction, text_logprob
 from modelserver.inputs.features import Features, Vocabulary, WordLimit, featurise
 from modelserver.inputs.weight_files import finish_parts, half_weights, load_half_weights, naming_file
 from modelserver.saliency.attribution import explain
@@ -22,7 +23,7 @@ from modelserver.systems.batches import collate
 from modelserver.systems.contextual import Contextual, Encoder
 from modelserver.systems.recurrent import ANSWER_TYPES, Config, Qi2019, SelectAndForget, build
 from modelserver.systems.recurrent_saliency import RecurrentSaliency
-from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
+from modelserver.wire.schema import LEAST_LOGPROB, Explanation, QAItem, QAPrediction, SaliencyOptions
 
 MAX_TOKENS = 6000  # self-attention takes memory with the square of this
 _LIMIT = WordLimit(MAX_TOKENS)
@@ -92,16 +93,37 @@ class RecurrentSystem(Identified):
             outputs = self.model(batch)
         relevance = torch.softmax(outputs.facts.float(), -1)[:, 1].tolist()
         types = [ANSWER_TYPES[i] for i in outputs.type.argmax(-1).tolist()]
+        log_types = torch.log_softmax(outputs.type.float(), -1).tolist()
         start, end = (x.float().cpu().numpy() for x in (outputs.start, outputs.end))
         seen = outputs.seen.cpu().numpy()
-        results, token, fact, threshold = [], 0, 0, self.config.threshold
+        results: list[QAPrediction] = []
+        token, fact, threshold = 0, 0, self.config.threshold
         for item, of, kind in zip(items, features, types, strict=True):
             tokens = slice(token, token := token + len(of.word))
             chances = relevance[fact : (fact := fact + len(of.facts))]
-            span = best_span(start[tokens], end[tokens], seen[tokens], of)
+            scores = allowed_scores(start[tokens], end[tokens], seen[tokens], of)
+            span = first_best(scores) if np.isfinite(scores).any() else None
             answer = prediction(item, of, span=span, kind=kind, relevance=chances, threshold=threshold)
-            results.append(answer)
+            results.append(_with_logprobs(item, of, answer, scores, log_types[len(results)]))
         return results
+
+
+def _with_logprobs(
+    item: QAItem, located: Features, answer: QAPrediction, scores: Floats, log_types: Sequence[float]
+) -> QAPrediction:
+    """Add the log-probabilities of an answer and of the item's target.
+
+    That of a span is the type's and that of all spans of this text together; yes and no are types.
+    """
+    by_type: dict[str, float] = dict(zip(ANSWER_TYPES, log_types, strict=True))
+
+    def logprob(text: str) -> float:
+        if text in ("yes", "no"):
+            return by_type[text]
+        return max(LEAST_LOGPROB, by_type["span"] + text_logprob(item, located, scores, text))
+
+    target = None if item.target is None else logprob(item.target)
+    return answer.model_copy(update={"answer_logprob": logprob(answer.answer), "target_logprob": target})
 
 
 def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabulary: Vocabulary) -> None:

@@ -1,5 +1,6 @@
 """Scores of a run, and the reduced inputs that FaRM needs."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -8,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
+from analysis.scores.erasure import Probabilities
 from analysis.scores.farm_loca import REMOVALS
 from foundation.errors import RunFailed
 from jobs.model_gateway import predict_items, served_system
@@ -15,6 +17,7 @@ from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import ItemError, QAItem, QAPrediction
 from predictions import scoring
 from predictions.actions import events
+from predictions.farm_contexts import Reductions
 from predictions.models import Prediction, PredictionRun, QuestionScore, ReducedAnswer, Score
 from predictions.queries.reductions import reduced, with_known_answers, with_question
 
@@ -80,7 +83,16 @@ def _unanswered(run: PredictionRun, first: int, last: int) -> list[tuple[Predict
         ReducedAnswer.objects.filter(prediction__in=predictions).values_list("prediction_id", "digest")
     )
     return [
-        (prediction, digest, QAItem(id=f"{prediction.pk}:{digest}", question=text, context=context))
+        (
+            prediction,
+            digest,
+            QAItem(
+                id=f"{prediction.pk}:{digest}",
+                question=text,
+                context=context,
+                target=None if prediction.answer_logprob is None else prediction.answer,
+            ),
+        )
         for prediction, text in ((one, one.question.text) for one in predictions)
         for digest, context in sorted(reduced(prediction).contexts.items())
         if (prediction.pk, digest) not in answered
@@ -92,7 +104,9 @@ def _row(prediction: Prediction, digest: str, outcome: QAPrediction | ItemError)
         return ReducedAnswer(
             prediction=prediction, digest=digest, error=f"{outcome.error}: {outcome.message}"
         )
-    return ReducedAnswer(prediction=prediction, digest=digest, answer=outcome.answer)
+    return ReducedAnswer(
+        prediction=prediction, digest=digest, answer=outcome.answer, target_logprob=outcome.target_logprob
+    )
 
 
 @transaction.atomic
@@ -132,8 +146,11 @@ def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = 
         farm = _farm(run, answers)
         scores.add(farm.values, "")
         scores.reasons |= farm.reasons
+        erased = answers.erasure()
+        scores.add(erased.values, "")
+        scores.reasons |= erased.reasons
     else:
-        scores.refuse(scoring.FARM_KEYS, farm_reason)
+        scores.refuse(scoring.FARM_KEYS + scoring.ERASURE_KEYS, farm_reason)
     given = scoring.known_parts(scores)
     rows = (
         (question, (*own, *answers.changed.get(question, scoring.UNKNOWN_CHANGES)))
@@ -194,12 +211,28 @@ class _Answers:
     """Raw answers by question, with and without facts, for each k.
 
     ``changed`` holds for each question (key) whether its answer changed, as `scoring.CHANGE_PARTS`.
+    ``probabilities`` are those of the answers with and without facts, and ``unknown`` counts predictions of
+    which one is missing.
     """
 
     full: dict[str, str] = field(default_factory=dict)
     relevant: dict[int, dict[str, str]] = field(default_factory=lambda: {k: {} for k in REMOVALS})
     irrelevant: dict[int, dict[str, str]] = field(default_factory=lambda: {k: {} for k in REMOVALS})
     changed: dict[int, scoring.Parts] = field(default_factory=dict)
+    probabilities: list[Probabilities] = field(default_factory=list)
+    unknown: int = 0
+
+    def erasure(self) -> scoring.Scores:
+        """Return comprehensiveness and sufficiency, or why they are not known."""
+        if not self.unknown:
+            return scoring.erasure_scores(self.probabilities)
+        scores = scoring.Scores()
+        if not self.probabilities:
+            reason = "the system gives no probability of its answers"
+        else:
+            reason = f"the system gave no probability for {self.unknown} questions"
+        scores.refuse(scoring.ERASURE_KEYS, reason)
+        return scores
 
 
 def _farm(run: PredictionRun, answers: _Answers) -> scoring.Scores:
@@ -241,4 +274,26 @@ def _collect(
         for digests in (forms.relevant, forms.irrelevant)
         for k in REMOVALS
     )
+    _add_probabilities(prediction, forms, reduced_answers, answers)
     return errors
+
+
+def _add_probabilities(
+    prediction: Prediction, forms: Reductions, reduced_answers: dict[str, ReducedAnswer], answers: _Answers
+) -> None:
+    logs = {digest: reduced_answers[digest].target_logprob for digest in forms.contexts}
+    logs[forms.full] = prediction.answer_logprob
+    wanted = {forms.full, forms.without, *forms.only.values(), *forms.relevant.values()}
+    p = {digest: math.exp(log) for digest, log in logs.items() if log is not None}
+    if not wanted <= p.keys():
+        answers.unknown += 1
+        return
+    answers.probabilities.append(
+        Probabilities(
+            p[forms.full],
+            without=p[forms.without],
+            only=p[forms.only[0]],
+            without_first={k: p[digest] for k, digest in forms.relevant.items()},
+            only_first={k: p[forms.only[k]] for k in REMOVALS},
+        )
+    )

@@ -35,7 +35,12 @@ def reduced(prediction: Prediction) -> Reductions:
         RunFailed: Facts and probabilities contradict each other; names the question.
     """
     try:
-        return reductions(prediction.question.context, prediction.facts, prediction.fact_probabilities or [])
+        return reductions(
+            prediction.question.context,
+            prediction.facts,
+            prediction.fact_probabilities or [],
+            with_erasure=prediction.answer_logprob is not None,
+        )
     except ValueError as error:
         raise RunFailed(f"question {prediction.question.external_id}: {error}") from error
 
@@ -44,7 +49,15 @@ def with_question(run: PredictionRun) -> QuerySet[Prediction]:
     """Return a run's predictions by key, with the columns reductions need."""
     return (
         run.predictions.select_related("question")
-        .only("answer", "facts", "fact_probabilities", "run", "question__external_id", "question__context")
+        .only(
+            "answer",
+            "facts",
+            "fact_probabilities",
+            "answer_logprob",
+            "run",
+            "question__external_id",
+            "question__context",
+        )
         .order_by("pk")
     )
 

@@ -23,6 +23,7 @@ from predictions.actions.deletion import delete_run
 from predictions.actions.predictions import SYSTEM_KINDS, cancel_run, start_run
 from predictions.models import Dataset, PredictionRun
 from predictions.queries.estimates import job_seconds, predicting_seconds
+from predictions.queries.language_models import counted_cost, expected_cost
 from predictions.queries.pages import run_row, runs_in
 from predictions.queries.rest import FAILURE_COLUMNS, failure_rows, failures_by_kind
 from predictions.queries.run_jobs import jobs_of
@@ -96,6 +97,8 @@ def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
             "cells": score_cells(run) if hasattr(run, "score") else [],
             "jobs": jobs_of(run)[:5],
             "saliency_form": StartSaliency(),
+            "model": run.asked,
+            "cost": counted_cost(run, run.asked) if run.asked else None,
             "can_weigh": run.kind == PredictionRun.Kind.PREDICT and run.source == PredictionRun.Source.SERVER,
             "scoring_seconds": job_seconds("score", run, row.counts.questions) if manages else None,
             "weighing_seconds": job_seconds("saliency", run, row.counts.predictions) if manages else None,
@@ -219,7 +222,11 @@ def _estimate(request: HttpRequest, form: StartRun) -> dict[str, Any]:
     if dataset is None or system is None:
         return {}
     seconds = predicting_seconds(dataset, system.name, system.revision)
-    return {"estimated": (dataset, system), "seconds": seconds}
+    shown = {"estimated": (dataset, system), "seconds": seconds}
+    if system.language_model is None:
+        return shown
+    cost = expected_cost(dataset, system.name, system.revision, system.language_model)
+    return {**shown, "model": system.language_model, "cost": cost}
 
 
 def _message(error: Exception) -> str:

@@ -15,6 +15,8 @@ COLUMNS: dict[str, str | Promise] = {
     "joint_f1": _("Joint F1"),
     "farm_4": "FaRM(4)",
     "loca": "LocA",
+    "comprehensiveness": _("Comprehensiveness"),
+    "sufficiency": _("Sufficiency"),
 }
 
 

@@ -10,11 +10,12 @@ from foundation.errors import RunFailed
 from jobs.base_command import JobCommand, count, system_name
 from jobs.progress import Job, run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
-from modelserver.wire.schema import SaliencyMethod
+from modelserver.wire.schema import SaliencyMethod, SystemInfo
 from predictions.actions.predictions import start_run
 from predictions.actions.saliency import start_saliency
 from predictions.management.dataset_option import add_dataset, dataset_of
-from predictions.models import PredictionRun
+from predictions.models import Dataset, PredictionRun
+from predictions.queries.language_models import Cost, counted_cost, expected_cost
 from predictions.queries.predictions import progress
 from predictions.queries.saliency import without_weights
 from predictions.saliency import highlighting
@@ -34,6 +35,11 @@ class Command(JobCommand):
             "waits for the predictions",
         )  # fmt: skip
         parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="say where a language model's texts go and what the run costs at most; send nothing",
+        )
+        parser.add_argument(
             "--slice",
             type=count,
             default=SLICE,
@@ -47,7 +53,16 @@ class Command(JobCommand):
             try:
                 patient = options["wait"] or options["saliency"] is not None
                 served = wait_for_system(options["system"], bar, patient=patient)
-                run = start_run(dataset=dataset, system=served.name, revision=served.revision, by=by)
+                if options["dry_run"]:
+                    self._write_cost(dataset, served)
+                    return
+                run = start_run(
+                    dataset=dataset,
+                    system=served.name,
+                    revision=served.revision,
+                    language_model=served.language_model,
+                    by=by,
+                )
                 enqueue = partial(enqueue_missing, run, size=options["slice"])
                 enqueued = enqueue()
                 if patient:
@@ -92,8 +107,28 @@ class Command(JobCommand):
                 raise RunFailed(f"{run}: no prediction has saliency; the first, {message}")
             self.stderr.write(f"warning: {total - weighed} have none; the first, {message}")
 
+    def _write_cost(self, dataset: Dataset, served: SystemInfo) -> None:
+        model = served.language_model
+        if model is None:
+            self.stdout.write(f"{served.name} asks no language model: its predictions cost nothing")
+            return
+        cost = expected_cost(dataset, served.name, served.revision, model)
+        self.stdout.write(
+            f"texts go to: {model.recipient or 'the model server alone'} ({model.model})\n"
+            f"requests: {cost.requests}\ninput tokens, about: {cost.input_tokens}\n"
+            f"output tokens, at most: {cost.output_tokens}\n"
+            f"cost, at most about: {_money(cost)}"
+        )
+
     def _write_result(self, run: PredictionRun) -> None:
         counts = progress(run)
+        if run.asked is not None:
+            cost = counted_cost(run, run.asked)
+            self.stdout.write(
+                f"{run}: {cost.input_tokens} tokens sent, {cost.output_tokens} received, "
+                f"cost {_money(cost)}; "
+                f"{cost.stray} answers cite sentences that do not exist"
+            )
         self.stdout.write(f"{run}: {counts.predictions} of {counts.questions} questions predicted")
         first = run.failures.select_related("question").order_by("question_id").first()
         if first is not None:
@@ -103,3 +138,7 @@ class Command(JobCommand):
             )
             if not counts.predictions:
                 raise RunFailed(f"{run}: every question failed")
+
+
+def _money(cost: Cost) -> str:
+    return "unknown" if cost.money is None else f"{cost.money:.2f} {cost.currency}"

@@ -126,13 +126,16 @@ def _table(scores: Sequence[Score]) -> str:
     """Return a line per score and a column per system, in per cent."""
     names = [score.run.system.name for score in scores]
     widths = [max(len(name), 7) for name in names]
-    lines = [" ".join([f"{'':12}", *(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))])]
+    first = max(map(len, scoring.KEYS))
+    lines = [
+        " ".join([" " * first, *(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))])
+    ]
     for key in scoring.KEYS:
         cells = [
             f"{'–' if score.values[key] is None else format(100 * score.values[key], '.2f'):>{width}}"
             for score, width in zip(scores, widths, strict=True)
         ]
-        lines.append(" ".join([f"{key:12}", *cells]))
+        lines.append(" ".join([f"{key:{first}}", *cells]))
     return "\n".join(lines)
 
 

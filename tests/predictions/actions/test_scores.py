@@ -18,7 +18,7 @@ from modelserver.wire.schema import QAItem, QAPrediction
 from predictions.actions.predictions import start_run
 from predictions.models import Dataset, Prediction, PredictionRun, ReducedAnswer, Score
 from predictions.score_document import ScoresDocument, scores_document
-from predictions.scoring import FARM_KEYS, KEYS, LOCA_KEYS
+from predictions.scoring import ERASURE_KEYS, FARM_KEYS, KEYS, LOCA_KEYS
 from tests.analysis.data import real_data
 from tests.studyapp.questions import entries, entry, write_json
 from tests.studyapp.serving import eager, failing, made_dataset, model_server, no_model_server
@@ -104,7 +104,7 @@ def test_it_works(model_server: FakeModelServer, eager: None, tmp_path: Path):
     assert tuple(fake["scores"]) == KEYS
     assert fake["scores"].items() >= by_hand(run).items()
     assert 0 < fake["scores"]["farm_1"] < 1
-    assert f"farm_4       {100 * fake['scores']['farm_4']:7.2f}" in output
+    assert f"{'farm_4':22} {100 * fake['scores']['farm_4']:7.2f}" in output
     assert Score.objects.get().values == fake["scores"]
 
 
@@ -152,7 +152,8 @@ def test_what_is_answered_needs_no_server(model_server: FakeModelServer, eager: 
     first = Score.objects.get().values
     settings.MODEL_SERVER_URL = "http://127.0.0.1:9"
     _, error = score()
-    assert error == ""
+    names = ", ".join(ERASURE_KEYS)
+    assert error == f"fake: no {names}: the system gives no probability of its answers\n"
     assert Score.objects.get().values == first
 
 
@@ -164,7 +165,7 @@ def test_a_server_that_is_away_leaves_farm_out_with_the_reason(
     _, error = score()
     stored = Score.objects.get()
     assert all(stored.values[key] is None for key in FARM_KEYS)
-    assert set(stored.reasons) == set(FARM_KEYS)
+    assert set(stored.reasons) == {*FARM_KEYS, *ERASURE_KEYS}
     assert "http://127.0.0.1:9 cannot be reached" in stored.reasons["farm_4"]
     assert "fake: no farm_1, " in error
     assert stored.values["loca"] is not None

@@ -1,0 +1,119 @@
+"""Tests of ``causal-lm`` on a tiny untrained model: whatever it writes is the JSON asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
+
+from modelserver.systems.language.causal import CausalSystem, load
+from modelserver.wire.errors import InvalidRequest, UnreadableWeights, UnusableSystem
+from modelserver.wire.schema import QAItem, QAPrediction
+
+TEXTS = [
+    "Ada was born in Bonn. She likes rain.",
+    '{"rationale": "", "facts": [1, 2], "type": "span"}',
+    "yes no",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a Llama of one small layer and a byte-level tokenizer."""
+    folder = tmp_path_factory.mktemp("lm")
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, special_tokens=["<pad>", "<end>"], initial_alphabet=alphabet
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<end>")
+    fast.save_pretrained(folder)
+    set_seed(3)
+    config = LlamaConfig(
+        vocab_size=len(fast), hidden_size=32, intermediate_size=64, num_hidden_layers=1,
+        num_attention_heads=2, max_position_embeddings=1_200, initializer_range=0.3,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+def opened(source: Path) -> CausalSystem:
+    return load(source, torch.device("cpu"), name="tiny", description="")
+
+
+def configured(folder: Path, **fields: object) -> Path:
+    path = folder / f"{len(list(folder.iterdir()))}.yaml"
+    path.write_text(json.dumps({"longest_answer": 8, "longest_rationale": 12} | fields))  # JSON is YAML
+    return path
+
+
+def item(number: int, **fields: str) -> QAItem:
+    context = [("Ada", [f"Ada was born in Bonn{number}."] * (1 + number % 3)), ("Bo", ["Bo is tall."])]
+    return QAItem(id=str(number), question="Where was Ada born?", context=context, **fields)
+
+
+@pytest.mark.parametrize("order", ["explain-first", "answer-first"])
+def test_whatever_the_model_writes_is_an_answer(order: str, folder: Path) -> None:
+    system = opened(configured(folder, order=order))
+    predictions = system.predict([item(number) for number in range(8)])
+    for prediction in predictions:
+        assert isinstance(prediction, QAPrediction)
+        assert prediction.type in ("span", "yes", "no")
+        assert prediction.rationale is not None
+        assert prediction.answer_logprob is not None
+        assert prediction.usage is not None
+        if prediction.type != "span" and order == "explain-first":
+            assert prediction.answer == prediction.type
+
+
+def test_an_answer_does_not_depend_on_the_items_beside_it(folder: Path) -> None:
+    system = opened(configured(folder))
+    items = [item(number) for number in range(4)]
+    together = system.predict(items)
+    for one, beside in zip(items, together, strict=True):
+        (alone,) = system.predict([one])
+        assert (alone.answer, alone.rationale, alone.facts) == (beside.answer, beside.rationale, beside.facts)
+        assert alone.answer_logprob == pytest.approx(beside.answer_logprob, abs=1e-3)
+
+
+def test_a_target_is_scored_where_the_answer_stands(folder: Path) -> None:
+    system = opened(configured(folder, order="answer-first"))
+    (own,) = system.predict([item(1)])
+    (same,) = system.predict([item(1, target=own.answer)])
+    assert same.target_logprob == same.answer_logprob
+    (other,) = system.predict([item(1, target="Bonn1")])
+    assert other.target_logprob is not None
+    assert other.target_logprob < 0
+
+
+def test_targets_of_types_share_the_probability(folder: Path) -> None:
+    system = opened(configured(folder))
+    chances = [system.predict([item(1, target=kind)])[0].target_logprob for kind in ("yes", "no")]
+    assert all(chance is not None and chance < 0 for chance in chances)
+
+
+def test_the_order_changes_the_revision_and_the_folder_alone_has_one(folder: Path) -> None:
+    revisions = {
+        opened(configured(folder, order=order)).revision for order in ("explain-first", "answer-first")
+    }
+    assert len(revisions | {opened(folder).revision}) == 3
+
+
+def test_an_item_that_is_too_long_is_refused(folder: Path) -> None:
+    system = opened(folder)
+    with pytest.raises(InvalidRequest, match="reads 1200"):
+        system.check(QAItem(id="1", question="?", context=[("A", ["word " * 2_000])]))
+
+
+def test_a_wrong_file_names_the_field(folder: Path) -> None:
+    with pytest.raises(UnusableSystem, match="order: "):
+        opened(configured(folder, order="both"))
+    with pytest.raises(UnreadableWeights, match="no weights are shipped"):
+        load(None, torch.device("cpu"), name="causal-lm", description="")
