@@ -42,13 +42,21 @@ GROUPS = (
         "reproduce",
         "Put the numbers of a publication beside ours.",
         (
-            ("schuff2020", "reproduce:reproduce_schuff2020", "Reproduce Schuff et al. (2020)."),
+            (
+                "schuff2020",
+                "reproduce:reproduce_schuff2020",
+                "Reproduce the user study of Schuff, Adel and Vu (2020).",
+            ),
             (
                 "subramanian2020",
                 "reproduce:reproduce_subramanian2020",
-                "Reproduce Subramanian et al. (2020).",
+                "Reproduce the gold data of Subramanian and others (2020).",
             ),
-            ("suhr2019", "reproduce:reproduce_suhr2019", "Reproduce Suhr and Artzi (2019)."),
+            (
+                "suhr2019",
+                "reproduce:reproduce_suhr2019",
+                "Reproduce the visual bias of Suhr and Artzi (2019).",
+            ),
         ),
     ),
 )

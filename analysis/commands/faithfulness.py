@@ -11,9 +11,16 @@ from ..faithfulness.boxes import AVERAGINGS, Averaging, BoxScores, score_boxes
 from ..faithfulness.compare import permutation_test
 from ..faithfulness.examples import GoldExample, MatchError
 from ..faithfulness.faithful_nmn import read_faithful_nmn
-from ..faithfulness.files import line_of, load_span_outputs, read_box_gold, read_box_outputs, read_span_gold
+from ..faithfulness.files import (
+    SpanOutputs,
+    line_of,
+    load_span_outputs,
+    read_box_gold,
+    read_box_outputs,
+    read_span_gold,
+)
 from ..faithfulness.reference import change
-from ..faithfulness.spans import score_spans
+from ..faithfulness.spans import GoldSpans, score_spans
 from ..faithfulness.stored import box_examples, load_scores, same_examples, span_examples
 from ..io.errors import AnalysisError, InputError
 from .options import Count, print_json
@@ -93,21 +100,31 @@ def print_span_scores(
         raise _match_error(outputs, error) from None
     table = scores.table()
     estimates = scores.intervals(rng=np.random.default_rng(seed), resamples=resamples)
+    left_out = _spans_left_out(examples, loaded)
     result: Json = {
         "kind": "spans",
         **{module: row.loss for module, row in table.items()},
         "n": {module: row.n for module, row in table.items()},
         "intervals": {module: estimates[module].bounds for module in table},
+        "left_out": left_out,
         "worst": [asdict(example) for example in scores.worst(worst)],
         "examples": span_examples(scores),
     }
-    notes = _coverage(len(examples), scores.examples, predicted)
-    if others:
-        notes.append(f"questions whose predicted program is not of their type, left out: {len(others)}")
-    shown = ((example, predicted[example.id]) for example in examples if example.id in predicted)
-    if further := sum(len(one.modules) - len(one.cut_to(example).modules) for example, one in shown):
-        notes.append(f"outputs after those with gold, left out: {further}")
-    print_json(result, notes)
+    print_json(result, [f"{what}, left out: {number}" for what, number in left_out.items() if number])
+
+
+def _spans_left_out(gold: Sequence[GoldSpans], loaded: SpanOutputs) -> dict[str, int]:
+    """Count what a score of spans leaves out, by what it is."""
+    ids, others = {example.id for example in gold}, set(loaded.other_program or ())
+    shown = [(example, loaded.by_id[example.id]) for example in gold if example.id in loaded.by_id]
+    return {
+        "gold examples without output": len(ids - loaded.by_id.keys() - others),
+        "outputs without gold": len((loaded.by_id.keys() | others) - ids),
+        "questions whose predicted program is not of their type": len(ids & others),
+        "outputs after those with gold": sum(
+            len(one.modules) - len(one.cut_to(example).modules) for example, one in shown
+        ),
+    }
 
 
 def print_comparison(

@@ -1,34 +1,60 @@
-"""The command ``interim`` (also ``looks``): boundaries by alpha spending."""
+"""The command ``interim`` (also ``looks``): boundaries by alpha spending.
+
+With a bundle, z and the share of the sample are those of the study so far: the bundle is analysed as in a
+report, and the plan declares the comparison and the sample size.
+"""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
-from ..io.errors import AnalysisError
-from ..stats.sequential import Boundaries, Spending, boundaries, cost_of_looks, decide
-from .options import Numbers, print_json
+import numpy as np
+
+from ..io.errors import AnalysisError, InputError
+from ..participants.bundle import load_bundle
+from ..planning.declared_plan import load_plan
+from ..stats.sequential import Boundaries, Spending, boundaries, cost_of_looks, decide, observed_z
+from ..study.analysis import Options, analyse
+from .options import Count, Mode, Numbers, print_json
 
 
 def print_boundaries(
+    bundle: Path | None = None,
+    /,
     *,
-    fractions: Numbers,
+    plan: Path | None = None,
+    fractions: Numbers = (),
     spending: Spending = "obrien_fleming",
     alpha: float = 0.05,
     power: float = 0.8,
     observed: Numbers = (),
+    mode: Mode | None = None,
+    study_version: Count | None = None,
     json: bool = False,
 ) -> None:
     """Compute boundaries for interim analyses by alpha spending.
 
     Args:
+        bundle: Folder that export_results wrote of a running study; needs the plan, and adds its z.
+        plan: Declared plan (JSON) with looks, the sample size and one comparison.
         fractions: Shares of the planned sample at each analysis, separated by commas, up to 1.
         spending: Spending function.
         alpha: Two-sided level.
         power: Power for which to compute the cost in participants.
         observed: z of the analyses so far, separated by commas; prints the decision.
+        mode: Participants to analyse; without it the first of live, pilot and bot that has data.
+        study_version: Version to analyse; without it the newest that has data.
         json: Print JSON.
     """
     try:
+        if bundle is not None:
+            if plan is None:
+                raise AnalysisError("a bundle needs its plan (--plan FILE)")
+            options = Options(resamples=0, mode=mode, version=study_version)
+            fractions, spending, alpha, observed = _look(bundle, plan, options, observed)
+        elif not fractions:
+            raise AnalysisError("give --fractions, or a bundle with its plan")
         bounds = boundaries(fractions, spending=spending, alpha=alpha)
         if json:
             print_json(_as_values(bounds, observed, power))
@@ -36,6 +62,33 @@ def print_boundaries(
             sys.stdout.write(_as_text(bounds, observed, power) + "\n")
     except ValueError as error:
         raise AnalysisError(str(error)) from None
+
+
+def _look(
+    bundle: Path, path: Path, options: Options, before: Sequence[float]
+) -> tuple[Sequence[float], Spending, float, Sequence[float]]:
+    """Return shares, spending, alpha and z up to an analysis of the bundle.
+
+    Earlier analyses are at the planned shares, this one at that of the sample so far.
+    """
+    plan = load_plan(path)
+    if plan.looks is None or not plan.participants or len(plan.family) != 1:
+        problem = "an interim analysis needs looks, participants and exactly one comparison in family"
+        raise InputError(path, problem)
+    ((measure, first, second),) = plan.family
+    estimates = analyse(load_bundle(bundle), options).retained.estimates
+    try:
+        values = [
+            estimates.per_participant[measure][estimates.conditions.index(name)] for name in (first, second)
+        ]
+    except (KeyError, ValueError):
+        raise InputError(
+            path, f"the study has no {measure} of {first} and {second}", field="family"
+        ) from None
+    smallest = min(int((~np.isnan(own)).sum()) for own in values)
+    shares = [look.fraction for look in plan.looks.looks[: len(before)]]
+    now = min(1.0, smallest / plan.participants)
+    return [*shares, now], plan.looks.spending, plan.alpha, [*before, observed_z(*values)]
 
 
 def _as_values(bounds: Boundaries, observed: Sequence[float], power: float) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Sections on differences between conditions."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..participants.measures import Measure
 from ..stats.crossed import CrossedTest
@@ -12,7 +13,7 @@ from ..study.inference import Inference
 from ..study.systems import styles
 from .page import Block, Points, Section, Text
 from .section_participants import FORMATS
-from .tables import Cell, Column, Table, fields, interval, p_text, scale, value_cell
+from .tables import Cell, Column, Table, fields, interval, number, p_text, scale, value_cell
 
 ABOUT: dict[Target, str] = {
     "items_like_these": "About items like these, answered by people like these",

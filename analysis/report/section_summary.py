@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 
 from ..participants.estimates import Estimate
 from ..planning.declared_plan import Plan

@@ -206,6 +206,11 @@ def _score_replicates(
     return score_replicates(questions, names, rng=rng, resamples=options.resamples)
 
 
+def measure_stream(seed: int) -> np.random.Generator:
+    """Return the generator of the bootstrap of measures."""
+    return substream(np.random.default_rng(seed), "measures")
+
+
 @dataclass(frozen=True)
 class _Viewer:
     """Builds a view of a set of trials; views share the seed and all else."""
@@ -227,7 +232,11 @@ class _Viewer:
         own = own_measures(version.item_questionnaire, version.post_survey)
         measures = [*MEASURES, *own, *scale_measures(version.scale_scores)]
         estimates = estimate(
-            grids, measures, rng=substream(rng, "measures"), resamples=resamples, advance=self.advance
+            grids,
+            measures,
+            rng=measure_stream(self.options.seed),
+            resamples=resamples,
+            advance=self.advance,
         )
         titles = [condition.title for condition in self.systems]
         relations = relate(titles, self._human(estimates), self._model(), rng=substream(rng, "relations"))
@@ -238,17 +247,8 @@ class _Viewer:
 
     def grids(self, trials: pd.DataFrame, members: pd.DataFrame) -> list[Grid]:
         """Build the grids of a set of trials, one per condition."""
-        return build_grids(
-            trials,
-            members,
-            self.bundle.post_survey,
-            conditions=[condition.name for condition in self.version.conditions],
-            clock=CLOCK_COLUMNS[self.clock] if self.clock else None,
-            item_columns=_named(self.version.item_questionnaire) | _scores(self.version, "trials"),
-            post_columns=_named(self.version.post_survey) | _scores(self.version, "post_survey"),
-            items=None if len(trials) else self.items,
-            unasked=self.version.unasked(),
-        )
+        post = self.bundle.post_survey
+        return condition_grids(self.version, trials, members, post, clock=self.clock, items=self.items)
 
     def _levels(self) -> int:
         question = self.version.question("certainty")
@@ -280,6 +280,47 @@ class _Viewer:
 def _quantity(source: Measure | Score, values: Sequence[float | None], draws: np.ndarray | None) -> Quantity:
     numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
     return Quantity(source.key, source.label, source.wanted, numbers, draws, source.headline)
+
+
+def condition_grids(
+    version: Version,
+    trials: pd.DataFrame,
+    members: pd.DataFrame,
+    post_survey: pd.DataFrame | None = None,
+    *,
+    clock: Clock | None,
+    items: Sequence[str],
+    post_columns: Mapping[str, str] | None = None,
+) -> list[Grid]:
+    """Build the grids of a set of trials, one per condition of a version.
+
+    Args:
+        version: Names the conditions and the columns.
+        trials: The retained trials.
+        members: Participants with the conditions that they saw.
+        post_survey: Answers after the trials.
+        clock: The clock whose times count; None without one.
+        items: The items to show if no trial is retained.
+        post_columns: Columns of ``post_survey`` by key; those of the version if not given.
+    """
+    if post_columns is None and post_survey is not None:
+        post_columns = _named(version.post_survey) | _scores(version, "post_survey")
+    return build_grids(
+        trials,
+        members,
+        post_survey,
+        conditions=[condition.name for condition in version.conditions],
+        clock=CLOCK_COLUMNS[clock] if clock else None,
+        item_columns=item_columns(version),
+        post_columns=post_columns or {},
+        items=None if len(trials) else items,
+        unasked=version.unasked(),
+    )
+
+
+def item_columns(version: Version) -> dict[str, str]:
+    """Return the columns of answers and scales of a trial, by role or key."""
+    return _named(version.item_questionnaire) | _scores(version, "trials")
 
 
 def _named(questions: Sequence[Question]) -> dict[str, str]:

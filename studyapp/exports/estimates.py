@@ -6,7 +6,6 @@ They are computed over the rows that an export would hold now.
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 import pandas as pd
 from django.db.models import Count, Max
 
@@ -15,14 +14,15 @@ from analysis.participants.estimates import Estimate, estimate
 from analysis.participants.exclusion_rules import CLOCK_COLUMNS, parse_rules
 from analysis.participants.measures import Measure, find_measure, scale_measures
 from analysis.participants.study_version import ScaleScore, Version
-from analysis.participants.trial_grid import build_grids, choose_clock
+from analysis.participants.trial_grid import choose_clock
+from analysis.study.analysis import condition_grids, item_columns, measure_stream
 from studyapp.exports import documents, rows
 from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial
 from studyapp.queries.results import CHANGING
 
 SHOWN = ("fraction_correct", "tp", "fp", "tn", "fn", "user_f1", "time_median", "certainty", "helpfulness")
 RESAMPLES = 500
-SEED = 1  # the same data give the same intervals
+SEED = 1  # that of reports: the same data give the same intervals here and there
 
 
 @dataclass(frozen=True)
@@ -83,29 +83,26 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
     version = Version.model_validate(document)
     kept = trials[trials["excluded_by"].isna()]
     clock = choose_clock(parse_rules(document["definition"]["rules"]), trials)
-    questions = {question.role or question.key: question.key for question in version.item_questionnaire}
     scores = [_apart(score) for score in version.scale_scores]
-    questions |= {score.column: score.column for score in scores if score.table == "trials"}
-    numbers = [*questions.values(), "system_correct", *CLOCK_COLUMNS.values()]
+    numbers = [*item_columns(version).values(), "system_correct", *CLOCK_COLUMNS.values()]
     used = kept.copy()
     used[numbers] = used[numbers].astype(float)
     participants = trials[["participant_id"]].drop_duplicates().assign(condition=None)
     members = allocate(version, participants, trials).membership()
     out = [row["participant_id"] for row in rows.participant_rows(data) if row["excluded_by"]]
-    grids = build_grids(
+    left = members[~members["participant_id"].isin(out)]
+    grids = condition_grids(
+        version,
         used,
-        members[~members["participant_id"].isin(out)],
+        left,
         _surveys(data, scores),
-        conditions=[condition.name for condition in version.conditions],
-        clock=CLOCK_COLUMNS[clock] if clock else None,
-        item_columns=questions,
+        clock=clock,
+        items=sorted(trials["item_id"].unique()),
         post_columns={score.column: score.column for score in scores if score.table == "post_survey"},
-        items=None if len(kept) else sorted(trials["item_id"].unique()),
-        unasked=version.unasked(),
     )
     measures = [measure for key in SHOWN if (measure := find_measure(key)) is not None]
     measures += scale_measures(scores)
-    result = estimate(grids, measures, rng=np.random.default_rng(SEED), resamples=RESAMPLES)
+    result = estimate(grids, measures, rng=measure_stream(SEED), resamples=RESAMPLES)
     names = [condition.name for condition in version.conditions]
     return RunningEstimates(
         number,

@@ -24,6 +24,7 @@ from scripts.example import predictions, write
 from scripts.processes import ROOT, answers, free_port
 from scripts.site import Site, running_site
 from tests.analysis.bundles import planted_study
+from tests.analysis.data import real_data
 from tests.page_commands import Command, commands_of, pages
 from tests.studyapp.questions import comparison
 from tests.waiting import eventually
@@ -59,6 +60,7 @@ SMALLER = {
     "python manage.py simulate_participants": "-n 3",
     "python manage.py simulate_annotators": "-n 2 --items 1",
     "python -m analysis report": "--resamples 50",
+    "python -m analysis reproduce schuff2020": "--resamples 0",
     "python -m analysis correlate": "--resamples 50",
     "python -m analysis power": "--simulations 40",
     "python -m analysis compare-faithfulness": "--trials 100",
@@ -126,6 +128,19 @@ def real_questions(_site: Site, folder: Path) -> None:
     examples = list(generate("dev", 8, 1))
     write(folder / "hotpot_dev_distractor_v1.json", examples)
     write(folder / "predictions.json", predictions(examples, right=True))
+
+
+def released_files(_site: Site, folder: Path) -> None:
+    """The released files of the publications; skips where they are absent."""
+    for name in (
+        "user_study/data.jsonl",
+        "nlvr2/dev.json",
+        "nlvr2/balanced_dev.json",
+        "nlvr2/unbalanced_dev.json",
+    ):
+        path = real_data(name)
+        (folder / path.name).symlink_to(path)
+    (folder / "dataset").symlink_to(real_data("faithful_nmn"))
 
 
 def reading_data(_site: Site, folder: Path) -> None:
@@ -323,6 +338,7 @@ PAGES = {
             "-m build": "tests/test_distribution.py builds the wheel",
         }
     ),
+    "docs/how-to/reproduce.md": Page(released_files),
     "docs/how-to/run-a-study.md": Page(own_study, meanwhile={"export_results": participants}),
     "docs/how-to/simulate-annotators.md": Page(project("demo-scenes")),
     "docs/how-to/simulate.md": Page(film_facts),

@@ -5,6 +5,9 @@ import json
 import pytest
 
 from analysis.__main__ import main
+from analysis.participants.bundle import load_bundle
+from analysis.stats.sequential import observed_z
+from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study
 
 ASSUMED = ["--participant-sd", "0.1069", "--residual-sd", "0", "--items", "1"]
@@ -72,6 +75,53 @@ def test_interim_analyses_as_json(capsys):
     assert [round(look["z"], 4) for look in values["looks"]] == [2.9626, 1.9686]
     assert values["decision"]["stop"]
     assert values["cost"]["inflation"] > 1
+
+
+def plan_with_looks(tmp_path, **more):
+    plan = {
+        "family": [["agreement", "one", "two"]],
+        "participants": 12,
+        "looks": {"fractions": [0.5, 1.0], "spending": "pocock"},
+    }
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan | more), "utf-8")
+    return path
+
+
+def test_an_interim_analysis_of_a_bundle_takes_its_values_and_share(capsys, tmp_path):
+    """z is that of the participants of the bundle, as a report has them, at their share of the plan."""
+    bundle = planted_study(tmp_path / "bundle", people=6)
+    estimates = analyse(load_bundle(bundle), Options(resamples=0)).retained.estimates
+    own = estimates.per_participant["agreement"]
+    z = observed_z(own[estimates.conditions.index("one")], own[estimates.conditions.index("two")])
+    status, out, _ = run(capsys, "interim", bundle, "--plan", plan_with_looks(tmp_path), "--json")
+    assert status == 0
+    values = json.loads(out)
+    assert (values["spending"], values["decision"]["z"]) == ("pocock", z)
+    assert [look["fraction"] for look in values["looks"]] == [0.5]
+    later = planted_study(tmp_path / "later", people=12)
+    status, out, _ = run(
+        capsys, "interim", later, "--plan", plan_with_looks(tmp_path), "--observed", "0.5", "--json"
+    )
+    assert status == 0
+    assert [look["fraction"] for look in json.loads(out)["looks"]] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"looks": None}, "needs looks, participants and exactly one comparison"),
+        ({"participants": None}, "needs looks, participants and exactly one comparison"),
+        ({"family": [["agreement", "one", "four"]]}, "the study has no agreement of one and four"),
+    ],
+)
+def test_an_interim_analysis_needs_its_plan(capsys, tmp_path, more, words):
+    bundle = planted_study(tmp_path / "bundle", people=3)
+    status, out, err = run(capsys, "interim", bundle, "--plan", plan_with_looks(tmp_path, **more))
+    assert (status, out) == (1, "")
+    assert words in err
+    assert run(capsys, "interim", bundle)[2] == "error: a bundle needs its plan (--plan FILE)\n"
+    assert run(capsys, "interim")[2] == "error: give --fractions, or a bundle with its plan\n"
 
 
 def test_a_sample_size_as_json(capsys):

@@ -222,6 +222,25 @@ def test_outputs_of_nmn_drop_are_read_as_they_are(tmp_path, capsys):
     others = sum("relocate)" in line["predicted_logical_form"][:35] for line in lines)
     assert f"whose predicted program is not of their type, left out: {others}" in notes
     assert f"outputs after those with gold, left out: {len(lines) - others}" in notes
+    assert "without gold" not in notes
+
+
+def test_outputs_of_the_whole_development_set_are_those_with_gold(tmp_path, capsys):
+    """nmn-drop writes outputs of every question; most have no gold, and no type that it knows."""
+    path = tmp_path / "outputs.jsonl"
+    lines = released_outputs(path)
+    further = [
+        {**lines[0], "query_id": "of a known type"},
+        {**lines[0], "query_id": "of no type", "qtype": "UNK"},
+    ]
+    path.write_text(path.read_text("utf-8") + "".join(json.dumps(line) + "\n" for line in further), "utf-8")
+    gold = real_data("faithful_nmn/drop_module_output_annotations.json")
+    result, notes = run(capsys, "faithfulness", "spans", "--gold", gold, "--outputs", path, "--resamples", 0)
+    assert {name: result[name] for name in RELEASED_FIGURES} == pytest.approx(RELEASED_FIGURES, rel=1e-5)
+    assert "note: outputs without gold, left out: 2\n" in notes
+    assert result["left_out"]["outputs without gold"] == 2
+    others = result["left_out"]["questions whose predicted program is not of their type"]
+    assert (others, result["left_out"]["gold examples without output"]) == (22, 0)
 
 
 def test_what_does_not_fit_is_named(folder, capsys):

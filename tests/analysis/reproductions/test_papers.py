@@ -1,11 +1,16 @@
 """The three publications, from the released files."""
 
 import json
+from itertools import combinations
 
+import numpy as np
 import pytest
 
 from analysis.__main__ import main
 from analysis.participants.bundle import load_bundle
+from analysis.reproductions.schuff2020 import PAPER, PEARSON, SCORE_GRID, SYSTEMS
+from analysis.reproductions.schuff2020_bundle import DROPPED_QUESTIONS
+from analysis.study.analysis import Options, analyse
 from tests.analysis.data import real_data
 
 
@@ -81,6 +86,28 @@ def test_the_two_questions_decide_true_positives_and_negatives(schuff):
     assert results["Section 6.5", implied.format("Select & Forget", 25), ""]["ours"] == pytest.approx(
         20.27, abs=0.01
     )
+
+
+def test_no_other_pair_of_questions_fits_as_well(schuff):
+    """Of the pairs that discard 121 responses, only one gives the printed row and whole right answers."""
+    kept = analyse(load_bundle(schuff[0] / "bundle"), Options(resamples=0)).retained.trials
+    rated = kept.assign(rated=kept["rated_correct"].astype(float))
+    table = rated.pivot(index=["condition", "participant_id"], columns="item_id", values="rated")
+    printed, over = PEARSON.rows["tp"][:12], PAPER.grids["deltas"].numbers("over_estimation")
+    false = np.array(PAPER.grids["deltas"].numbers("fp"))
+    scores = [SCORE_GRID.numbers(key)[:3] for key in PEARSON.columns[:12]]
+    fitting, discarding = [], 0
+    for pair in combinations(table.columns, 2):
+        rest = table.drop(columns=list(pair))
+        if rest.count().sum() != 1000 - 121:
+            continue
+        discarding += 1
+        agreement = 100 * rest.mean(axis=1).groupby("condition").mean()[list(SYSTEMS)].to_numpy()
+        row = [np.corrcoef(agreement - false, values)[0, 1] for values in scores]
+        right = (agreement - over) / 100 * 23
+        if np.allclose(row, printed, atol=0.01) and np.allclose(right, right.round(), atol=0.12):
+            fitting.append(pair)
+    assert (discarding, fitting) == (69, [DROPPED_QUESTIONS])
 
 
 def test_exchanged_columns_explain_the_proposed_scores(schuff):

@@ -155,6 +155,21 @@ def test_predictions_from_a_file(researcher: Client) -> None:
     assert b"Uploaded file" in shown
 
 
+def test_malformed_facts_are_counted_or_refused(researcher: Client) -> None:
+    dataset = make_dataset(questions=2)
+    content = json.dumps({"answer": {"q1": "Rome"}, "sp": {"q1": [["Ada Brenn"]]}}).encode()
+    for strict in ({}, {"strict": "on"}):
+        file = SimpleUploadedFile("answers.json", content)
+        form = {"file": file, "system": "mine", **strict}
+        page = researcher.post(f"/data/{dataset.pk}/predictions/", form, follow=True).content.decode()
+        assert ("Import now" in page) is not bool(strict)
+        assert ("they score as in the official script" in page) is not bool(strict)
+    lax, strictly = Job.objects.order_by("pk")
+    assert [each["count"] for each in lax.result["mended"] if each["kind"] == "malformed_facts"] == [1]
+    assert lax.result["mended"][0]["examples"] == ["answers.json:1: sp.q1[0]"]
+    assert [(each["line"], each["field"]) for each in strictly.result["refused"]] == [(1, "sp.q1[0][1]")]
+
+
 def test_wrong_predictions_name_the_field(researcher: Client) -> None:
     dataset = make_dataset(questions=2)
     content = '{"answer": {"q1": 3},\n "sp": {},\n "type": {"q2": "perhaps"}}'

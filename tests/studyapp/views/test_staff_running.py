@@ -6,14 +6,17 @@ import re
 from datetime import date, timedelta
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.models import AuditEntry
+from analysis.participants.bundle import load_bundle
+from analysis.study.analysis import Options, analyse
 from studyapp.actions.pages import show_stage, submit_stage
 from studyapp.actions.participants import consent
 from studyapp.actions.running import CannotRun, archive_study, duplicate_study, pause_study, set_condition
 from studyapp.exports.estimates import running_estimates
-from studyapp.models import Condition, Event, Participant, Stimulus, Study
+from studyapp.models import Condition, Event, Participant, Stimulus, Study, Trial
 from studyapp.policies import NotAdmitted
 from studyapp.queries.log import LogFilter, log
 from studyapp.queries.progress import drop_outs, study_progress
@@ -318,6 +321,21 @@ def test_estimates_are_those_of_the_answers(staff, study):
     shown = page(staff, study, "estimates/")
     assert "False positives" in shown
     assert "planned and registered" in shown
+
+
+def test_estimates_are_those_of_the_report(study, tmp_path):
+    """The same code, seed and rows: values and confidence intervals are equal, not only alike."""
+    link = factories.make_link(study=study)
+    for number in range(5):
+        person = factories.make_participant(link=link, completed=True)
+        correct, certainty = bool(number % 2), 1 + number
+        for trial in Trial.objects.filter(participant=person):
+            trial.answers |= {"rated_correct": correct, "certainty": certainty}
+            trial.save()
+    call_command("export_results", study.slug, "--out", str(tmp_path / "bundle"), stdout=io.StringIO())
+    report = analyse(load_bundle(tmp_path / "bundle"), Options(seed=1, resamples=500)).retained.estimates
+    for measure, shown in running_estimates(study).table:
+        assert shown == [report.get(measure.key, name) for name in report.conditions]
 
 
 def test_who_withdrew_is_not_estimated(study):
