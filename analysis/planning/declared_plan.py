@@ -12,7 +12,7 @@ declare what it leaves out::
 
 ``family`` names measure, first and second condition; ``margins`` bound an equivalence test of a measure;
 ``rope`` bounds the
-log odds ratios that the Bayesian model counts as no difference in practice; ``looks`` are the interim analyses.
+differences in log odds that the Bayesian model counts as none; ``looks`` are the interim analyses.
 """
 
 from collections.abc import Mapping
