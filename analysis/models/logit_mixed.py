@@ -202,7 +202,7 @@ def maximise(likelihood: "Likelihood") -> tuple[Array, float, Array] | str:
             return "the likelihood has no single maximum"
         step = np.linalg.solve(curvature, gradient)
         if gradient @ step < 2 * CONVERGED:
-            return at, value, np.linalg.inv(curvature)
+            return at, value, np.asarray(np.linalg.inv(curvature), dtype=float)
         at = at - step
     return "the fit did not converge"
 
@@ -418,7 +418,7 @@ class _Curvature:
         rest = (other * (self.rest[:, None] * self.other)).sum(axis=0) + (both * self.own[:, None]).sum(
             (0, 1)
         )
-        return np.bincount(component, np.concatenate([own.ravel(), rest]))
+        return np.asarray(np.bincount(component, np.concatenate([own.ravel(), rest])), dtype=float)
 
 
 def _indicator(codes: NDArray[np.intp], columns: int) -> sparse.csr_matrix:

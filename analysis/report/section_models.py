@@ -127,7 +127,12 @@ def _refits(study: Study, estimates: pd.DataFrame) -> dict[tuple[str, str], Mapp
     labels |= {RIGHT: "Right rating"} | ({rating.key: "Rated correct"} if rating else {})
     labels |= {CLOCK_COLUMNS[study.clock]: "Completion time"} if study.clock else {}
     known = estimates[estimates["term"].notna()].to_dict("records")
-    return {(labels[row["outcome"]], row["term"]): row for row in known if row["outcome"] in labels}
+    numbers = ("estimate", "standard_error")
+    return {
+        (labels[row["outcome"]], row["term"]): {name: float(row[name]) for name in numbers}
+        for row in known
+        if row["outcome"] in labels
+    }
 
 
 def _r_notes(estimates: pd.DataFrame) -> Text:
@@ -149,7 +154,7 @@ def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
         return []
     rows = [(label, contrast) for label, model in posteriors.items() for contrast in model.contrasts]
     columns = [
-        Column("outcome", lambda row: row[0], "Outcome", lambda row: _label_cell(*row, titles)),
+        Column("outcome", lambda row: row[0], "Outcome", lambda row: _label_cell(row[0], row[1], titles)),
         Column("first", lambda row: row[1].first),
         Column("second", lambda row: row[1].second),
         Column("mean", lambda row: row[1].mean, "Log odds, posterior mean", lambda row: number(row[1].mean)),

@@ -1,29 +1,57 @@
-import os, json
-import numpy as np, pandas as pd, numpyro, jax, jax.numpy as jnp
+"""NUTS on the released study: prints nuts.json. Run ``python nuts.py TRIALS.csv`` where numpyro is installed.
+
+TRIALS.csv holds the 957 retained trials: tests.analysis.trials.released_trials(folder).to_csv(path).
+"""
+
+import json
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
 import numpyro.distributions as dist
+import pandas as pd
 from numpyro.infer import MCMC, NUTS
-names = ["Qi-2019", "Select & Forget", "regularized", "ground truth"]
-d = pd.read_csv("/tmp/w/mixed-trials.csv")
-c = np.array([names.index(x) for x in d["condition"]]); p = pd.factorize(d["participant_id"])[0]; i = np.unique(d["item_id"], return_inverse=True)[1]
-y = (d["rated_correct"].astype(float)).to_numpy()
-def model(by):
-    b0 = numpyro.sample("b0", dist.Normal(0, 2)); b = numpyro.sample("b", dist.Normal(0, 2**.5).expand([4]))
-    ls = numpyro.sample("ls", dist.Normal(0, 1).expand([2 + by]))
-    u = numpyro.sample("u", dist.Normal(0, 1).expand([40])); v = numpyro.sample("v", dist.Normal(0, 1).expand([25]))
-    eta = b0 + b[c] + jnp.exp(ls[0]) * u[p] + jnp.exp(ls[1]) * v[i]
-    if by:
-        w = numpyro.sample("w", dist.Normal(0, 1).expand([100])); eta = eta + jnp.exp(ls[2]) * w[i * 4 + c]
-    numpyro.sample("y", dist.Bernoulli(logits=eta), obs=y)
-out = {}
-for by in (0, 1):
-    m = MCMC(NUTS(model, target_accept_prob=.9), num_warmup=500, num_samples=3000, num_chains=4, chain_method="vectorized", progress_bar=False)
-    m.run(jax.random.PRNGKey(1), by)
-    s = m.get_samples(); g = m.get_samples(group_by_chain=True)
-    r = {}
-    for k in (1, 2, 3):
-        x = np.asarray(s["b"][:, k] - s["b"][:, 0]); gx = np.asarray(g["b"][:, :, k] - g["b"][:, :, 0])
-        r[names[k]] = dict(mean=float(x.mean()), sd=float(x.std()), low=float(np.quantile(x, .025)), high=float(np.quantile(x, .975)), above=float((x > 0).mean()), n_eff=float(numpyro.diagnostics.effective_sample_size(gx)), r_hat=float(numpyro.diagnostics.split_gelman_rubin(gx)))
-    r["sds"] = np.exp(np.asarray(s["ls"])).mean(0).tolist()
-    out["items within conditions" if by else "plain"] = r
-    print(json.dumps(out), flush=True)
-json.dump(out, open("/tmp/w/mixed-nuts.json", "w"), indent=1)
+
+NAMES = ["Qi-2019", "Select & Forget", "regularized", "ground truth"]
+trials = pd.read_csv(sys.argv[1])
+arm = trials["condition"].map(NAMES.index).to_numpy()
+who = pd.factorize(trials["participant_id"])[0]
+what = np.unique(trials["item_id"], return_inverse=True)[1]
+answer = trials["rated_correct"].astype(float).to_numpy()
+
+
+def model(by_condition):
+    intercept = numpyro.sample("intercept", dist.Normal(0, 2))
+    effects = numpyro.sample("effects", dist.Normal(0, 2**0.5).expand([4]))
+    sds = jnp.exp(numpyro.sample("log_sds", dist.Normal(0, 1).expand([2 + by_condition])))
+    people = numpyro.sample("people", dist.Normal(0, 1).expand([40]))
+    items = numpyro.sample("items", dist.Normal(0, 1).expand([25]))
+    logit = intercept + effects[arm] + sds[0] * people[who] + sds[1] * items[what]
+    if by_condition:
+        own = numpyro.sample("own", dist.Normal(0, 1).expand([100]))
+        logit = logit + sds[2] * own[what * 4 + arm]
+    numpyro.sample("answer", dist.Bernoulli(logits=logit), obs=answer)
+
+
+def summary(chains):
+    values = chains.ravel()
+    low, high = np.quantile(values, [0.025, 0.975])
+    return {
+        "mean": values.mean(), "sd": values.std(), "low": low, "high": high, "above": (values > 0).mean(),
+        "n_eff": numpyro.diagnostics.effective_sample_size(chains),
+        "r_hat": numpyro.diagnostics.split_gelman_rubin(chains),
+    }  # fmt: skip
+
+
+found = {"software": f"numpyro {numpyro.__version__}, jax {jax.__version__}", "command": "python nuts.py TRIALS.csv"}
+for by_condition, name in enumerate(("plain", "items within conditions")):
+    kernel = NUTS(model, target_accept_prob=0.9)
+    mcmc = MCMC(kernel, num_warmup=500, num_samples=3000, num_chains=4, chain_method="vectorized")
+    mcmc.run(jax.random.PRNGKey(1), by_condition)
+    draws = {key: np.asarray(values) for key, values in mcmc.get_samples(group_by_chain=True).items()}
+    effects = draws["effects"]
+    found[name] = {NAMES[k]: summary(effects[:, :, k] - effects[:, :, 0]) for k in (1, 2, 3)}
+    found[name]["sds"] = np.exp(draws["log_sds"]).mean(axis=(0, 1)).tolist()
+print(json.dumps(found, indent=1, default=lambda value: round(float(value), 4)))
