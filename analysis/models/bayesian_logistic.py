@@ -15,7 +15,7 @@ References:
 """
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from scipy import linalg, optimize, sparse
@@ -31,7 +31,8 @@ EFFECT_SD = 2.0  # prior of intercept, of the difference of any two conditions, 
 LOG_SD_SD = 1.0  # prior of the log standard deviations of random effects: normal around 0
 MOST_LEVELS = 2_000  # of all random effects: their square is a matrix
 START_SD = 0.7  # of random effects, where the search for a start lies
-CHAINS, WARM_UP, DRAWS = 4, 100, 500
+CHAINS, WARM_UP, DRAWS = 4, 100, 1_000
+
 ACCEPTED = 0.8  # share of proposals that the step size aims at
 FEWEST_EFFECTIVE, MOST_R_HAT = 400, 1.01  # beyond which the posterior is refused
 PRIOR_FACTORS = (0.5, 2.0)  # of the prior's standard deviation of effects, to show how much it matters
@@ -129,7 +130,7 @@ def bayes_logistic(
     if reason:
         return BayesModel(METHOD, *trials.counts, level=level, reason=reason)
     target = _Target(trials, list(components.values()), position=position)
-    draws = _sample(target, rng)  # parameters × draws × chains
+    draws = _sample(target, rng)
     count = len(trials.conditions)
     pairs = list(combinations(range(count), 2))
     contrasts = [draws[1 + second] - draws[1 + first] for first, second in pairs]
@@ -171,8 +172,8 @@ def bayes_logistic(
             "Participants and items are normal draws on the logit scale.",
             SAMPLED_ITEMS if "item within condition" in components else SAME_ITEMS,
             f"Priors: intercept and the difference of any two conditions normal around 0 with standard "
-            f"deviation {EFFECT_SD:g} log odds; logarithms of the standard deviations of random effects normal "
-            f"around 0 with {LOG_SD_SD:g}.",
+            f"deviation {EFFECT_SD:g} log odds; logarithms of the standard deviations of random effects "
+            f"normal around 0 with {LOG_SD_SD:g}.",
         ),
     )
 
@@ -194,7 +195,7 @@ class _Target:
         rows = np.arange(len(trials.outcome))
         self.members = [sparse.csr_matrix((np.ones(len(rows)), (rows, code))) for code in dense]
         ends = self.columns + len(dense) + np.cumsum([0] + [one.shape[1] for one in self.members])
-        self.parts = [slice(start, end) for start, end in zip(ends[:-1], ends[1:], strict=True)]
+        self.parts = [slice(start, end) for start, end in pairwise(ends)]
         self.size = int(ends[-1])
 
     def slopes(self, at: Array) -> tuple[Array, Array]:
@@ -245,10 +246,16 @@ class _Target:
         It is the inverse root of the expected curvature at the point.
         """
         sds = np.exp(at[self.columns : self.columns + len(self.parts)])
-        own = [sd * (member @ at[part]) for sd, member, part in zip(sds, self.members, self.parts, strict=True)]
+        own = [
+            sd * (member @ at[part]) for sd, member, part in zip(sds, self.members, self.parts, strict=True)
+        ]
         logit = self.exog @ at[: self.columns] + sum(own)
         chance = expit(logit)
-        blocks = [self.exog, np.column_stack(own), *(sd * one for sd, one in zip(sds, self.members, strict=True))]
+        blocks = [
+            self.exog,
+            np.column_stack(own),
+            *(sd * one for sd, one in zip(sds, self.members, strict=True)),
+        ]
         slopes = sparse.hstack([sparse.csr_matrix(block) for block in blocks]).tocsr()
         curvature = (slopes.T @ sparse.diags_array(chance * (1 - chance)) @ slopes).toarray()
         prior = np.ones(self.size)

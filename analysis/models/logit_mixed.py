@@ -111,7 +111,10 @@ def mixed_logit(
             INDEPENDENT,
             "Participants and items are normal draws on the logit scale.",
             SAMPLED_ITEMS if by_item else SAME_ITEMS,
-            *(["A condition shifts the odds of a higher rating alike at every point of the scale."] * ordinal),
+            *(
+                ["A condition shifts the odds of a higher rating alike at every point of the scale."]
+                * ordinal
+            ),
         ),
         notes=notes
         + tuple(
@@ -143,12 +146,12 @@ def random_effects(trials: Trials, *, item_by_condition: bool) -> tuple[dict[str
     if item_by_condition and len(np.unique(crossed)) > len(np.unique(trials.item)):
         wanted["item within condition"] = crossed
     borne = {name: code for name, code in wanted.items() if np.bincount(code).max() > 1}
-    return borne, tuple(f"No random effect of {name}: each has one trial." for name in wanted if name not in borne)
+    return borne, tuple(
+        f"No random effect of {name}: each has one trial." for name in wanted if name not in borne
+    )
 
 
-def _fit(
-    ratings: Codes, exog: Array, components: dict[str, Codes], trials: Trials
-) -> LogitFit | str:
+def _fit(ratings: Codes, exog: Array, components: dict[str, Codes], trials: Trials) -> LogitFit | str:
     """Maximise the likelihood, or return the reason for a refusal."""
     others = [np.unique(code, return_inverse=True)[1] for name, code in components.items() if "item" in name]
     if sum(int(code.max()) + 1 for code in others) > MOST_LEVELS:
@@ -182,7 +185,11 @@ def maximise(likelihood: "Likelihood") -> tuple[Array, float, Array] | str:
     over all parameters (as lme4 and ordinal have it), or a reason.
     """
     search = optimize.minimize(
-        likelihood.minus_log, likelihood.start(), jac=True, method="BFGS", options={"gtol": 1e-3, "maxiter": 300}
+        likelihood.minus_log,
+        likelihood.start(),
+        jac=True,
+        method="BFGS",
+        options={"gtol": 1e-3, "maxiter": 300},
     )
     at = search.x
     for _ in range(4):
@@ -195,7 +202,7 @@ def maximise(likelihood: "Likelihood") -> tuple[Array, float, Array] | str:
             return "the likelihood has no single maximum"
         step = np.linalg.solve(curvature, gradient)
         if gradient @ step < 2 * CONVERGED:
-            return at, value, np.linalg.inv(curvature)
+            return at, value, np.asarray(np.linalg.inv(curvature), dtype=float)
         at = at - step
     return "the fit did not converge"
 
@@ -323,7 +330,7 @@ class Likelihood:
             [by_cut.sum()],
             widths * np.cumsum(by_cut[::-1])[::-1][1:],
             self.exog.T @ along,
-            np.bincount(self.component, of_state, self.components) + curvature.traces(inverse, self.component),
+            np.bincount(self.component, of_state) + curvature.traces(inverse, self.component),
         ])  # fmt: skip
         return value + 0.5 * curvature.log_determinant, gradient
 
@@ -408,8 +415,10 @@ class _Curvature:
         own = (people @ (self.own[:, None] * self.people)).diagonal(axis1=1, axis2=2)
         both = crossed * self.crossed
         own = own + (both * self.rest).sum(axis=2)
-        rest = (other * (self.rest[:, None] * self.other)).sum(axis=0) + (both * self.own[:, None]).sum((0, 1))
-        return np.bincount(component, np.concatenate([own.ravel(), rest]))
+        rest = (other * (self.rest[:, None] * self.other)).sum(axis=0) + (both * self.own[:, None]).sum(
+            (0, 1)
+        )
+        return np.asarray(np.bincount(component, np.concatenate([own.ravel(), rest])), dtype=float)
 
 
 def _indicator(codes: NDArray[np.intp], columns: int) -> sparse.csr_matrix:

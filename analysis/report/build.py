@@ -247,6 +247,11 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
             f"{_nested(study)}, and a proportional-odds model with covariance clustered by participant "
             "(ratings)" + ("." if between else "; all adjust for the position in the order if it is known.")
         )
+    if any(not inference.mixed[label].reason for label in fitted):
+        sentences.append(
+            "For items like these, logistic and proportional-odds mixed models had participants, items and "
+            "items within conditions as crossed random effects (Laplace approximation; Bates et al. 2015)."
+        )
     versions = ", ".join(f"{name} {installed_version(name)}" for name in ("numpy", "scipy", "statsmodels"))
     sentences.append(f"Computed with Touchstone {__version__} ({versions}).")
     return " ".join(sentences)

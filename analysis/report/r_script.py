@@ -7,13 +7,13 @@ The script uses lme4 and ordinal. Source: Bates, Mächler, Bolker and Walker 201
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import jinja2
 import pandas as pd
 
 from ..io.tabular_files import Column, read_table
-
 from ..participants.exclusion_rules import (
     CLOCK_COLUMNS,
     Answered,
@@ -69,14 +69,15 @@ def r_script(
 
     version: gives conditions, in order, the first as the reference, and questions. rules: of exclusion, as in
     the bundle. clock: whose time is modelled, None for no model of time. people: rules about participants
-    that hit each participant (`Exclusions.people`), which the script lists. hashes: of the bundle's files; with
-    the script they make the fingerprint by which a report knows the script's results as its own.
+    that hit each participant (`Exclusions.people`), which the script lists. hashes: of the bundle's files;
+    with the script they make the fingerprint by which a report knows the script's results as its own.
 
     Times get a linear mixed model of their logarithm, yes-no questions and whether the rating was right a
     logistic one, ratings a cumulative logit one; participants and items are crossed random effects in all,
     and items and participants within conditions where any was seen in, or saw, several.
     """
-    parts = dict(
+    render = partial(
+        _TEMPLATE.render,
         conditions=", ".join(quoted(condition.name) for condition in version.conditions),
         answers=", ".join(quoted(question.key) for question in version.item_questionnaire),
         mode=quoted(mode),
@@ -84,9 +85,10 @@ def r_script(
         exclusions=[(quoted(rule.name), _test(rule, people or {})) for rule in rules],
         calls=_calls(version, clock),
     )
-    data = {name: value for name, value in (hashes or {}).items() if name.startswith(("trials.", "participants."))}
-    source = _TEMPLATE.render(parts, fingerprint="") + json.dumps(data, sort_keys=True)
-    return _TEMPLATE.render(parts, fingerprint=hashlib.sha256(source.encode()).hexdigest()[:16])
+    read = ("trials.", "participants.")
+    data = {name: value for name, value in (hashes or {}).items() if name.startswith(read)}
+    source = render(fingerprint="") + json.dumps(data, sort_keys=True)
+    return render(fingerprint=hashlib.sha256(source.encode()).hexdigest()[:16])
 
 
 def read_estimates(folder: Path, script: str) -> pd.DataFrame | str:
@@ -174,5 +176,5 @@ def _question(question: Question) -> list[str]:
     lines = [f'fit_yes_no({quoted(question.key)}, {column} == "true")']
     if question.role == "correctness_rating":
         right = f"{column} == {_column('system_correct')}"
-        lines.append(f'if (any(!is.na(trials$system_correct))) fit_yes_no({quoted(RIGHT)}, {right})')
+        lines.append(f"if (any(!is.na(trials$system_correct))) fit_yes_no({quoted(RIGHT)}, {right})")
     return lines

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 
@@ -20,8 +21,8 @@ SPREAD = "standard deviation, "
 NOT_READ = {
     "not run": "refit.R, beside this page, fits the mixed models again with lme4 and ordinal: "
     "Rscript refit.R BUNDLE. The next report shows its estimates here.",
-    "out of date": f"{ESTIMATES} in the bundle is not shown: an earlier script wrote it, or the data have changed "
-    "since. Run refit.R, beside this page, again.",
+    "out of date": f"{ESTIMATES} in the bundle is not shown: an earlier script wrote it, or the data have "
+    "changed since. Run refit.R, beside this page, again.",
 }
 
 
@@ -88,7 +89,9 @@ def models_section(study: Study, inference: Inference) -> Section:
     return Section("models", TITLE, blocks)
 
 
-def _effects(inference: Inference, refits: Mapping[tuple[str, str], Mapping[str, float]]) -> Iterator[_Effect]:
+def _effects(
+    inference: Inference, refits: Mapping[tuple[str, str], Mapping[str, float]]
+) -> Iterator[_Effect]:
     """Pair the marginal and the mixed model of each outcome."""
     for label in dict.fromkeys([*inference.models, *inference.mixed]):
         marginal, mixed = (found.get(label) for found in (inference.models, inference.mixed))
@@ -124,7 +127,12 @@ def _refits(study: Study, estimates: pd.DataFrame) -> dict[tuple[str, str], Mapp
     labels |= {RIGHT: "Right rating"} | ({rating.key: "Rated correct"} if rating else {})
     labels |= {CLOCK_COLUMNS[study.clock]: "Completion time"} if study.clock else {}
     known = estimates[estimates["term"].notna()].to_dict("records")
-    return {(labels[row["outcome"]], row["term"]): row for row in known if row["outcome"] in labels}
+    numbers = ("estimate", "standard_error")
+    return {
+        (labels[row["outcome"]], row["term"]): {name: float(row[name]) for name in numbers}
+        for row in known
+        if row["outcome"] in labels
+    }
 
 
 def _r_notes(estimates: pd.DataFrame) -> Text:
@@ -146,7 +154,7 @@ def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
         return []
     rows = [(label, contrast) for label, model in posteriors.items() for contrast in model.contrasts]
     columns = [
-        Column("outcome", lambda row: row[0], "Outcome", lambda row: _label_cell(*row, titles)),
+        Column("outcome", lambda row: row[0], "Outcome", lambda row: _label_cell(row[0], row[1], titles)),
         Column("first", lambda row: row[1].first),
         Column("second", lambda row: row[1].second),
         Column("mean", lambda row: row[1].mean, "Log odds, posterior mean", lambda row: number(row[1].mean)),
@@ -166,7 +174,9 @@ def _bayes_blocks(inference: Inference, titles: dict[str, str]) -> list[Block]:
     rope = next(iter(posteriors.values())).rope
     if rope:
         heading = f"Probability within {interval(rope)}"
-        columns.append(Column("inside", lambda row: row[1].inside, heading, lambda row: _share(row[1].inside)))
+        columns.append(
+            Column("inside", lambda row: row[1].inside, heading, lambda row: _share(row[1].inside))
+        )
     caption = "Bayesian logistic models with crossed participants and items"
     return [Table.from_columns("bayes", caption, rows, columns, _bayes_notes(posteriors))]
 
@@ -175,13 +185,14 @@ def _bayes_notes(posteriors: dict[str, BayesModel]) -> list[str]:
     first = next(iter(posteriors.values()))
     error = max(one.error for model in posteriors.values() for one in model.contrasts)
     effective = min(model.effective for model in posteriors.values())
+    r_hat = max(model.r_hat for model in posteriors.values())
     factors = " and ".join(f"{factor:g}" for factor in PRIOR_FACTORS)
     return [
         f"{first.method}.",
         *first.assumptions,
-        f"Diagnostics: {first.draws:,} draws, at least {effective:,.0f} effective; the standard error of a mean "
-        f"by the number of draws is at most {error:.3f}. The other priors multiply the standard deviation of "
-        f"effects by {factors}.",
+        f"Diagnostics: {first.draws:,} draws, at least {effective:,.0f} effective, split R-hat at most "
+        f"{r_hat:.3f}, Monte Carlo error of a mean at most {error:.3f}. The other priors multiply the "
+        f"standard deviation of effects by {factors}.",
         *([] if first.rope else ["No region of practical equivalence was declared (rope in the plan)."]),
     ]
 
@@ -204,11 +215,10 @@ def _effects_table(
             Column("r_standard_error", lambda row: row.refit and row.refit["standard_error"]),
             Column("r_difference", "difference", "Ours − R", lambda row: _signed(row.difference)),
         ]
-    methods = dict.fromkeys(f"{model.method}, {model.scale}" for _, model in fitted)
-    notes = [
-        f"{method}: {', '.join(label for label, model in fitted if f'{model.method}, {model.scale}' == method)}."
-        for method in methods
-    ]
+    outcomes: dict[str, list[str]] = {}
+    for label, model in fitted:
+        outcomes.setdefault(f"{model.method}, {model.scale}", []).append(label)
+    notes = [f"{method}: {', '.join(labels)}." for method, labels in outcomes.items()]
     return Table.from_columns("models", "Effects of conditions", effects, columns, notes)
 
 
@@ -234,20 +244,20 @@ def _spreads_table(crossed: dict[str, Model]) -> Table:
     names = dict.fromkeys(
         name.removeprefix(SPREAD) for model in crossed.values() for name in model.details if SPREAD in name
     )
+
+    def spread(name: str, row: tuple[str, Model]) -> float | None:
+        return row[1].details.get(SPREAD + name)
+
+    def cell(name: str, row: tuple[str, Model]) -> str:
+        value = spread(name, row)
+        return "–" if value is None else number(value)
+
     columns = [Column("outcome", lambda row: row[0], "Outcome", is_text=True)]
     for name in names:
-        key = name.replace(" ", "_")
-        columns.append(Column(key, _detail(SPREAD + name), name.capitalize(), _detail_cell(SPREAD + name)))
+        key, heading = name.replace(" ", "_"), name[:1].upper() + name[1:]
+        columns.append(Column(key, partial(spread, name), heading, partial(cell, name)))
     caption = "Standard deviations of the mixed models' random effects"
     return Table.from_columns("model_spreads", caption, list(crossed.items()), columns)
-
-
-def _detail(name: str):
-    return lambda row: row[1].details.get(name)
-
-
-def _detail_cell(name: str):
-    return lambda row: number(row[1].details[name]) if name in row[1].details else "–"
 
 
 def _r_cell(row: _Effect) -> str:

@@ -1,6 +1,6 @@
 """Analysis of a study: retained trials, measures, and systems."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

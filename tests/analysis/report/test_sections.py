@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,8 @@ from analysis.planning.declared_plan import Plan, load_plan
 from analysis.report.build import build_report, methods_paragraph
 from analysis.report.page import Data, Figure, Script, Table, write_page
 from analysis.report.provenance import INPUTS, SOURCES, source_of
+from analysis.report.r_script import ESTIMATES, study_script
+from analysis.report.section_models import models_section
 from analysis.report.section_participants import measures_section
 from analysis.study.analysis import Options, analyse
 from analysis.study.inference import EXPLORED, infer
@@ -158,15 +161,16 @@ def test_a_wrong_plan_names_file_and_field(tmp_path, fields, named):
 
 def test_models_are_fitted_or_refused_with_a_reason(study, page):
     found = infer(study)
-    assert set(found.models) >= {"Rated correct", "Right rating", "Completion time", "Certainty"}
+    assert set(found.models) >= {"Rated correct", "Right rating", "Certainty"}
+    assert set(found.mixed) == {*found.models, "Completion time"}
     text = words(section(page, "models"))
-    everything: list[Any] = [*found.models.items(), *found.bayes.items()]
+    everything: list[Any] = [*found.models.items(), *found.mixed.items(), *found.bayes.items()]
     for label, model in everything:
         if model.reason:
             assert f"{label}, {model.method}: {model.reason}." in text
         else:
             assert len(model.contrasts) == 6
-    fitted = [label for label, model in found.models.items() if not model.reason]
+    fitted = [label for label, model in everything[: -len(found.bayes)] if not model.reason]
     assert fitted
     assert {row["outcome"] for row in rows_of(table(page, "models"))} == set(fitted)
 
@@ -177,6 +181,40 @@ def test_models_are_not_fitted_to_more_trials_than_they_can_take(study, monkeypa
     assert found.too_many == len(study.retained.trials)
     assert not found.models
     assert "Not fitted" in words(section(build_report(study), "models"))
+
+
+def test_estimates_of_r_stand_beside_ours(study):
+    """What refit.R wrote is read, from this script and these data only."""
+    path = study.bundle.path / ESTIMATES
+    script = study_script(study)
+    [fingerprint] = re.findall(r'script <- "(\w+)"', script)
+    header = "model,outcome,term,estimate,standard_error,trials,log_likelihood,message,script\n"
+    lines = [
+        "clmm,certainty,conditiontwo,0.25,0.125,320,-400,,{}",
+        "glmer,rated_correct,,,,,,no fit,{}",
+        "lmer,server_ms,position,0.5,0.1,320,-100,,{}",
+    ]
+    mixed = infer(study).mixed["Certainty"]
+    try:
+        path.write_text(header + "\n".join(lines).format(*[fingerprint] * 3) + "\n", "utf-8")
+        shown = models_section(study, infer(study))
+        rows = rows_of(next(block for block in shown.blocks if isinstance(block, Table)))
+        path.write_text(header + lines[0].format("0" * 16) + "\n", "utf-8")
+        old = models_section(study, infer(study))
+        path.write_text(header + lines[0].replace("0.25", "x").format(fingerprint) + "\n", "utf-8")
+        with pytest.raises(InputError, match=r"line 2.*estimate"):
+            models_section(study, infer(study))
+    finally:
+        path.unlink()
+    [row] = [row for row in rows if row["r_estimate"] and row["outcome"] == "Certainty"]
+    assert (row["first"], row["second"]) == ("one", "two")
+    assert row["r_standard_error"] == "0.125"
+    if not mixed.reason:
+        assert float(row["r_difference"]) == pytest.approx(mixed.contrast("one", "two").estimate - 0.25)
+    assert "rated_correct: no fit." in words(shown)
+    assert "out of date" not in words(shown)
+    assert "the data have changed since" in words(old)
+    assert "r_estimate" not in rows_of(next(block for block in old.blocks if isinstance(block, Table)))[0]
 
 
 def test_how_people_worked(study, page):
