@@ -14,7 +14,7 @@ from .page import Page, Points, Script, Section, Text
 from .r_script import r_script
 from .section_against_scores import against_scores_section, all_scores_section
 from .section_behaviour import behaviour_section, describe_behaviour
-from .section_conditions import differences_section, models_section, styles_section
+from .section_conditions import SHORT, differences_section, models_section, styles_section
 from .section_correctness import correctness_section
 from .section_correlations import (
     NOTHING_TO_RESAMPLE,
@@ -231,9 +231,10 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         _interval_method(study),
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
         "appendix H. Values that agree to 12 digits are ties.",
-        f"Conditions are compared by {_permuted(inference)}, with BCa intervals of the same bootstrap and "
-        "Holm's correction over the family; models of single trials count participants (and items) as "
-        "clusters. No test treats trials as independent.",
+        f"Conditions are compared on these items by {_permuted(inference)}, and on items like these by a "
+        "quasi-F over participants and items, each with its own intervals and Holm's correction over the "
+        "family; models of single trials count participants (and items) as clusters. No test treats trials "
+        "as independent.",
     ]
     paragraph = Text(methods_paragraph(study, inference))
     return Section(
@@ -251,21 +252,29 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     family = (
         f"The {size} pre-registered comparisons were tested"
         if inference.declared
-        else f"All {size} pairwise comparisons of the main measures were tested as exploratory"
+        else f"{size} comparisons of the main measures were tested as exploratory"
     )
     sentences = [
         f"{len(study.people)} participants in {len(study.conditions)} {study.allocation.words} conditions "
         f"submitted {exclusions.total} trials, of which {exclusions.excluded} were excluded by the study's "
         "rules.",
         "Measures were computed per participant and averaged over the participants of a condition.",
-        f"{family} by {_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 "
-        "correction; Phipson and Smyth 2010), corrected by Holm's (1979) method.",
+        f"{family} for two claims: about items like these, with participants and items as samples, by t of a "
+        "quasi-F over both (Clark 1973; Satterthwaite's degrees of freedom), and about these items, by "
+        f"{_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 correction; "
+        "Phipson and Smyth 2010). Confidence intervals hold the differences that the same test does not "
+        "reject; p was corrected by Holm's (1979) method"
+        + (
+            f"; the confirmatory claim was that {SHORT[inference.plan.target]}."
+            if inference.declared
+            else "."
+        ),
     ]
     if options.resamples:
         sentences.append(
-            "Confidence intervals are from a two-way bootstrap of participants and items "
-            f"({options.resamples} replicates, seed {options.seed}; Owen 2007): percentiles for measures and "
-            "BCa (Efron 1987) for differences, both widened for few participants (Hesterberg 2015)."
+            "Confidence intervals of measures are percentiles of a two-way bootstrap of participants and "
+            f"items ({options.resamples} replicates, seed {options.seed}; Owen 2007), widened for few "
+            "participants (Hesterberg 2015)."
             + ("" if between else " Participants were drawn with all the conditions that they saw.")
         )
     fitted = [label for label, model in inference.models.items() if not model.reason]

@@ -16,6 +16,7 @@ from .bootstrap import (
 )
 from .bootstrap_sums import Quantity, Tally, mean_tally, quantities
 from .correlations import Correlation, correlate, region_interval
+from .crossed import Block, CrossedTest, crossed_test
 from .effect_sizes import (
     cliffs_delta,
     hedges_g,
@@ -49,9 +50,11 @@ from .sequential import (
 )
 
 __all__ = [
+    "Block",
     "Boundaries",
     "Correlation",
     "Cost",
+    "CrossedTest",
     "Decision",
     "Equivalence",
     "Finding",
@@ -67,6 +70,7 @@ __all__ = [
     "cliffs_delta",
     "correlate",
     "cost_of_looks",
+    "crossed_test",
     "crossing_probabilities",
     "decide",
     "delta_within",
