@@ -1,5 +1,7 @@
 """Systems that a study needs: against a formula and published tables, and noise pulling towards 0."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -28,7 +30,7 @@ def test_sizes_are_those_of_fishers_z(true):
 
 @pytest.mark.parametrize(
     ("coefficient", "n", "published"),
-    # Two-sided .05: Zar (1972) for rho; Kendall (1970), table 1, for tau.
+    # Two-sided .05: tables of the exact distributions; Kendall (1970) for tau, t for r.
     [("spearman", 6, 0.886), ("spearman", 7, 0.786), ("spearman", 8, 0.738), ("kendall", 6, 0.867),
      ("kendall", 7, 0.714), ("kendall", 8, 0.643), ("pearson", 10, 0.632), ("spearman", 20, 0.447)],
 )  # fmt: skip
@@ -63,7 +65,7 @@ def test_noise_is_a_weaker_correlation():
 
 
 def test_scenarios_have_streams_of_their_own():
-    both = plan_systems([0.7, 0.9], 0.5, rng())
+    both: Any = plan_systems([0.7, 0.9], 0.5, rng())
     assert plan_systems([0.9], 0.5, rng()) == both[1:]
     assert both[1].without.systems <= both[0].without.systems < both[0].noisy.systems
     assert plan_systems([0.9], None, rng())[0].noisy is None
