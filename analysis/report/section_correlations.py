@@ -55,9 +55,9 @@ NOTHING_TO_RESAMPLE = (
     "intervals; a folder of trials (`report`) gives those that also allow for other items."
 )
 OPEN_INTERVALS = (
-    "An interval from −1 to 1 is shown as “open”: nothing is ruled out. “> 0” is the direction probability, "
-    "the share of replicates with a positive correlation; in them the questions of the score, if they are "
-    "known, are resampled too."
+    "An interval from −1 to 1 is shown as “open”: nothing is ruled out. The percentage is the direction "
+    "probability, the share of replicates with a positive correlation; in them the questions of the score, "
+    "if they are known, are resampled too."
 )
 
 
@@ -289,7 +289,7 @@ def _cell(relation: Relation, correlation: Correlation | None, p: float | None, 
     nothing = bounds is not None and bounds[0] <= -OPEN and bounds[1] >= OPEN
     details = [
         "open" if nothing else interval(bounds),
-        "" if correlation.positive is None else f"> 0 in {percent(correlation.positive)}",
+        "" if correlation.positive is None else percent(correlation.positive),
         "" if p is None else f"p {p_text(p)}",
         f"n = {relation.n}" if relation.n < systems else "",
     ]

@@ -6,8 +6,9 @@ from math import exp, log
 from scipy.special import stdtrit
 
 from ..participants.measures import Measure
+from ..planning.declared_plan import Plan
 from ..planning.power import smallest_effect
-from ..stats.results import Finding, Target
+from ..stats.results import Finding
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
@@ -17,6 +18,10 @@ from .section_participants import FORMATS
 from .tables import Cell, Column, Table, interval, number, p_text, scale
 
 TITLE = "Effects that were not found"
+ABOUT = {
+    "items_like_these": "All of it is about items like these: participants and items count as samples.",
+    "these_items": "All of it is about these items: participants count as a sample.",
+}
 
 
 @dataclass(frozen=True)
@@ -47,16 +52,16 @@ def not_found_section(study: Study, inference: Inference) -> Section | None:
     rows = [
         row
         for comparison in family.comparisons
-        if (row := read_comparison(comparison, inference.plan.target, alpha, family.size)) is not None
+        if (row := read_comparison(comparison, inference.plan, family.size)) is not None
     ]
     if not rows:
         return None
     titles = {condition.name: condition.title for condition in study.conditions}
     intro = (
-        f"A difference that is not significant may be there all the same. For each of these {len(rows)} of "
-        f"{family.size} comparisons the table says how large a true difference must be for this study to find "
-        f"it with a power of {TARGET:g} at alpha {alpha:g}, given how much participants and items vary. "
-        "Holm’s correction asks for more, at most for the difference “with Holm”."
+        f"A difference that is not significant may be there all the same. For {len(rows)} of {family.size} "
+        "comparisons the table says how large a true difference must be for this study to find it with a "
+        f"power of {TARGET:g} at alpha {alpha:g}, given the variation in its data. Holm’s correction asks "
+        f"for more, at most for the difference “with Holm”. {ABOUT[inference.plan.target]}"
     )
     blocks: list[Block] = [Text(intro), _table(rows, titles)]
     if not inference.plan.margins:
@@ -65,9 +70,13 @@ def not_found_section(study: Study, inference: Inference) -> Section | None:
     return Section("not-found", TITLE, blocks)
 
 
-def read_comparison(comparison: Comparison, target: Target, alpha: float, size: int) -> NotFound | None:
-    """Return a comparison that is not significant; None for any other."""
-    finding, adjusted = comparison.about(target), comparison.adjusted.get(target)
+def read_comparison(comparison: Comparison, plan: Plan, size: int) -> NotFound | None:
+    """Return a comparison that is not significant; None for any other.
+
+    It is about the target of the plan, as the confirmatory test is.
+    """
+    alpha = plan.alpha
+    finding, adjusted = comparison.about(plan.target), comparison.adjusted.get(plan.target)
     if finding.interval is None or adjusted is None or adjusted <= alpha:
         return None
     geometric = comparison.measure.geometric
