@@ -203,9 +203,9 @@ def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure 
     if not rows:
         return None
     panels = {title: list(own) for title, own in groupby(rows, lambda row: row.panel)}
-    heights = [len(own) + 1.6 for own in panels.values()]
+    heights = [len(own) + 1.0 for own in panels.values()]
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(COLUMN, 0.2 * sum(heights) + 0.2))
+        canvas = Canvas(figsize=(COLUMN, 0.32 * sum(heights) + 0.1))
         axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for panel, (title, own) in zip(axes, panels.items(), strict=True):
             _draw_forest(panel, own)
@@ -227,8 +227,13 @@ def _draw_forest(panel: Axes, rows: Sequence[ForestRow]) -> None:
             panel.hlines(y, *row.interval, color=INK, linewidth=1.2)
         face = INK if row.is_clear else "white"
         panel.plot(row.estimate, y, "D" if row.is_clear else "o", color=INK, markersize=4.2, markerfacecolor=face)
-    panel.set_yticks(range(len(rows)), [row.label for row in rows])
-    panel.set_ylim(len(rows) - 0.4, -0.6)
+        # Above its line, because beside it a label would take most of the column.
+        across = panel.get_yaxis_transform()  # the axes' width, the data's height
+        ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+        panel.text(0.0, y - 0.2, row.label, transform=across, va="bottom", fontsize=7, bbox=ground)
+    panel.set_yticks([])
+    panel.spines["left"].set_visible(False)
+    panel.set_ylim(len(rows) - 0.6, -0.8)
     panel.grid(axis="x", color=GRID, linewidth=0.6)
     panel.xaxis.set_major_locator(MaxNLocator(5))
 
