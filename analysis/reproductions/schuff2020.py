@@ -155,7 +155,7 @@ def _sample() -> list[Claim[Ratings]]:
             place,
             "Discarded responses (%)",
             facts["excluded_percent"],
-            lambda data: data.study.exclusions.excluded / 10,
+            lambda data: _discarded(data.study, data),
             reason="The three rules hit 13 + 9 + 21 = 43 of 1000 responses. The paper names no other rule.",
         ),
         *map(hits, ("too-fast", "too-slow", "known-before")),
@@ -163,8 +163,7 @@ def _sample() -> list[Claim[Ratings]]:
             place,
             "Discarded without two whole questions (%)",
             facts["excluded_percent"],
-            lambda data: (1000 - len(data.fewer.retained.trials)) / 10,
-            reason="",
+            lambda data: _discarded(data.fewer, data),
         ),
     ]
 
@@ -394,6 +393,12 @@ def _mean(key: str, condition: str, data: Ratings, *, fewer: bool = False) -> fl
     estimate = (data.fewer if fewer else data.study).retained.estimates.get(key, condition)
     assert estimate.value is not None
     return estimate.value * SCALE.get(estimate.measure.unit, 1.0)
+
+
+def _discarded(study: Study, data: Ratings) -> float:
+    """Return the percentage of the released responses that are left out."""
+    total = len(data.study.trials)
+    return 100 * (total - len(study.retained.trials)) / total
 
 
 def _hits(rule: str, data: Ratings) -> int:

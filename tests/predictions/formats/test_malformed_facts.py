@@ -21,8 +21,8 @@ from tests.studyapp.serving import made_dataset
 
 # Shapes that the official script scores without an error: they match nothing, but for the last two.
 MALFORMED: list[Any] = [
-    ["A"], ["A", "0"], ["A", -1], ["A", 0.5], ["A", 0, 0.9], ["A", None], [], "A0", "fact", {"A": 0}, ["A", 1.0],
-    ["A", True],
+    ["A"], ["A", "0"], ["A", -1], ["A", 0.5], ["A", 0, 0.9], ["A", None], [], "A0", "fact", {"A": 0},
+    ["A", 1.0], ["A", True],
 ]  # fmt: skip
 
 

@@ -330,7 +330,7 @@ def test_estimates_are_those_of_the_report(study, tmp_path):
         person = factories.make_participant(link=link, completed=True)
         correct, certainty = bool(number % 2), 1 + number
         for trial in Trial.objects.filter(participant=person):
-            trial.answers |= {"rated_correct": correct, "certainty": certainty}
+            trial.answers = (trial.answers or {}) | {"rated_correct": correct, "certainty": certainty}
             trial.save()
     call_command("export_results", study.slug, "--out", str(tmp_path / "bundle"), stdout=io.StringIO())
     report = analyse(load_bundle(tmp_path / "bundle"), Options(seed=1, resamples=500)).retained.estimates
