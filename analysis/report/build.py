@@ -14,7 +14,6 @@ from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
 from .page import Details, Page, Points, Script, Section, Text
 from .r_script import r_script
-from .section_against_scores import against_scores_section
 from .section_behaviour import behaviour_section, describe_behaviour
 from .section_conditions import differences_section, styles_section
 from .section_correctness import correctness_section
@@ -30,6 +29,7 @@ from .section_participants import (
 from .section_robustness import choices_section, left_out_block, try_choices
 from .section_sample import sample_section
 from .section_scales import scales_section
+from .section_summary import no_results_section, summary_section
 from .section_systems import (
     NOTHING_TO_RESAMPLE,
     OVER_PARTICIPANTS,
@@ -39,7 +39,6 @@ from .section_systems import (
     ranks_section,
     scores_section,
 )
-from .section_summary import no_results_section, summary_section
 from .tables import Table, inputs_table, pairs_table
 
 BANNERS = {
@@ -97,7 +96,6 @@ def _relations(study: Study) -> list[Section]:
         scores_section(names, study.scores, study.unused_scores, relations.scores),
         ranks_section(relations, study.everything.relations),
         correlations_section(relations, intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF),
-        against_scores_section(study),
     ]
 
 
@@ -125,7 +123,7 @@ def _leads(study: Study) -> dict[str, str]:
         "models": "the same comparisons under other assumptions",
         "scores": f"{len(relations.scores)} scores of {len(study.systems)} systems",
         "correlations": f"over {len(relations.systems)} systems",
-        "against-scores": "a panel per score",
+        "all-scores": "a panel per score",
         "behaviour": "learning, calibration and agreement",
         "choices": "other rules and averages, other sets of systems",
         "methods": "with a paragraph for a paper",

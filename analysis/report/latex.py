@@ -10,29 +10,29 @@ LONG = 30  # characters from which a cell of text is broken into lines
 _CHARACTERS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$",
-    '"': "''", "[": "{[}", "*": "{*}", "\u00a0": "~", "\u202f": r"\,", "−": "$-$", "×": r"$\times$", "±": r"$\pm$", "′": "$'$",
+    '"': "''", "[": "{[}", "*": "{*}", "\u00a0": "~", "\u202f": r"\,", "−": "$-$", "×": r"$\times$",
+    "±": r"$\pm$", "′": "$'$",
     "≥": r"$\ge$", "≤": r"$\le$", "≈": r"$\approx$", "→": r"$\to$", "↓": r"$\downarrow$", "↑": r"$\uparrow$",
     "✓": r"$\surd$", "✗": r"$\times$", "·": r"$\cdot$", "²": "$^2$", "³": "$^3$", "°": r"$^\circ$",
-    "“": "``", "”": "''", "„": ",,", "«": "``", "»": "''", "‘": "`", "’": "'", "–": "--", "—": "---",
-    "…": r"\ldots{}", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "ø": r"\o{}", "Ø": r"\O{}",
+    "“": "``", "”": "''", "«": "``", "»": "''", "‘": "`", "’": "'", "–": "--", "—": "---",
+    "„": ",,", "…": r"\ldots{}", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "ø": r"\o{}", "Ø": r"\O{}",
     "ł": r"\l{}", "Ł": r"\L{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ı": r"\i{}", "€": "EUR", "\n": " ", "\t": " ",
 }  # fmt: skip
 _ACCENTS = {
     "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".",
     "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0323": "d", "\u0327": "c",
 }  # fmt: skip
-_NAMES = ("alpha beta gamma delta epsilon zeta eta theta iota kappa mu nu xi pi rho sigma tau "
-          "upsilon phi chi psi omega").split()  # fmt: skip
+_GREEK = frozenset("αβγδεζηθικμνξπρστυφχψω")
 
 
 def latex_text(text: str) -> str:
-    """Write text in ASCII so that pdfLaTeX sets it without further packages.
+    r"""Write text in ASCII so that pdfLaTeX sets it without further packages.
 
     A character that LaTeX's default fonts lack becomes its code point, such as [U+4E2D].
 
     Examples:
         >>> latex_text("5 % of “Élan” < 0.1")
-        "5 \\\\% of ``\\\\'{E}lan'' $<$ 0.1"
+        "5 \\% of ``\\'{E}lan'' $<$ 0.1"
     """
     return "".join(map(_character, text))
 
@@ -43,11 +43,12 @@ def _character(one: str) -> str:
         return _CHARACTERS[one]
     if one.isascii():
         return one if one.isprintable() else " "
-    base, *marks = unicodedata.normalize("NFD", one)
-    if len(marks) == 1 and base.isascii() and marks[0] in _ACCENTS:
-        return f"\\{_ACCENTS[marks[0]]}{{{base}}}"
-    letter = unicodedata.name(one, "").removeprefix("GREEK SMALL LETTER ").lower()
-    return rf"$\{letter}$" if letter in _NAMES else f"[U+{ord(one):04X}]"
+    parts = unicodedata.normalize("NFD", one)
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
+        return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    if one in _GREEK:
+        return rf"$\{unicodedata.name(one).split()[-1].lower()}$"
+    return f"{{[}}U+{ord(one):04X}]"
 
 
 def latex_table(
@@ -98,7 +99,9 @@ def _heading(text: str, columns: int) -> str:
 def _alignments(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Align words to the left and figures to the right; break long text."""
     longest = [max((len(row[column]) for row in rows), default=0) for column in range(len(header))]
-    breaking = [column for column, length in enumerate(longest) if length > LONG and not _figures(rows, column)]
+    breaking = [
+        column for column, length in enumerate(longest) if length > LONG and not _figures(rows, column)
+    ]
     width = 0.75 / max(len(breaking), 1) if len(header) <= 4 else 0.4 / max(len(breaking), 1)
     return [
         rf"p{{{width:.2f}\linewidth}}"

@@ -1,31 +1,52 @@
-"""The first screen of the report: what the study found, and how sure that is."""
+"""The first screen of the report: the study's answers, and how sure they are."""
 
 from collections.abc import Sequence
-
-import numpy as np
+from typing import NamedTuple
 
 from ..participants.estimates import Estimate
 from ..stats.correlations import LEAST_FOR_P, smallest_p
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
-from .figures import ForestRow, condition_figure, forest_figure, scores_figure
+from .figures import ForestRow, condition_figure, forest_figure
 from .page import Card, Cards, Figure, Section, Text
+from .section_against_scores import against_scores_section
 from .section_participants import FORMATS
 from .tables import interval, number, p_text, scale
 
 MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
-MOST_NAMED = 3  # differences that the first screen spells out
-TARGET = "items like these: participants and items count as samples of more of their kind"
+MOST_NAMED = 2  # differences that the first screen spells out
+TARGET = "about items like these: participants and items count as samples"
 MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement")  # the first that the data have
-MAIN_SCORES = ("joint_f1", "f1", "sp_f1", "loca", "farm_4")
+
+
+class _Claim(NamedTuple):
+    """A difference with the interval and corrected p of one target."""
+
+    one: Comparison
+    estimate: float | None
+    interval: tuple[float, float] | None
+    n: tuple[int, int]
+    p: float | None
+
+    def is_clear(self, alpha: float) -> bool:
+        """True if the corrected test rejects."""
+        return self.p is not None and self.p <= alpha
+
+
+def _claims(comparisons: Sequence[Comparison]) -> list[_Claim]:
+    """Return the comparisons that have an estimate, in their order."""
+    claims = [
+        _Claim(one, one.bca.estimate, one.bca.interval, one.bca.n, one.adjusted_p) for one in comparisons
+    ]
+    return [claim for claim in claims if claim.estimate is not None]
 
 
 def summary_section(study: Study, inference: Inference) -> Section:
     """Answer the questions of the study in a sentence and a figure each."""
     cards = [
         _differ_card(study, inference),
-        _follow_card(study),
+        _follow_card(against_scores_section(study)),
         _helpful_card(study, inference),
         Card("How sure is this?", _certainty(study, inference)),
         Card("What was planned?", _planned(study, inference)),
@@ -35,58 +56,85 @@ def summary_section(study: Study, inference: Inference) -> Section:
 
 def _differ_card(study: Study, inference: Inference) -> Card:
     title = "Do the conditions differ?"
-    compared = [one for one in inference.family.comparisons if one.bca.estimate is not None]
-    if not compared:
-        return Card(title, ["No two conditions could be compared. The section on differences gives the reasons."])
-    points = _verdicts(study, compared, inference.plan.alpha)
-    shown = compared if len(compared) <= MOST_ROWS else _of_main_measure(study, compared)[:MOST_ROWS]
-    left = len(compared) - len(shown)
+    claims, alpha = _claims(inference.family.comparisons), inference.plan.alpha
+    if not claims:
+        return Card(
+            title, ["No two conditions could be compared. The section on differences gives the reasons."]
+        )
+    shown = _first_rows(claims, alpha)
+    left = len(claims) - len(shown)
     caption = (
-        "Differences with 95 % confidence intervals; a filled diamond is clear after Holm’s correction. "
-        f"The claim is about {TARGET}." + (f" {left} more are in the table of differences." if left else "")
+        "Differences with 95 % confidence intervals; a filled diamond is clear after Holm’s correction. The "
+        f"claim is {TARGET}." + (f" {left} more are in the table of differences." if left else "")
     )
-    return Card(title, points, _forest(study, inference, shown, "differences-forest", caption))
+    figure = _forest(study, shown, alpha, "differences-forest", caption)
+    return Card(title, _verdicts(study, claims, alpha), figure)
 
 
-def _verdicts(study: Study, compared: Sequence[Comparison], alpha: float) -> list[str]:
+def _first_rows(claims: Sequence[_Claim], alpha: float) -> list[_Claim]:
+    """Return what a forest plot has room for: clear ones, then the main measure."""
+    if len(claims) <= MOST_ROWS:
+        return list(claims)
+    present = [claim.one.measure.key for claim in claims]
+    main = next((key for key in MAIN_MEASURES if key in present), present[0])
+    ordered = sorted(claims, key=lambda claim: (not claim.is_clear(alpha), claim.one.measure.key != main))
+    return ordered[:MOST_ROWS]
+
+
+def _verdicts(study: Study, claims: Sequence[_Claim], alpha: float) -> list[str]:
     """Name the differences that are clear after correction."""
     titles = {condition.name: condition.title for condition in study.conditions}
-    clear = [one for one in compared if one.adjusted_p is not None and one.adjusted_p <= alpha]
+    clear = sorted((claim for claim in claims if claim.is_clear(alpha)), key=lambda claim: claim.p or 0.0)
     if not clear:
         return [
-            f"None of {len(compared)} comparisons is clear after Holm’s correction. That does not show that "
+            f"None of {len(claims)} comparisons is clear after Holm’s correction. That does not show that "
             "the conditions are alike: the intervals give the differences that remain possible."
         ]
-    named = sorted(clear, key=lambda one: one.adjusted_p or 0.0)[:MOST_NAMED]
-    points = [f"{len(clear)} of {len(compared)} comparisons are clear after Holm’s correction."]
-    return points + [_difference_sentence(one, titles) for one in named]
+    points = [f"{len(clear)} of {len(claims)} comparisons are clear after Holm’s correction."]
+    return points + [_difference_sentence(claim, titles) for claim in clear[:MOST_NAMED]]
 
 
-def _difference_sentence(one: Comparison, titles: dict[str, str]) -> str:
-    factor, decimals, unit = _format(one)
-    value, bounds = number((one.bca.estimate or 0.0) * factor, decimals), scale(one.bca.interval, factor)
+def _difference_sentence(claim: _Claim, titles: dict[str, str]) -> str:
+    one, (factor, decimals, unit) = claim.one, _format(claim.one)
+    value = number((claim.estimate or 0.0) * factor, decimals)
     between = " as a ratio to " if one.measure.geometric else " minus "
     return (
         f"{one.measure.label}: {titles[one.second]}{between}{titles[one.first]} is {value}{unit} "
-        f"{interval(bounds, decimals)}, p {p_text(one.adjusted_p)}."
+        f"{interval(scale(claim.interval, factor), decimals)}, p {p_text(claim.p)}."
     )
 
 
-def _forest(
-    study: Study, inference: Inference, shown: Sequence[Comparison], name: str, caption: str
-) -> Figure | None:
-    titles = {condition.name: condition.title for condition in study.conditions}
-    rows = []
-    for one in sorted(shown, key=lambda one: [each.measure for each in shown].index(one.measure)):
-        factor, _, unit = _format(one)
-        of = f"{one.measure.label} ({'ratio' if one.measure.geometric else unit.strip() or 'points'})"
-        sizes = "/".join(map(str, one.bca.n[:1] if one.paired else one.bca.n))
-        sign = " / " if one.measure.geometric else " − "
-        label = f"{titles[one.second]}{sign}{titles[one.first]}, n\u00a0=\u00a0{sizes}"
-        is_clear = one.adjusted_p is not None and one.adjusted_p <= inference.plan.alpha
-        estimate, bounds = (one.bca.estimate or 0.0) * factor, scale(one.bca.interval, factor)
-        rows.append(ForestRow(of, label, estimate, bounds, 1.0 if one.measure.geometric else 0.0, is_clear))
+def _forest(study: Study, shown: Sequence[_Claim], alpha: float, name: str, caption: str) -> Figure | None:
+    """Draw claims, those about a measure together."""
+    measures = list(dict.fromkeys(claim.one.measure for claim in shown))
+    alike = len({_sizes(claim) for claim in shown}) == 1
+    rows = [
+        _forest_row(study, claim, alpha, n_in_panel=alike)
+        for claim in sorted(shown, key=lambda claim: measures.index(claim.one.measure))
+    ]
     return forest_figure(name, caption, rows)
+
+
+def _forest_row(study: Study, claim: _Claim, alpha: float, *, n_in_panel: bool) -> ForestRow:
+    titles = {condition.name: condition.title for condition in study.conditions}
+    one, (factor, _, unit) = claim.one, _format(claim.one)
+    geometric = one.measure.geometric
+    panel = f"{one.measure.label} ({'ratio' if geometric else unit.strip() or 'points'})"
+    label = f"{titles[one.second]}{' / ' if geometric else ' − '}{titles[one.first]}"
+    n = f", n\u00a0=\u00a0{_sizes(claim)}"
+    return ForestRow(
+        panel=panel + n if n_in_panel else panel,
+        label=label if n_in_panel else label + n,
+        estimate=(claim.estimate or 0.0) * factor,
+        interval=scale(claim.interval, factor),
+        no_difference=1.0 if geometric else 0.0,
+        is_clear=claim.is_clear(alpha),
+    )
+
+
+def _sizes(claim: _Claim) -> str:
+    first, second = claim.n
+    return str(first) if claim.one.paired else f"{first} and {second}"
 
 
 def _format(one: Comparison) -> tuple[float, int, str]:
@@ -98,48 +146,21 @@ def _format(one: Comparison) -> tuple[float, int, str]:
     return shown.factor, shown.decimals, units.get(one.measure.unit, "")
 
 
-def _of_main_measure(study: Study, compared: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons of the main measure, or of the first one."""
-    present = [one.measure.key for one in compared]
-    key = next((key for key in MAIN_MEASURES if key in present), present[0])
-    return [one for one in compared if one.measure.key == key]
-
-
-def _follow_card(study: Study) -> Card:
-    """Relate the main human measure to the main score."""
-    title = "Do people follow the score?"
-    relations = study.retained.relations
-    n = len(relations.systems)
-    measure = next((m for key in MAIN_MEASURES for m in relations.measures if m.key == key), None)
-    score = next((s for key in MAIN_SCORES for s in relations.scores if s.key == key), None)
-    if n < 2 or measure is None or score is None:
-        return Card(title, ["Not known: that needs two systems with a model score and a measure of people."])
-    relation = relations.get(measure.key, score.key)
-    sign = relation.rank.sign if relation.rank else ""
-    words = {"+": "rank the systems alike", "-": "rank the systems the other way round"}
-    points = [f"{measure.label} and {score.label} {words.get(sign, 'do not rank the systems alike')}."]
-    correlation = relation.correlations.get("pearson")
-    if correlation and correlation.value is not None and n > 2:
-        bounds = correlation.interval
-        shown = f" {interval(bounds)}" if bounds and bounds != (-1, 1) else ""
-        points.append(f"Pearson’s r over {relation.n} systems is {number(correlation.value)}{shown}.")
-    caption = (
-        f"{measure.label} against {score.label}, one mark per system. Lines are 95 % confidence intervals of "
-        "both, as far as they are known."
-    )
-    figure = scores_figure(study, study.retained, measure, [score], f"{measure.key}-main-score", caption)
-    return Card(title, points, figure)
+def _follow_card(section: Section) -> Card:
+    """Take the sentences and the first figure of the section on the score."""
+    points = [block.text for block in section.blocks if isinstance(block, Text)]
+    figure = next((block for block in section.blocks if isinstance(block, Figure)), None)
+    return Card("Do people follow the score?", points, figure)
 
 
 def _helpful_card(study: Study, inference: Inference) -> Card:
     """Compare styles of one system, or show the ratings of helpfulness."""
     title = "Is the explanation helpful?"
-    compared = [one for one in inference.styles.comparisons if one.bca.estimate is not None]
-    if compared:
-        shown = _of_main_measure(study, compared)[:MOST_ROWS]
+    if claims := _claims(inference.styles.comparisons):
+        alpha = inference.plan.alpha
         caption = "Styles of the same system: differences with 95 % confidence intervals."
-        figure = _forest(study, inference, shown, "styles-forest", caption)
-        return Card(title, _verdicts(study, compared, inference.plan.alpha), figure)
+        figure = _forest(study, _first_rows(claims, alpha), alpha, "styles-forest", caption)
+        return Card(title, _verdicts(study, claims, alpha), figure)
     estimates = study.retained.estimates
     if not estimates.available("helpfulness"):
         return Card(
@@ -162,12 +183,9 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
     highest = max(rated, key=lambda one: one.value or 0.0)
     lowest = min(rated, key=lambda one: one.value or 0.0)
     sentences = [
-        f"On a scale of 1 to {points}, means" * bool(points) or "Means",
+        f"Mean ratings{f' on a scale of 1 to {points}' if points else ''} run from {number(lowest.value)} "
+        f"({titles[lowest.condition]}) to {number(highest.value)} ({titles[highest.condition]})."
     ]
-    sentences[0] += (
-        f" of helpfulness run from {number(lowest.value)} ({titles[lowest.condition]}) to "
-        f"{number(highest.value)} ({titles[highest.condition]})."
-    )
     if points:
         middle = (points + 1) / 2
         above = [titles[one.condition] for one in rated if one.interval and one.interval[0] > middle]
@@ -177,8 +195,8 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
         sentences += [] if above or below else ["No mean is clearly above or below the middle of the scale."]
     if all(condition.explained for condition in study.systems):
         sentences.append(
-            "No condition shows a system without its explanation, so ratings say how helpful people found it, "
-            "not if it helped them."
+            "No condition shows a system without its explanation, so ratings say how helpful people found "
+            "it, not if it helped them."
         )
     return sentences
 
@@ -189,24 +207,25 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
     people = [len(grid.participants) for grid in study.retained.grids]
     size = str(min(people)) if min(people) == max(people) else f"{min(people)} to {max(people)}"
     points = [
-        f"Holm’s correction covers all {family.size} comparisons; at most {100 * inference.plan.alpha:g} % of "
-        "such families would hold a false one.",
+        f"Holm’s correction covers all {family.size} comparisons; at most {100 * inference.plan.alpha:g} % "
+        "of such families would hold a false one.",
         f"{size} participants per condition judged {study.trials['item_id'].nunique()} items.",
     ]
     n = len(study.systems)
     if n >= 2 and study.retained.relations.scores:
         smallest = smallest_p(n, "spearman")
         points.append(
-            f"Scores are compared over n = {n} systems. The smallest p that any ranking of {n} could reach is "
-            f"{smallest:.2g}"
+            f"Scores are compared over n = {n} systems. The smallest p that any ranking of them could reach "
+            f"is {smallest:.2g}"
             + (
                 ", so the relation describes these systems and cannot show that it holds for others."
                 if n < LEAST_FOR_P
                 else "."
             )
         )
-    if study.mode != "live":
-        points.append(f"The participants are of mode {study.mode}; they say nothing about people’s judgement.")
+        points.append(
+            f"The participants are of mode {study.mode}; they say nothing about people’s judgement."
+        )
     if not study.retained.estimates.available("fraction_correct"):
         points.append(
             "The data do not record which answers are correct, so they cannot show how well people judged."
@@ -225,7 +244,9 @@ def _planned(study: Study, inference: Inference) -> list[str]:
         points += [f"Hypothesis: {hypothesis}" for hypothesis in plan.hypotheses]
         if plan.participants:
             smallest = min(len(grid.participants) for grid in study.retained.grids)
-            points.append(f"It planned {plan.participants} participants per condition; the smallest has {smallest}.")
+            points.append(
+                f"It planned {plan.participants} participants per condition; the smallest has {smallest}."
+            )
     else:
         points.append(
             "No plan was declared, so everything here is exploratory: it can suggest a hypothesis, and a new "

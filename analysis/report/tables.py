@@ -187,7 +187,9 @@ class Table:
     @property
     def look(self) -> str:
         """Classes of the table on the page."""
-        return " ".join(name for name, is_so in (("wide", self.wide), ("many", len(self.header) > MANY)) if is_so)
+        return " ".join(
+            name for name, is_so in (("wide", self.wide), ("many", len(self.header) > MANY)) if is_so
+        )
 
 
 def pairs_table(name: str, caption: str, headings: tuple[str, str], values: Mapping[str, str]) -> Table:

@@ -198,7 +198,6 @@ def test_the_r_script_lies_beside_the_page_and_goes_with_it(page, study, tmp_pat
     assert [script.name for script in scripts] == ["refit.R"]
     write_page(page, tmp_path)
     assert "lme4" in (tmp_path / "refit.R").read_text("utf-8")
-    assert any((tmp_path / "figures").glob("*.png"))
     earlier = set(tmp_path.rglob("*.R"))
     smaller = type(page)(page.title, page.banner, page.facts, page.sections[:2])
     write_page(smaller, tmp_path)
