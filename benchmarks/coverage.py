@@ -8,9 +8,12 @@ study is analysed as a real one. The truth of an interval is the mean of its sta
 thousand participants and as many items; that of the calibration error, which is above 0 by chance in small
 studies, and of a correlation, which noise pulls towards 0, is the value with six hundred items.
 
+Levels of the tests of conditions are simulated apart (`benchmarks._levels`), in more studies of more sizes;
+``--only comparisons --studies 2000 --store FILE`` goes on where it was stopped.
+
 Bars: an interval holds the truth in no less than `LEAST`, a test rejects in no more than `MOST` of the
-studies, but for chance. Below `FEW` participants a condition they are not bars; docs/reference/coverage.md
-says what was measured.
+studies, a mixed model in no more than `MOST_MIXED`, but for chance. Below `FEW` participants a condition they
+are not bars; docs/reference/coverage.md says what was measured.
 """
 
 from __future__ import annotations
@@ -19,34 +22,30 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
-from analysis.models.gee_logistic import gee_logistic
 from analysis.models.linear_mixed import mixed_log_time
-from analysis.models.ordinal_logit import ordinal_logit
-from analysis.models.trial_model import Trials
 from analysis.participants.attrition import exclusion_test
 from analysis.participants.calibration import calibration
 from analysis.participants.estimates import estimate
 from analysis.participants.learning_curves import learning
 from analysis.participants.measures import MEASURES
 from analysis.participants.time_by_certainty import time_at_certainty
-from analysis.participants.trial_grid import Grid
 from analysis.stats.arrays import Array
-from analysis.stats.bootstrap import Method
 from analysis.stats.correlations import COEFFICIENTS, correlate
 from analysis.stats.effect_sizes import welch_difference
-from analysis.study.comparisons import compare, difference
+from analysis.study.comparisons import compare
+
+from ._crossed_studies import LEAST, MOST, Interval, Rate, Size, World, missed, rows, trials_of
+from ._levels import MOST_MIXED, OWN_ITEM_SD, levels
+from ._levels import SIZES as LEVEL_SIZES
+from ._levels import STUDIES as LEVELS
 
 RESAMPLES = 400
-LEAST, MOST, FEW = 0.93, 0.06, 10
 STATED = (0.2, 0.35, 0.5, 0.65, 0.8)  # what the levels of certainty would mean as probabilities
 SCORES = (0.2, 0.5, 0.4, 0.8, 0.6, 0.9)  # of the systems that are correlated, in their order
 SHIFT = 0.5  # of the second condition's log odds and, scaled, of its times
@@ -54,70 +53,8 @@ _KEYS = ("agreement", "fp", "over_estimation", "d_prime", "time_mean", "time_geo
 MEASURED = [measure for measure in MEASURES if measure.key in _KEYS]
 
 
-class Size(NamedTuple):
-    """Participants in each condition, and items."""
-
-    people: int
-    items: int
-
-
 SIZES = (Size(5, 10), Size(10, 15), Size(20, 25), Size(40, 25))
-Interval = tuple[float, float] | None
 Found = dict[str, tuple[float | None, Interval]]  # what a study gives: value and interval, by label
-
-
-@dataclass(frozen=True)
-class Rate:
-    """How often something happened. undefined: studies that gave none."""
-
-    label: str
-    size: Size
-    hits: int
-    studies: int
-    undefined: int
-
-    @property
-    def share(self) -> float:
-        """Return the share of studies."""
-        return self.hits / self.studies if self.studies else float("nan")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Return the Wilson confidence interval of the share."""
-        low, high = proportion_confint(self.hits, self.studies, method="wilson")
-        return float(low), float(high)
-
-
-class World:
-    """Items of one study; makes conditions over them."""
-
-    def __init__(self, rng: np.random.Generator, items: int) -> None:
-        self.rng, self.items = rng, items
-        self.believable, self.length, self.clear = rng.normal(0, (0.8, 0.3, 0.4), (items, 3)).T
-        self.correct = rng.random(items) < 0.6
-
-    def condition(self, people: int, name: str = "a", shift: float = 0.0) -> Grid:
-        """Simulate a condition; `shift` raises the log odds of "correct".
-
-        It slows participants down too.
-        """
-        rng, shape = self.rng, (people, self.items)
-        trust, pace, sure = rng.normal(0, (0.7, 0.35, 0.6), (people, 3)).T[:, :, None]
-        odds = 0.3 + shift + trust + self.believable + np.where(self.correct, 0.8, -0.8)
-        rated = rng.random(shape) < 1 / (1 + np.exp(-odds))
-        right = rated == self.correct
-        felt = 3.0 + sure + self.clear + np.where(right, 0.3, -0.3) + rng.normal(0, 0.9, shape)
-        log_time = 3.8 + 0.2 * shift + pace + self.length + rng.normal(0, 0.4, shape)
-        return Grid(
-            condition=name,
-            participants=tuple(f"{name}{index:05d}" for index in range(people)),
-            items=tuple(f"q{index:04d}" for index in range(self.items)),
-            present=np.ones(shape, dtype=bool),
-            seconds=np.exp(log_time),
-            system_correct=np.broadcast_to(self.correct, shape).astype(float),
-            answers={"correctness_rating": rated.astype(float), "certainty": np.clip(np.round(felt), 1, 5)},
-            post={},
-        )
 
 
 # --- intervals: each study gives the value and the interval of every label ---------------------------------
@@ -132,15 +69,16 @@ def measures(rng: np.random.Generator, size: Size, resamples: int) -> Found:
 
 
 def differences(rng: np.random.Generator, size: Size, resamples: int) -> Found:
-    """Estimate the differences of two conditions."""
-    world = World(rng, size.items)
-    grids = [world.condition(size.people), world.condition(size.people, "b", SHIFT)]
-    estimates = estimate(grids, MEASURED, rng=rng, resamples=resamples)
+    """Compare two conditions, on these items and, where they act unlike, on items like these."""
     labels: Found = {}
-    for key in ("agreement", "fp", "time_geometric"):
-        for method in get_args(Method):
-            result = difference(estimates, key, "a", "b", method=method)
-            labels[f"difference, {method}: {key}"] = (result.estimate, result.interval)
+    for target, own_item_sd in (("these_items", 0.0), ("items_like_these", OWN_ITEM_SD)):
+        world = World(rng, size.items, own_item_sd)
+        grids = [world.condition(size.people), world.condition(size.people, "b", SHIFT)]
+        estimates = estimate(grids, MEASURED, rng=rng, resamples=0)
+        for key in ("agreement", "time_geometric"):
+            result = compare(estimates, key, "a", "b", rng=rng, permutations=499 if resamples else 1)
+            found = result.these_items if target == "these_items" else result.items_like_these
+            labels[f"difference, {target.replace('_', ' ')}: {key}"] = (found.estimate, found.interval)
     return labels
 
 
@@ -156,7 +94,7 @@ def calibrations(rng: np.random.Generator, size: Size, resamples: int) -> Found:
 def positions(rng: np.random.Generator, size: Size, resamples: int) -> Found:
     """Estimate the learning curves of one condition."""
     grid = World(rng, size.items).condition(size.people)
-    places = np.argsort(rng.random(grid.present.shape), axis=1).astype(float) + 1
+    places = random_orders(rng, *grid.present.shape)
     grid.seconds[:] = grid.seconds * np.exp(-0.02 * places)
     estimates = {
         result.trait: result for result in learning([grid], [places], rng=rng, resamples=resamples)[::-1]
@@ -244,30 +182,27 @@ def cover(
 
 
 def nulls(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
-    """Three conditions alike, over the same items."""
+    """Two conditions alike, over the same items; three of excluded trials."""
     world = World(rng, size.items)
-    grids = [world.condition(size.people, name) for name in ("a", "b", "c")]
-    estimates = estimate(grids, MEASURED, rng=rng, resamples=0)
-    first, second = (estimates.per_participant["agreement"][column] for column in (0, 1))
-    pair = compare(estimates, "agreement", "a", "b", rng=rng, permutations=199)
-    trials = _trials(rng, grids)
-    two = _trials(rng, grids[:2])
-    binary, timed, rated = trials("correctness_rating"), trials("seconds"), trials("certainty")
-    mixed = mixed_log_time(timed)
+    grids = [world.condition(size.people, name) for name in ("a", "b")]
+    first, second = (
+        estimate(grids, MEASURED[:1], rng=rng, resamples=0).per_participant["agreement"][column]
+        for column in (0, 1)
+    )
+    places = random_orders(rng, 2 * size.people, size.items)
+    timed = mixed_log_time(trials_of(grids, "seconds", places))
     human, model = rng.normal(size=(2, 6))
     return {
-        "permutation of participants": pair.p,
         "Welch's t over participants": welch_difference(first, second).p,
-        "GEE, two conditions": gee_logistic(two("correctness_rating")).joint_p,
-        "GEE, three conditions jointly": gee_logistic(binary).joint_p,
-        "mixed model, two conditions": mixed_log_time(two("seconds")).joint_p,
-        "mixed model, three conditions jointly": mixed.joint_p,
-        "mixed model, position": mixed.position.p if mixed.position else None,
-        "ordinal model, two conditions": ordinal_logit(two("certainty")).joint_p,
-        "ordinal model, three conditions jointly": ordinal_logit(rated).joint_p,
+        "mixed model, position": timed.position.p if timed.position else None,
         "attrition: excluded shares": exclusion_test(_excluded(rng, size), rng=rng).p,
         **{f"correlation of 6 systems: {c}": correlate(human, model, c).p for c in COEFFICIENTS},
     }
+
+
+def random_orders(rng: np.random.Generator, people: int, items: int) -> Array:
+    """Positions from 1 in a random order for each participant."""
+    return np.argsort(rng.random((people, items)), axis=1).astype(float) + 1
 
 
 def _excluded(rng: np.random.Generator, size: Size) -> dict[str, Array]:
@@ -275,26 +210,6 @@ def _excluded(rng: np.random.Generator, size: Size) -> dict[str, Array]:
     prone = rng.beta(1, 9, (3, size.people))
     shares: Array = rng.binomial(size.items, prone) / size.items
     return dict(zip("abc", shares, strict=True))
-
-
-def _trials(rng: np.random.Generator, grids: Sequence[Grid]) -> Callable[[str], Trials]:
-    """The outcome's trials of these conditions, with random orders."""
-    people, items = grids[0].present.shape
-    total = people * len(grids)
-    places = np.argsort(rng.random((total, items)), axis=1).astype(float) + 1
-
-    def of(outcome: str) -> Trials:
-        values = [grid.seconds if outcome == "seconds" else grid.answers[outcome] for grid in grids]
-        return Trials(
-            outcome=np.concatenate(values).ravel(),
-            participant=np.repeat(np.arange(total), items),
-            item=np.tile(np.arange(items), total),
-            condition=np.repeat(np.arange(len(grids)), people * items),
-            position=places.ravel(),
-            conditions=tuple(grid.condition for grid in grids),
-        )
-
-    return of
 
 
 def reject(size: Size, studies: int, *, seed: int = 2, alpha: float = 0.05) -> list[Rate]:
@@ -307,58 +222,55 @@ def reject(size: Size, studies: int, *, seed: int = 2, alpha: float = 0.05) -> l
     ]
 
 
-# --- the table ---------------------------------------------------------------------------------------------
+# --- the tables ---------------------------------------------------------------------------------------------
 
 
-def missed(rate: Rate, *, interval: bool) -> bool:
-    """Return if the share is beyond the bar by more than chance."""
-    if not rate.studies or rate.size.people < FEW:
-        return False
-    if interval:
-        return bool(rate.hits < stats.binom.ppf(0.001, rate.studies, LEAST))
-    return bool(rate.hits > stats.binom.ppf(0.999, rate.studies, MOST))
+def print_intervals(studies: int) -> int:
+    """Print coverage, and return the number of shares below the bar."""
+    held: list[Rate] = []
+    for study in INTERVALS:
+        for size in SIZES:
+            held += cover(study, size, studies, truth=truths(study, size, 400))
+    print(f"95 % intervals: share of {studies} studies that hold the truth, in percent")
+    print("\n".join(rows(held, interval=True)), flush=True)
+    return sum(missed(rate, interval=True) for rate in held)
 
 
-def rows(rates: Sequence[Rate], *, interval: bool) -> Iterator[str]:
-    """A Markdown table: a row per label, a column per size."""
-    sizes = list(dict.fromkeys(rate.size for rate in rates))
-    yield "| | " + " | ".join(f"{size.people} × {size.items}" for size in sizes) + " |"
-    yield "|---|" + "---:|" * len(sizes)
-    by_place = {(rate.label, rate.size): rate for rate in rates}
-    for label in dict.fromkeys(rate.label for rate in rates):
-        cells = [_cell(by_place[label, size], interval=interval) for size in sizes]
-        yield f"| {label} | " + " | ".join(cells) + " |"
+def print_tests(studies: int) -> int:
+    """Print rejections, and return the number of shares above the bar."""
+    rejected = [rate for size in SIZES for rate in reject(size, studies)]
+    print(f"tests at 5 %: share of {studies} studies without a difference that reject, in percent")
+    print("\n".join(rows(rejected, interval=False)), flush=True)
+    return sum(missed(rate, interval=False) for rate in rejected)
 
 
-def _cell(rate: Rate, *, interval: bool) -> str:
-    if not rate.studies:
-        return "–"
-    text = f"{100 * rate.share:.1f}"
-    if missed(rate, interval=interval):
-        text = f"**{text}**"
-    return f"{text} ({rate.studies})" if rate.undefined else text
+def print_levels(kind: str, studies: int, store: Path | None) -> int:
+    """Print rejections of the tests of conditions, and count those above the bar."""
+    rejected = levels(kind, LEVEL_SIZES, studies, store=store)
+    print(f"{kind} at 5 %: share of {studies} studies without a difference that reject, in percent")
+    print("\n".join(rows(rejected, interval=False)), flush=True)
+    most = MOST_MIXED if kind == "mixed" else MOST
+    return sum(missed(rate, interval=False, most=most) for rate in rejected)
 
 
 def main() -> int:
-    """Print both tables, and return 1 when a bar was missed."""
+    """Print the tables, and return 1 when a bar was missed."""
+    parts = ("intervals", "tests", *LEVELS)
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=main.__doc__)
     parser.add_argument("--studies", type=int, default=400, help="(default: %(default)s)")
+    parser.add_argument("--only", choices=parts, action="append", help="part to run (default: all)")
+    parser.add_argument("--store", type=Path, help="file of finished batches of levels, to go on from")
     options = parser.parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":  # more threads gain nothing on small matrices
         command = [sys.executable, "-m", "benchmarks.coverage", *sys.argv[1:]]
         return subprocess.call(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    held: list[Rate] = []
-    for study in INTERVALS:
-        for size in SIZES:
-            held += cover(study, size, options.studies, truth=truths(study, size, 400))
-    print(f"95 % intervals: share of {options.studies} studies that hold the truth, in percent")
-    print("\n".join(rows(held, interval=True)), flush=True)
-    rejected = [rate for size in SIZES for rate in reject(size, options.studies)]
-    print(f"tests at 5 %: share of {options.studies} studies without a difference that reject, in percent")
-    print("\n".join(rows(rejected, interval=False)))
-    beyond = [rate for rate in held if missed(rate, interval=True)]
-    beyond += [rate for rate in rejected if missed(rate, interval=False)]
-    print(f"beyond the bars of {LEAST:.0%} and {MOST:.0%}: {len(beyond)}")
+    beyond = 0
+    for part in options.only or parts:
+        if part in LEVELS:
+            beyond += print_levels(part, options.studies, options.store)
+        else:
+            beyond += {"intervals": print_intervals, "tests": print_tests}[part](options.studies)
+    print(f"beyond the bars of {LEAST:.0%} and {MOST:.0%} ({MOST_MIXED:.1%} of mixed models): {beyond}")
     return int(bool(beyond))
 
 

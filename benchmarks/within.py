@@ -26,11 +26,12 @@ from analysis.participants.estimates import estimate
 from analysis.participants.measures import MEASURES
 from analysis.participants.trial_grid import build_grids
 from analysis.stats.paired import paired_difference
+from analysis.stats.results import TARGETS
 from analysis.study.comparisons import compare
-from benchmarks.coverage import Interval, Rate, Size, missed, rows
+
+from ._crossed_studies import Interval, Rate, Size, missed, rows
 
 SIZES = (Size(6, 12), Size(12, 16), Size(24, 24))
-RESAMPLES = 300
 EFFECT = 0.5  # planted where an interval should hold it
 CONDITIONS = ("a", "b")
 MEASURED = [measure for measure in MEASURES if measure.key in ("agreement", "time_geometric")]
@@ -80,7 +81,7 @@ def rotated_trials(
 
 
 def study(
-    rng: np.random.Generator, size: Size, effect: float, resamples: int, *, tests: bool
+    rng: np.random.Generator, size: Size, effect: float, *, tests: bool
 ) -> tuple[dict[str, Interval], dict[str, float | None]]:
     """Return intervals and p of every difference in a simulated study."""
     frame = rotated_trials(rng, size.people, size.items, effect=effect)
@@ -95,14 +96,14 @@ def study(
         item_columns={"correctness_rating": "answer"},
         post_columns={},
     )
-    estimates = estimate(grids, MEASURED, rng=rng, resamples=resamples)
+    estimates = estimate(grids, MEASURED, rng=rng, resamples=0)
     intervals: dict[str, Interval] = {}
     p: dict[str, float | None] = {}
     for key in ("agreement", "time_geometric"):
-        comparison = compare(estimates, key, "a", "b", rng=rng, permutations=499 if tests else 1)
-        p[f"swaps within participants: {key}"] = comparison.p
-        intervals[f"difference, percentile: {key}"] = comparison.percentile.interval
-        intervals[f"difference, bca: {key}"] = comparison.bca.interval
+        comparison = compare(estimates, key, "a", "b", rng=rng, permutations=499)
+        for target in TARGETS:
+            name = f"{target.replace('_', ' ')}: {key}"
+            p[name], intervals[name] = comparison.about(target).p, comparison.about(target).interval
     if not tests:
         return intervals, {}
     values = [np.log(own) for own in estimates.per_participant["time_geometric"]]
@@ -119,16 +120,14 @@ def _p(model: Model) -> float | None:
     return None if model.reason else model.contrasts[0].p
 
 
-def rates(
-    size: Size, studies: int, *, seed: int = 1, resamples: int = RESAMPLES
-) -> tuple[list[Rate], list[Rate]]:
+def rates(size: Size, studies: int, *, seed: int = 1) -> tuple[list[Rate], list[Rate]]:
     """Return coverage of intervals and false-positive rates of tests.
 
     The truth of agreement is that of no effect; that of times is the planted ratio, or 1.
     """
     rng = np.random.default_rng([seed, *size])
-    null = [study(rng, size, 0.0, resamples, tests=True) for _ in range(studies)]
-    planted = [study(rng, size, EFFECT, resamples, tests=False) for _ in range(studies)]
+    null = [study(rng, size, 0.0, tests=True) for _ in range(studies)]
+    planted = [study(rng, size, EFFECT, tests=False) for _ in range(studies)]
     held, rejected = [], []
     for label in null[0][0]:
         ratio = label.endswith("time_geometric")

@@ -21,6 +21,7 @@ from ..io.tabular_files import Column, read_csv_header, read_table
 from ..io.whole_files import sha256
 from ..participants.estimates import over_participants
 from ..participants.measures import Measure, find_measure
+from ..planning.declared_plan import Plan, load_plan
 from ..report.build import build_correlation_report
 from ..report.page import write_page
 from ..scores.score_table import Score, find_score
@@ -49,6 +50,7 @@ def write_correlations(
     human: Path,
     model: Path,
     out: Path,
+    plan: Path | None = None,
     wanted: Annotated[
         Sequence[tuple[str, Direction]], Parameter(converter=_parse_directions, n_tokens=1)
     ] = (),
@@ -61,6 +63,7 @@ def write_correlations(
         human: CSV of measures by system, or by system and participant.
         model: CSV of scores by system.
         out: Folder for the page, with the rank table and correlations.
+        plan: Declared plan (JSON): scores, coefficient and the share from which on a sign counts.
         wanted: Better direction of a column that is not known by name, as COLUMN=higher or COLUMN=lower;
             may be repeated.
         seed: Seed of the permutations and of the bootstrap.
@@ -68,8 +71,10 @@ def write_correlations(
     """
     rng = np.random.default_rng(seed)
     relations = relate_tables(human, model, dict(wanted), rng=rng, resamples=resamples)
-    sources = {path.name: sha256(path) for path in (human, model)}
-    sys.stdout.write(f"{write_page(build_correlation_report(relations, sources), out)[0]}\n")
+    sources = {path.name: sha256(path) for path in (human, model, plan) if path is not None}
+    declared = load_plan(plan) if plan else Plan(seed=seed)
+    page = build_correlation_report(relations, sources, declared)
+    sys.stdout.write(f"{write_page(page, out)[0]}\n")
 
 
 def relate_tables(

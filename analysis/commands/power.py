@@ -22,8 +22,10 @@ from ..report.figures import GRID, INK, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text, write_page
 from ..report.tables import Column, Table, csv_rows, number
 from ..stats.arrays import Array
+from ..stats.correlations import Coefficient
 from ..study.analysis import Options, analyse
 from .options import Count, Mode, Numbers, Positive, Sizes, print_json
+from .systems_power import RESAMPLES, print_systems
 
 Measure: TypeAlias = Literal[
     "agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty", "helpfulness"
@@ -74,7 +76,11 @@ TRAITS: dict[Measure, Trait] = {
 
 def print_sample_size(
     *,
-    effect: Numbers,
+    effect: Numbers = (),
+    systems: bool = False,
+    correlation: Numbers = (),
+    noise: float | None = None,
+    coefficient: Coefficient = "pearson",
     pilot: Path | None = None,
     normal: bool = False,
     measure: Measure = "agreement",
@@ -95,8 +101,15 @@ def print_sample_size(
 ) -> None:
     """Find the sample size by simulation, from a pilot or from assumptions.
 
+    With --systems: the number of systems that a study of people and scores needs.
+
     Args:
         effect: Difference to detect, or one per condition, separated by commas; 0.1 is ten points of a share.
+        systems: Find the number of systems instead of the participants.
+        correlation: True correlations of people and score, separated by commas; without it 0.5, 0.7 and 0.9.
+        noise: Standard error of people's mean of a system, in standard deviations between systems; without it
+            that of the pilot, or 0.
+        coefficient: Correlation that is tested over the systems.
         pilot: Bundle of a pilot to draw participants and trials from.
         normal: Simulate normal participants with the spreads of the pilot, for small pilots.
         measure: Measure of a trial.
@@ -115,6 +128,15 @@ def print_sample_size(
         out: Folder for a page with the curve.
         json: Print the design as JSON.
     """
+    if systems:
+        options = Options(seed, RESAMPLES, mode, study_version)
+        print_systems(
+            correlation, noise=noise, coefficient=coefficient, pilot=pilot, measure=measure, options=options,
+            target=target, alpha=alpha, simulations=simulations, out=out, json=json,
+        )  # fmt: skip
+        return
+    if not effect:
+        raise AnalysisError("give --effect, the difference to detect, or --systems")
     if pilot is not None:
         options = Options(seed, 0, mode, study_version)
         population, pilot_items, source = from_pilot(load_bundle(pilot), measure, options, normal=normal)

@@ -18,6 +18,7 @@ from .trial_model import (
     Trials,
     design,
     fitted_model,
+    participant_freedom,
     recorded_warnings,
     refused,
     unsupported,
@@ -31,11 +32,10 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     """Estimate the log odds of the answer 1 by condition.
 
     They are averaged over the population of participants. The covariance is the
-    bias-reduced sandwich over participants, with the normal distribution: together
-    they keep the level of two conditions from 5 participants a condition on
-    (tests/analysis/models/test_gee_logistic.py); a joint test of four conditions
-    with 10 participants each rejects too often (docs/reference/inference.md).
-    Trials of one participant in several conditions are one cluster.
+    bias-reduced sandwich over participants, with t and F of `participant_freedom`:
+    the normal and chi-squared distributions reject too often
+    (docs/reference/coverage.md). Trials of one participant in several conditions
+    are one cluster.
 
     Args:
         trials: Outcomes are 0 or 1.
@@ -82,7 +82,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
         np.asarray(fit.cov_params())[1:, 1:],
         method=METHOD,
         scale=SCALE,
-        freedom=None,
+        freedom=participant_freedom(trials),
         level=level,
         position=position,
         details={"correlation within participants": correlation},

@@ -246,7 +246,7 @@ def fitted_model(
         slope = _contrast("any place", "the next place", weights, estimates, covariance, freedom, level)
     own, block = estimates[:effects], covariance[:effects, :effects]
     wald = float(own @ np.linalg.solve(block, own))
-    joint = stats.chi2(effects).sf(wald) if freedom is None else stats.f(effects, freedom).sf(wald / effects)
+    joint = stats.chi2.sf(wald, effects) if freedom is None else stats.f.sf(wald / effects, effects, freedom)
     return Model(
         method,
         *trials.counts,
@@ -295,7 +295,7 @@ def _contrast(
 ) -> Contrast:
     estimate = float(weights @ estimates)
     error = float(np.sqrt(weights @ covariance @ weights))
-    reference = stats.norm() if freedom is None else stats.t(freedom)
-    half = float(reference.ppf((1 + level) / 2)) * error
-    p = never_zero(2 * float(reference.sf(abs(estimate) / error)))
+    degrees = np.inf if freedom is None else freedom  # t with infinitely many is the normal distribution
+    half = float(stats.t.ppf((1 + level) / 2, degrees)) * error
+    p = never_zero(2 * float(stats.t.sf(abs(estimate) / error, degrees)))
     return Contrast(first, second, estimate, error, (estimate - half, estimate + half), p)

@@ -11,7 +11,7 @@ from .attrition import (
 )
 from .bundle import Bundle, load_bundle, load_scores
 from .calibration import Calibration, calibration
-from .estimates import Estimate, Estimates, estimate, paired_change
+from .estimates import Estimate, Estimates, estimate
 from .exclusion_rules import Exclusions, apply_rules, parse_rules
 from .item_statistics import ItemValue, item_measures, trial_table
 from .krippendorff import Agreement, Alpha, agreements, krippendorff_alpha, pair_agreement
@@ -55,7 +55,6 @@ __all__ = [
     "load_bundle",
     "load_scores",
     "pair_agreement",
-    "paired_change",
     "parse_rules",
     "participant_flow",
     "participant_means",

@@ -7,7 +7,6 @@ Values pooled over trials stand beside them.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 
@@ -68,29 +67,16 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class PairedDraws:
-    """Bootstrap of a mean change: second value minus first, or their ratio.
-
-    replicates: shape (resamples,). without_item: the value without each item,
-    shape (items,).
-    """
-
-    replicates: Array
-    without_item: Array
-
-
-@dataclass(frozen=True)
 class Estimates:
     """All measures in all conditions.
 
     per_participant: measure key to one array per condition, a value per participant. replicates: measure
     key to an array of replicates × conditions, NaN where undefined. All conditions of a replicate have the
-    same items, so differences of its columns are replicates of the difference. without_item: measure key to
-    an array of items × conditions, the value without the item; empty without replicates.
+    same items. without_item: measure key to an array of items × conditions, the value without the item;
+    only for BCa intervals.
 
     groups: see `analysis.participants.trial_grid.participant_groups`; the participants of one group are in
-    one order. pairs: of
-    two conditions of a group, first the one that comes first, what resampling gives for their difference.
+    one order. grids: the trials, one grid per condition.
     """
 
     conditions: tuple[str, ...]
@@ -100,7 +86,8 @@ class Estimates:
     replicates: dict[str, Array]
     without_item: dict[str, Array] = field(default_factory=dict)
     groups: tuple[int, ...] = ()
-    pairs: dict[tuple[str, str, str], PairedDraws] = field(default_factory=dict)
+    grids: tuple[Grid, ...] = ()
+    _influences: dict[tuple[str, str], Array] = field(default_factory=dict, repr=False)
 
     def paired(self, first: str, second: str) -> bool:
         """Test whether the same participants saw both conditions."""
@@ -116,6 +103,24 @@ class Estimates:
     def available(self, measure: str) -> bool:
         """True if any condition has a value."""
         return any(self.get(measure, condition).value is not None for condition in self.conditions)
+
+    def item_influence(self, measure: Measure, condition: str) -> Array:
+        """Return what items do to each participant's value, participants × items.
+
+        (items − 1) times what the value, or its logarithm if geometric, changes by when the item is left out;
+        0 for an item that was not shown, NaN where nothing would be left.
+        """
+        key = (measure.key, condition)
+        if key not in self._influences:
+            grid = self.grids[self.conditions.index(condition)]
+            summed, count = Summed(grid), len(grid.items)
+            whole = measure.formula(summed.sums(np.ones((count, 1))))
+            rest = measure.formula(summed.without_item(median=measure.key == "time_median"))
+            if measure.geometric:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    whole, rest = np.log(whole), np.log(rest)
+            self._influences[key] = (count - 1) * (whole - rest)
+        return self._influences[key]
 
 
 def estimate(
@@ -143,38 +148,19 @@ def estimate(
     }
     again = _Reaggregation(grids, laid_out, measured, reasons)
     drawn = _replicates(again, rng, resamples, advance)
-    left_out = _without_item(again) if resamples else {}
-    replicates, without_item = again.of_conditions(drawn), again.of_conditions(left_out)
+    left_out = _without_item(again) if resamples and method == "bca" else {}
     table = {}
     for m in measures:
         for column, grid in enumerate(grids):
             reason = reasons[m.key, grid.condition]
             own = np.array([]) if reason else values[m.key][column]
-            draws = replicates[m.key][:, column] if m.key in replicates else np.array([])
-            items = without_item[m.key][:, column] if m.key in without_item else np.array([])
+            draws = drawn[m.key][:, column] if m.key in drawn else np.array([])
+            items = left_out[m.key][:, column] if m.key in left_out else np.array([])
             table[m.key, grid.condition] = _estimate(
                 m, grid, own, draws, items, ones[column], reason, method=method
             )
     names = tuple(g.condition for g in grids)
-    pairs = {
-        (m.key, names[first], names[second]): PairedDraws(
-            drawn[m.key][:, column], left_out[m.key][:, column] if resamples else np.array([])
-        )
-        for m in measured
-        for column, (first, second) in enumerate(again.pairs, start=len(grids))
-    }
-    return Estimates(names, tuple(measures), table, values, replicates, without_item, again.groups, pairs)
-
-
-def paired_change(measure: Measure, before: Array, after: Array) -> Array:
-    """Subtract each participant's first value from their second.
-
-    Of logarithms, if geometric; NaN without both.
-    """
-    if not measure.geometric:
-        return after - before
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(after) - np.log(before)
+    return Estimates(names, tuple(measures), table, values, drawn, left_out, again.groups, tuple(grids))
 
 
 def missing_reason(measure: Measure, grid: Grid) -> str:
@@ -252,9 +238,6 @@ class _Reaggregation:
     """Compute all measures again under other weights.
 
     The weights are of participants and items.
-
-    Results have a column per condition, then one per pair of conditions that the
-    same participants saw.
     """
 
     def __init__(
@@ -270,18 +253,10 @@ class _Reaggregation:
         self.given = [{m.key for m in measures if not reasons[m.key, grid.condition]} for grid in grids]
         self.median = any(m.key == "time_median" for m in measures)
         self.groups = participant_groups(grids)
-        self.pairs = [
-            pair for pair in combinations(range(len(grids)), 2) if len({self.groups[c] for c in pair}) == 1
-        ]
 
     def empty(self, rows: int) -> dict[str, Array]:
         """Return rows × columns of NaN for each measure."""
-        columns = len(self.people) + len(self.pairs)
-        return {m.key: np.full((rows, columns), np.nan) for m in self.measures}
-
-    def of_conditions(self, table: dict[str, Array]) -> dict[str, Array]:
-        """Return the columns of the conditions alone."""
-        return {key: values[:, : len(self.people)] for key, values in table.items()}
+        return {m.key: np.full((rows, len(self.people)), np.nan) for m in self.measures}
 
     def fill(self, table: dict[str, Array], rows: slice, weights: Weights) -> None:
         """Write the values under the weights into these rows of `table`."""
@@ -297,21 +272,17 @@ class _Reaggregation:
                         before = totals.get((m.key, column), (0.0, 0.0))
                         totals[m.key, column] = (before[0] + parts[0], before[1] + parts[1])
             for m in self.measures:
-                for column in range(len(self.people) + len(self.pairs)):
+                for column in own:
                     if total := totals.get((m.key, column)):
                         table[m.key][rows, column] = mean_of_totals(*total, geometric=m.geometric)
 
     def _parts(
         self, m: Measure, sums: dict[int, Sums], people: Array
     ) -> Iterator[tuple[int, tuple[Array, Array]]]:
-        """Yield column and `weighted_totals` of each condition and pair."""
-        values = {column: m.formula(own) for column, own in sums.items() if m.key in self.given[column]}
-        for column, own in values.items():
-            yield column, weighted_totals(own, people, geometric=m.geometric)
-        for column, (first, second) in enumerate(self.pairs, start=len(self.people)):
-            if first in values and second in values:
-                change = paired_change(m, values[first], values[second])
-                yield column, weighted_totals(change, people)
+        """Yield column and `weighted_totals` of each condition."""
+        for column, own in sums.items():
+            if m.key in self.given[column]:
+                yield column, weighted_totals(m.formula(own), people, geometric=m.geometric)
 
 
 def _replicates(

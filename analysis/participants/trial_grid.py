@@ -223,6 +223,17 @@ class Summed:
             sums[name] = np.broadcast_to(own[:, None], (len(own), item_weights.shape[1]))
         return sums
 
+    def without_item(self, *, median: bool = True) -> Sums:
+        """Sum over all items but one, participants × items left out."""
+        sums = {name: values.sum(axis=1, keepdims=True) - values for name, values in self.arrays.items()}
+        if median:
+            count = self.ordered.shape[1] - 1
+            kept = 1 - np.eye(count)
+            sums["median_seconds"] = _weighted_median(self.ordered, self.order, sums["seconds_n"], kept)
+        for name, values in self.post.items():
+            sums[name] = np.broadcast_to(values[:, None], next(iter(self.arrays.values())).shape)
+        return sums
+
 
 def weighted_sums(grid: Grid, item_weights: Array, *, median: bool = True) -> Sums:
     """Sum over items for participants and replicates; see `Summed.sums`."""

@@ -4,14 +4,22 @@
 declare what it leaves out::
 
     {"hypotheses": ["Facts shown as highlights lower over-estimation."],
+     "target": "items_like_these",
+     "baseline": "plain",
      "family": [["over_estimation", "plain", "highlights"]],
      "margins": {"over_estimation": [-0.05, 0.05]},
+     "scores": ["loca"], "coefficient": "pearson", "sign_share": 0.9,
      "participants": 40,
      "looks": {"fractions": [0.5, 1.0], "spending": "obrien_fleming"},
      "alpha": 0.05, "known": "Nothing.", "authors": ["…"]}
 
-``family`` names measure, first and second condition; ``margins`` bound an equivalence test of a measure;
-``looks`` are the interim analyses.
+``target`` is what the confirmatory statements are about: ``these_items`` (other participants, the same items)
+or ``items_like_these`` (other participants and other items), which is the default, but not with ``looks``:
+their tests are about these items. ``baseline`` is the condition with which the others are compared if no
+``family`` is declared. ``family`` names measure, first and second condition; ``margins`` bound an equivalence
+test of a measure; ``looks`` are the interim analyses. ``scores`` are the model scores that the study relates
+to people, ``coefficient`` the correlation that it reports, and ``sign_share`` the share of replicates in which
+a sign of the rank table must recur.
 """
 
 from collections.abc import Mapping
@@ -22,6 +30,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..io.errors import InputError, first_problem
 from ..io.whole_files import read_json
+from ..stats.correlations import Coefficient
+from ..stats.results import Target
 from ..stats.sequential import Boundaries, Spending, boundaries
 from .power import Power
 
@@ -32,9 +42,15 @@ class Plan:
 
     Attributes:
         hypotheses: Sentences.
+        target: What the confirmatory comparisons are about.
+        baseline: Condition with which the others are compared where no family is declared.
         family: Measure, first and second condition of each confirmatory comparison; Holm's correction covers
             them together.
         margins: Bounds within which conditions count as equivalent, by measure.
+        scores: Keys of the model scores that are related to people; Holm's correction of correlations covers
+            them together. Without any all headline scores count.
+        coefficient: Correlation that the report shows; its files have all.
+        sign_share: Share of replicates in which a sign of the rank table must recur to be coloured.
         participants: Sample size per condition.
         power: The simulated power that the sample size rests on.
         looks: Boundaries of interim analyses of the family's only comparison; None without any.
@@ -43,8 +59,13 @@ class Plan:
     """
 
     hypotheses: tuple[str, ...] = ()
+    target: Target = "items_like_these"
+    baseline: str | None = None
     family: tuple[tuple[str, str, str], ...] = ()
     margins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    scores: tuple[str, ...] = ()
+    coefficient: Coefficient = "pearson"
+    sign_share: float = 0.9
     participants: int | None = None
     power: Power | None = None
     looks: Boundaries | None = None
@@ -65,8 +86,13 @@ class _Looks(BaseModel):
 class _PlanFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     hypotheses: tuple[str, ...] = ()
+    target: Target | None = None
+    baseline: str | None = None
     family: tuple[tuple[str, str, str], ...] = ()
     margins: dict[str, tuple[float, float]] = {}
+    scores: tuple[str, ...] = ()
+    coefficient: Coefficient = "pearson"
+    sign_share: float = Field(default=0.9, gt=0.5, le=1)
     participants: int | None = None
     looks: _Looks | None = None
     alpha: float = Field(default=0.05, gt=0, lt=1)
@@ -92,4 +118,5 @@ def load_plan(path: Path) -> Plan:
         raise InputError(path, f"{field}: {problem}") from None
     except ValueError as error:
         raise InputError(path, f"looks: {error}") from None
-    return Plan(**{**dict(plan), "looks": bounds})
+    target = plan.target or ("these_items" if looks else "items_like_these")
+    return Plan(**{**dict(plan), "looks": bounds, "target": target})

@@ -17,7 +17,7 @@ from typing import Literal, NotRequired, Protocol, TypedDict, Unpack
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
 from ..participants.trial_grid import Grid
 from ..stats.arrays import Array, chunks
@@ -231,11 +231,46 @@ def power(
         effects=tuple(map(float, effects)),
         alpha=alpha,
         simulations=simulations,
-        each={pair: _rate(claimed[:, i]) for i, pair in enumerate(pairs)},
-        any=_rate(claimed[:, real].any(axis=1)) if real.any() else None,
-        all=_rate(claimed[:, real].all(axis=1)) if real.any() else None,
-        false_alarm=_rate(claimed[:, ~real].any(axis=1)) if not real.all() else None,
+        each={pair: simulated_rate(claimed[:, i]) for i, pair in enumerate(pairs)},
+        any=simulated_rate(claimed[:, real].any(axis=1)) if real.any() else None,
+        all=simulated_rate(claimed[:, real].all(axis=1)) if real.any() else None,
+        false_alarm=simulated_rate(claimed[:, ~real].any(axis=1)) if not real.all() else None,
     )
+
+
+def smallest_effect(
+    standard_error: float, freedom: float, *, target: float = 0.8, alpha: float = 0.05
+) -> float:
+    """Return the smallest true difference that a t test finds with this power.
+
+    Computed from the noncentral t distribution, two-sided.
+
+    Args:
+        standard_error: Of the difference.
+        freedom: Degrees of freedom of the test.
+        target: Power to reach.
+        alpha: Two-sided level.
+
+    Raises:
+        ValueError: The target does not lie between alpha and 1.
+
+    Examples:
+        >>> n, sd = 17, 1.0  # two groups of 17 find one standard deviation with a power of 0.8
+        >>> round(smallest_effect(sd * (2 / n) ** 0.5, 2 * n - 2), 2)
+        0.99
+    """
+    if not 0 < alpha < target < 1:
+        raise ValueError(f"target must lie between alpha and 1, not {target} with alpha {alpha}")
+    bound = -float(stdtrit(freedom, alpha / 2))
+
+    def lacking(shift: float) -> float:
+        # The other side, where a claim would have the wrong sign, does not count.
+        return float(scipy.stats.nct.sf(bound, freedom, shift)) - target
+
+    high = bound + 2.0
+    while lacking(high) < 0:
+        high *= 2
+    return standard_error * float(scipy.optimize.brentq(lacking, 0.0, high))
 
 
 class PowerArguments(TypedDict):
@@ -376,7 +411,8 @@ def _holm(p: Array) -> Array:
     return adjusted
 
 
-def _rate(claimed: ArrayLike) -> Rate:
+def simulated_rate(claimed: ArrayLike) -> Rate:
+    """Return the share of simulated studies, one truth value each."""
     n, hits = np.size(claimed), int(np.sum(claimed))
     low, high = scipy.stats.binomtest(hits, n).proportion_ci(method="wilson")
     return Rate(hits / n, float(np.sqrt(hits / n * (1 - hits / n) / n)), (float(low), float(high)))

@@ -229,6 +229,11 @@ def _check(frozen: FrozenVersion, plan: Plan) -> None:
         raise AnalysisError(
             f"the interim analyses spend an alpha of {plan.looks.alpha:g}, the plan has {plan.alpha:g}"
         )
+    if plan.looks is not None and plan.target != "these_items":
+        raise AnalysisError("the tests of interim analyses are about these_items; set the target to that")
+    systems = [condition.name for condition in frozen.version.conditions if not condition.ground_truth]
+    if plan.baseline is not None and plan.baseline not in systems:
+        raise AnalysisError(f"the baseline {plan.baseline!r} is not one of the systems' conditions {systems}")
 
 
 def _identity(frozen: FrozenVersion, plan: Plan) -> list[str]:
@@ -469,14 +474,15 @@ def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
         ]
         lines += ["", _test(frozen, plan)]
     else:
-        lines.append("No comparison is confirmatory: all are exploratory.")
+        against = f", each condition against {titles[plan.baseline]}" if plan.baseline else ""
+        lines.append(f"No comparison is confirmatory: all are exploratory{against}.")
     for key, (low, high) in plan.margins.items():
         lines.append(
             f"{labels[key]}: conditions count as equivalent within {low:g} to {high:g} (two one-sided tests)."
         )
     lines.append(
-        f"Intervals: 95 %, two-way bootstrap of participants and items, {plan.resamples} replicates, seed "
-        f"{plan.seed}."
+        f"Intervals of measures: 95 %, two-way bootstrap of participants and items, {plan.resamples} "
+        f"replicates, seed {plan.seed}. Intervals of differences hold what the test does not reject."
     )
     systems = sum(1 for c in frozen.version.conditions if c.system and not c.ground_truth)
     if systems >= 2:
@@ -501,12 +507,19 @@ def _test(frozen: FrozenVersion, plan: Plan) -> str:
             f"It is tested at each look by {statistic}, its p taken as that of a |z|, against the boundary "
             "of the look. Everything else is exploratory."
         )
+    correction = f"Holm's correction over the family, alpha {plan.alpha:g}. Everything else is exploratory."
+    if plan.target == "items_like_these":
+        return (
+            "The claim is about items like these: participants and items are samples. Each is tested by t of "
+            "a quasi-F over participants and items (Satterthwaite's degrees of freedom), two-sided; "
+            f"{correction} The same comparisons about these items alone are exploratory."
+        )
     words = {
         False: "permutations of participants between the two conditions",
         True: "swaps of the two conditions within participants",
     }
     tests = " or, where the same participants see both, ".join(words[one] for one in sorted(within))
     return (
-        f"Each is tested by {plan.permutations} {tests} (all of them where they are fewer), two-sided; "
-        f"Holm's correction over the family, alpha {plan.alpha:g}. Everything else is exploratory."
+        f"The claim is about these items. Each is tested by {plan.permutations} {tests} (all of them where "
+        f"they are fewer), two-sided; {correction} Those about items like these are exploratory."
     )

@@ -14,11 +14,20 @@ from ..study.inference import Inference, infer
 from ..study.leave_one_out import leave_one_out
 from .page import Details, Page, Points, Script, Section, Text
 from .r_script import r_script
+from .section_against_scores import all_scores_section
 from .section_behaviour import behaviour_section, describe_behaviour
-from .section_conditions import differences_section, styles_section
+from .section_conditions import SHORT, differences_section, styles_section
 from .section_correctness import correctness_section
+from .section_correlations import (
+    NOTHING_TO_RESAMPLE,
+    OVER_PARTICIPANTS,
+    SWITCHED_OFF,
+    TWO_WAY,
+    correlations_section,
+)
 from .section_exclusions import NOTHING_LEFT, exclusions_section
 from .section_models import models_section
+from .section_not_found import not_found_section
 from .section_participants import (
     DRAWN,
     figures_section,
@@ -30,15 +39,7 @@ from .section_robustness import choices_section, left_out_block, try_choices
 from .section_sample import sample_section
 from .section_scales import scales_section
 from .section_summary import no_results_section, summary_section
-from .section_systems import (
-    NOTHING_TO_RESAMPLE,
-    OVER_PARTICIPANTS,
-    SWITCHED_OFF,
-    TWO_WAY,
-    correlations_section,
-    ranks_section,
-    scores_section,
-)
+from .section_systems import ranks_section, scores_section
 from .tables import Table, inputs_table, pairs_table
 
 BANNERS = {
@@ -76,9 +77,10 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
         scales_section(study),
         figures_section(study),
         differences_section(study, inference),
+        not_found_section(study, inference),
         styles_section(study, inference),
         models_section(study, inference),
-        *_relations(study),
+        *_relations(study, inference),
         behaviour_section(study, describe_behaviour(study)),
         choices_section(study, try_choices(study)),
         _methods_section(study, inference),
@@ -88,14 +90,16 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
     return _page(study, [summary_section(study, inference), *filter(None, sections)])
 
 
-def _relations(study: Study) -> list[Section]:
+def _relations(study: Study, inference: Inference) -> list[Section | None]:
     """Build the sections that relate people to scores."""
     names = [(condition.title, condition.system or "") for condition in study.systems]
-    relations = study.retained.relations
+    relations, plan = study.retained.relations, inference.plan
+    intervals = TWO_WAY if study.options.resamples else SWITCHED_OFF
     return [
         scores_section(names, study.scores, study.unused_scores, relations.scores),
-        ranks_section(relations, study.everything.relations),
-        correlations_section(relations, intervals=TWO_WAY if study.options.resamples else SWITCHED_OFF),
+        ranks_section(relations, study.everything.relations, plan=plan),
+        correlations_section(relations, intervals=intervals, plan=plan),
+        all_scores_section(study, plan),
     ]
 
 
@@ -150,12 +154,13 @@ def _banner(study: Study) -> str:
     return " ".join(filter(None, sentences))
 
 
-def build_correlation_report(relations: Relations, sources: dict[str, str]) -> Page:
+def build_correlation_report(relations: Relations, sources: dict[str, str], plan: Plan | None = None) -> Page:
     """Build the page of a rank table and correlations of two plain tables.
 
     Args:
         relations: Measures related to scores.
         sources: SHA-256 by file name.
+        plan: Declared scores, coefficient and share.
     """
     resampled = any(measure.replicates is not None for measure in relations.measures)
     left_out = leave_one_out(relations.systems, relations.measures, relations.scores)
@@ -168,9 +173,9 @@ def build_correlation_report(relations: Relations, sources: dict[str, str]) -> P
             "Model scores": str(len(relations.scores)),
         },
         sections=[
-            ranks_section(relations),
+            ranks_section(relations, plan=plan, drawn="participants"),
             correlations_section(
-                relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE
+                relations, intervals=OVER_PARTICIPANTS if resampled else NOTHING_TO_RESAMPLE, plan=plan
             ),
             Section("left-out", "Each system left out", [left_out_block(relations, left_out)]),
             Section("reproduction", "To reproduce this", [_versions_table(), inputs_table(sources)]),
@@ -191,9 +196,10 @@ def _methods_section(study: Study, inference: Inference) -> Section:
         _interval_method(study),
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
         "appendix H. Values that agree to 12 digits are ties.",
-        f"Conditions are compared by {_permuted(inference)}, with BCa intervals of the same bootstrap and "
-        "Holm's correction over the family; models of single trials count participants (and items) as "
-        "clusters. No test treats trials as independent.",
+        f"Conditions are compared on these items by {_permuted(inference)}, and on items like these by a "
+        "quasi-F over participants and items, each with its own intervals and Holm's correction over the "
+        "family; models of single trials count participants (and items) as clusters. No test treats trials "
+        "as independent.",
     ]
     paragraph = Text(methods_paragraph(study, inference))
     how = Details("How each part was computed", [Points(sentences)])
@@ -208,21 +214,29 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
     family = (
         f"The {size} pre-registered comparisons were tested"
         if inference.declared
-        else f"All {size} pairwise comparisons of the main measures were tested as exploratory"
+        else f"{size} comparisons of the main measures were tested as exploratory"
     )
     sentences = [
         f"{len(study.people)} participants in {len(study.conditions)} {study.allocation.words} conditions "
         f"submitted {exclusions.total} trials, of which {exclusions.excluded} were excluded by the study's "
         "rules.",
         "Measures were computed per participant and averaged over the participants of a condition.",
-        f"{family} by {_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 "
-        "correction; Phipson and Smyth 2010), corrected by Holm's (1979) method.",
+        f"{family} for two claims: about items like these, with participants and items as samples, by t of a "
+        "quasi-F over both (Clark 1973; Satterthwaite's degrees of freedom), and about these items, by "
+        f"{_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 correction; "
+        "Phipson and Smyth 2010). Confidence intervals hold the differences that the same test does not "
+        "reject; p was corrected by Holm's (1979) method"
+        + (
+            f"; the confirmatory claim was that {SHORT[inference.plan.target]}."
+            if inference.declared
+            else "."
+        ),
     ]
     if options.resamples:
         sentences.append(
-            "Confidence intervals are from a two-way bootstrap of participants and items "
-            f"({options.resamples} replicates, seed {options.seed}; Owen 2007): percentiles for measures and "
-            "BCa (Efron 1987) for differences, both widened for few participants (Hesterberg 2015)."
+            "Confidence intervals of measures are percentiles of a two-way bootstrap of participants and "
+            f"items ({options.resamples} replicates, seed {options.seed}; Owen 2007), widened for few "
+            "participants (Hesterberg 2015)."
             + ("" if between else " Participants were drawn with all the conditions that they saw.")
         )
     fitted = [label for label, model in inference.models.items() if not model.reason]

@@ -346,7 +346,8 @@ def _participants(estimates: Estimates, measure: str, condition: str) -> np.ndar
 def _with_rank(score: Quantity, measure: Quantity, relations: Relations) -> str:
     relation = relations.get(measure.key, score.key)
     sign = relation.rank.sign if relation.rank and relation.n == len(relations.systems) else ""
-    return f"{score.label}  ({sign.replace('-', '−')})" if sign else score.label
+    share = "" if relation.sign_share is None else f" {int(100 * relation.sign_share + 1e-9)} %"
+    return f"{score.label}  ({sign.replace('-', '−')}{share})" if sign else score.label
 
 
 def _spoken_pair(score: Quantity, measure: Quantity, relations: Relations) -> str:
@@ -436,7 +437,8 @@ def _saved(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
     with mpl.rc_context(STYLE):
         canvas.set_figwidth(width)
         for axes in canvas.axes:  # back to the grid, so that a layout does not depend on the one before
-            axes.set_subplotspec(axes.get_subplotspec())
+            if spec := axes.get_subplotspec():
+                axes.set_subplotspec(spec)
         canvas.set_layout_engine("constrained")
         canvas.draw_without_rendering()
         canvas.set_layout_engine(None)  # "none" would draw twice more for nothing

@@ -1,30 +1,84 @@
-"""Section that plots people against the model scores."""
+"""Sections that plot people against the model scores."""
 
 from collections.abc import Sequence
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 
+from ..planning.declared_plan import Plan
 from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..study.analysis import Study
-from ..study.human_vs_model import Quantity
-from .figures import scores_figure
-from .page import Block, Section, Text
+from ..study.human_vs_model import Quantity, Relation, main_relation
+from . import figures
+from .page import Block, Figure, Section, Text
+from .section_correlations import NAMES
+from .section_systems import percent
+from .tables import number
+
+TITLE = "Do people follow the score?"
 
 
-def against_scores_section(study: Study) -> Section:
-    """Plot the main human measure against each score.
+def against_scores_section(study: Study, plan: Plan | None = None) -> Section:
+    """Plot the main human measure against the main score.
 
-    The measure is false positives, or agreement if they are unknown.
+    Those are the first that the plan declares; see
+    `analysis.study.human_vs_model.main_relation`.
     """
+    plan = plan or Plan()
+    main = main_relation(study.retained.relations, plan)
+    if main is None or main.rank is None:
+        return Section("against-scores", TITLE, [Text("Nothing to plot: no pair has both values.")])
+    chosen = (
+        "the first measure and score that the plan declares"
+        if plan.scores and main.measure.key in {measure for measure, *_ in plan.family}
+        else "no plan declares both, so these stand for the others, which the appendix shows"
+    )
+    caption = (
+        f"{main.measure.label} against {main.score.label} ({chosen}). One mark per system; vertical lines "
+        f"are 95 % confidence intervals of the measure. {_score_intervals(study, [main.score])}"
+    )
+    return Section("against-scores", TITLE, [Text(verdict(main, plan)), _main_figure(study, main, caption)])
+
+
+def verdict(relation: Relation, plan: Plan) -> str:
+    """Say if people follow the score, and how sure that is."""
+    measure, score, n = relation.measure.label, relation.score.label, relation.n
+    assert relation.rank is not None
+    if relation.rank.tied:
+        seen = f"{score} and {measure} cannot be compared as rankings, because two systems are tied"
+    elif not relation.rank.sign:
+        seen = f"{score} ranks the {n} systems neither as {measure} does nor the other way round"
+    else:
+        order = "in the same order as" if relation.rank.sign == "+" else "in the reverse order of"
+        seen = f"{score} ranks the {n} systems {order} {measure}"
+    share = relation.sign_share
+    if share is not None:
+        sure = f", at least the {percent(plan.sign_share)} that count as sure"
+        unsure = f", less than {percent(plan.sign_share)}: the question stays open"
+        seen += (
+            f" in this study, and in {percent(share)} of its bootstrap replicates"
+            f"{sure if relation.recurs(plan.sign_share) else unsure}"
+        )
+    correlation = relation.correlations[plan.coefficient]
+    if correlation.value is None:
+        return f"{seen}."
+    likely = (
+        ""
+        if correlation.positive is None
+        else f", positive in {percent(correlation.positive)} of the replicates"
+    )
+    return f"{seen}. {NAMES[plan.coefficient]} is {number(correlation.value)}{likely}."
+
+
+def all_scores_section(study: Study, plan: Plan | None = None) -> Section | None:
+    """Plot the main human measure against each score; None without any."""
     relations = study.retained.relations
-    available = {measure.key: measure for measure in relations.measures}
-    measure = available.get("fp") or available.get("agreement")
-    title = "People against each score"
-    if measure is None or not relations.scores:
-        return Section("against-scores", title, [Text("Nothing to plot: no pair has both values.")])
-    blocks: list[Block] = []
-    if measure.key != "fp":
-        blocks.append(Text("False positives are unknown here; the figure shows agreement instead.", "note"))
+    main = main_relation(relations, plan or Plan())
+    if main is None:
+        return None
+    measure, blocks = main.measure, list[Block]()
     groups = {score.key: score.group for score in SCORES}
     for name, standard, words in (
         ("standard-scores", True, "the standard scores"),
@@ -35,13 +89,61 @@ def against_scores_section(study: Study) -> Section:
         ]
         caption = (
             f"{measure.label} against {words} (%), one mark per system. Vertical lines are 95 % confidence "
-            "intervals of "
-            f"the measure. {_score_intervals(study, scores)} The sign in a title is the rank relation."
+            f"intervals of the measure. {_score_intervals(study, scores)} The sign in a title is the rank "
+            "relation, with the share of replicates in which it recurs."
         )
-        figure = scores_figure(study, study.retained, measure, scores, f"{measure.key}-{name}", caption)
+        name = f"{measure.key.replace('_', '-')}-{name}"
+        figure = figures.scores_figure(study, study.retained, measure, scores, name, caption)
         if figure:
             blocks.append(figure)
-    return Section("against-scores", title, blocks)
+    return Section("all-scores", "People against each score", blocks) if blocks else None
+
+
+def _main_figure(study: Study, main: Relation, caption: str) -> Figure:
+    view, styles = study.retained, figures.looks(study)
+    estimates = [view.estimates.get(main.measure.key, condition.name) for condition in study.systems]
+    unit = estimates[0].measure.unit
+    factor = figures.SCALE.get(unit, 1.0)
+    with mpl.rc_context(figures.STYLE):
+        canvas = Canvas(figsize=(figures.COLUMN, 2.5))
+        axes = canvas.subplots()
+        spoken = []
+        for system, (condition, estimate) in enumerate(zip(study.systems, estimates, strict=True)):
+            x = main.score.values[system] * 100
+            if estimate.value is None or np.isnan(x):
+                continue
+            bounds = main.score.interval(system)
+            across = (bounds[0] * 100, bounds[1] * 100) if bounds else None
+            along = estimate.interval and (estimate.interval[0] * factor, estimate.interval[1] * factor)
+            _draw_system(axes, x, estimate.value * factor, across, along, styles[condition.name])
+            spoken.append(f"{condition.title}: {number(x, 1)} and {number(estimate.value * factor, 1)}")
+        axes.margins(0.15)
+        axes.set_xlabel(figures.axis_label(main.score.label, "share"))
+        axes.set_ylabel(figures.axis_label(main.measure.label, unit))
+        axes.grid(color=figures.GRID, linewidth=0.6)
+        canvas.legend(loc="outside lower center", ncols=2, frameon=False)
+        svg, prints = figures.drawn(canvas)
+    alternative = f"{main.score.label} and {main.measure.label} of each system. {'; '.join(spoken)}."
+    return Figure("people-against-score", caption, alternative, svg, half=True, prints=prints)
+
+
+def _draw_system(
+    axes: Axes,
+    x: float,
+    y: float,
+    across: tuple[float, float] | None,
+    along: tuple[float, float] | None,
+    look: figures.Look,
+) -> None:
+    """Draw a system with its uncertainty in both directions."""
+    if across:
+        axes.hlines(y, *across, color=look.colour, linewidth=1.3)
+    if along:
+        axes.vlines(x, *along, color=look.colour, linewidth=1.3)
+    axes.scatter(
+        [x], [y], s=38, color=look.colour, marker=look.marker, edgecolors=figures.INK, linewidths=0.9,
+        zorder=3, label=figures.wrapped(look.title, 22),
+    )  # fmt: skip
 
 
 def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:

@@ -1,55 +1,122 @@
 """Sections on differences between conditions."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..participants.measures import Measure
+from ..stats.crossed import CrossedTest
 from ..stats.equivalence import Equivalence
-from ..stats.results import Finding
+from ..stats.results import TARGETS, Finding, Target
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
 from ..study.systems import styles
 from .page import Block, Points, Section, Text
 from .section_participants import FORMATS
-from .tables import Cell, Column, Table, fields, interval, p_text, scale, value_cell
+from .tables import Cell, Column, Table, fields, interval, number, p_text, scale, value_cell
 
-HOW_TESTED = {  # whether the same participants saw both conditions
-    False: "p comes from {permutations} permutations of participants between the two conditions (all of them "
-    "if there are fewer). Hedges' g is a difference in standard deviations between participants; "
-    "superiority is the probability that a participant of the second condition has the higher value. Each "
-    "participant counts once.",
-    True: "Conditions that the same participants saw are compared within them: the difference is the mean of "
-    "the changes of those who have both values, so it may differ from that of the two means; participants "
-    "are resampled with both conditions; p comes from {permutations} random swaps of the two conditions "
-    "within participants (all of them up to 15 participants). Hedges' g is the mean change in average "
-    "standard deviations of the two conditions; superiority is the share of participants with the higher "
-    "value in the second, ties half.",
+ABOUT: dict[Target, str] = {
+    "items_like_these": "About items like these, answered by people like these",
+    "these_items": "About these items, answered by people like these",
 }
+SHORT: dict[Target, str] = {"items_like_these": "about items like these", "these_items": "about these items"}
+HOW: dict[Target, str] = {
+    "items_like_these": "Participants and items are samples. Difference, interval and p come from one t "
+    "distribution: the variance is that over participants plus that over items, less the residual that is in "
+    "both (quasi-F; Cornfield and Tukey 1956, Clark 1973), with Satterthwaite's degrees of freedom.",
+    "these_items": "The items are given, the participants a sample. {tests}; the interval holds the "
+    "differences that the same permutations do not reject. Effect sizes, too, are about these items.",
+}
+HOW_TESTED = {  # whether the same participants saw both conditions
+    False: "p comes from {permutations} permutations of participants between two conditions (all of them if "
+    "there are fewer)",
+    True: "if the same participants saw both conditions, p comes from {permutations} random swaps of the two "
+    "within participants (all of them up to 15 participants)",
+}
+PAIRED = (
+    "Conditions that the same participants saw are compared within them: the difference is the mean of the "
+    "changes of those who have both values, so it may differ from that of the two means."
+)
 
 
 def differences_section(study: Study, inference: Inference) -> Section:
-    """Show every comparison with interval, test, correction and effect size."""
-    family = inference.family
+    """Show every comparison for both targets, the plan's target first."""
+    comparisons = inference.family.comparisons
     titles = {condition.name: condition.title for condition in study.conditions}
-    blocks: list[Block] = [Text(_what_is_compared(inference)), Text(_how_compared(study, inference))]
-    shown = [one for one in family.comparisons if not one.reason]
-    if shown:
-        blocks.append(_differences_table(family.comparisons, shown, titles, inference.plan.alpha))
-    if margins := [one for one in shown if one.equivalence is not None]:
-        blocks.append(_equivalence_table(margins, titles))
+    blocks: list[Block] = [Text(_what_is_compared(inference, titles))]
+    if any(one.paired for one in comparisons):
+        blocks.append(Text(PAIRED))
+    if inference.omnibus:
+        blocks.append(_omnibus_table(inference, titles))
+    blocks += _target_blocks(comparisons, titles, inference, "differences")
+    if margins := [one for one in comparisons if not one.reason and one.equivalence is not None]:
+        blocks.append(_equivalence_table(margins, titles, inference.plan.target))
+    return Section("differences", "Differences between conditions", blocks)
+
+
+def _target_blocks(
+    comparisons: Sequence[Comparison], titles: dict[str, str], inference: Inference, name: str
+) -> list[Block]:
+    """Build a table for each target, what is missing, and the assumptions."""
+    blocks: list[Block] = []
+    plan = inference.plan
+    shown = [one for one in comparisons if not one.reason]
+    for target in sorted(TARGETS, key=lambda one: one != plan.target) if shown else ():
+        tests = ", and ".join(
+            words.format(permutations=f"{plan.permutations:,}")
+            for paired, words in HOW_TESTED.items()
+            if paired in {one.paired for one in comparisons}
+        )
+        role = ""
+        if inference.declared and name == "differences":
+            role = (
+                " Confirmatory."
+                if target == plan.target
+                else " Exploratory: the plan is about the other claim."
+            )
+        blocks.append(Text(f"{ABOUT[target]}.{role} {HOW[target].format(tests=tests)}"))
+        blocks.append(_differences_table(comparisons, shown, titles, plan.alpha, target, name))
     refused = dict.fromkeys(
         f"{_pair(one, titles)} in {_lower(one.measure.label)}: {one.reason}."
-        for one in family.comparisons
+        for one in comparisons
         if one.reason
     )
     if refused:
         blocks += [Text("Not compared:"), Points(list(refused))]
     assumed = dict.fromkeys(
-        sentence for one in shown for found in (one.bca, one.permutation) for sentence in found.assumptions
+        sentence for one in shown for target in TARGETS for sentence in one.about(target).assumptions
     )
     if assumed:
         blocks += [Text("Assumptions:"), Points(list(assumed))]
-    return Section("differences", "Differences between conditions", blocks)
+    return blocks
+
+
+def _omnibus_table(inference: Inference, titles: dict[str, str]) -> Table:
+    rows = [
+        _Tested(one.measure, about, one.tests[about], one.adjusted[about])
+        for about in sorted(TARGETS, key=lambda name: name != inference.plan.target)
+        for one in inference.omnibus
+        if about in one.tests
+    ]
+    columns = [
+        Column("measure", "measure.key", "Measure", lambda row: Cell(row.measure.label)),
+        Column("target", "target", "About", lambda row: Cell(SHORT[row.target]), is_text=True),
+        Column("f", "test.f", "F", lambda row: number(row.test.f)),
+        Column("numerator_freedom denominator_freedom", "test.freedom"),
+        Column("p", "test.p", "p", lambda row: p_text(row.test.p)),
+        Column("p_holm", "adjusted", "p, Holm", lambda row: p_text(row.adjusted)),
+    ]
+    names = ", ".join(titles[name] for name in inference.omnibus[0].conditions)
+    return Table.from_columns("omnibus", f"Tests that conditions are all alike: {names}", rows, columns)
+
+
+class _Tested(NamedTuple):
+    """An omnibus test for one target."""
+
+    measure: Measure
+    target: Target
+    test: CrossedTest
+    adjusted: float | None
 
 
 def styles_section(study: Study, inference: Inference) -> Section | None:
@@ -68,46 +135,29 @@ def styles_section(study: Study, inference: Inference) -> Section | None:
             "exploratory unless the plan names them; p is corrected by Holm's method over this table."
         )
     ]
-    shown = [one for one in comparisons if not one.reason]
-    if shown:
-        alpha = inference.plan.alpha
-        blocks.append(_differences_table(comparisons, shown, titles, alpha, name="styles"))
-    refused = [
-        f"{_pair(one, titles)} in {_lower(one.measure.label)}: {one.reason}."
-        for one in comparisons
-        if one.reason
-    ]
-    if refused:
-        blocks += [Text("Not compared:"), Points(refused)]
+    blocks += _target_blocks(comparisons, titles, inference, "styles")
     return Section("styles", "Styles of the same system", blocks)
 
 
-def _what_is_compared(inference: Inference) -> str:
-    size = inference.family.size
+def _what_is_compared(inference: Inference, titles: dict[str, str]) -> str:
+    size, alpha = inference.family.size, inference.plan.alpha
+    corrected = (
+        "p is corrected for multiple comparisons by Holm's method; the intervals "
+        f"({100 * (1 - alpha):g} %) are those of single comparisons and agree with the uncorrected p."
+    )
     if inference.declared:
         return (
-            f"The plan declared {size} comparisons before the data; they are confirmatory. p is corrected "
-            f"for multiple comparisons by Holm's method, alpha {inference.plan.alpha:g}."
+            f"The plan declared {size} comparisons before the data; they are confirmatory "
+            f"{SHORT[inference.plan.target]}, alpha {alpha:g}. {corrected}"
         )
+    contrasts = (
+        f"each condition is compared with {titles[inference.baseline]} in the main measures"
+        if inference.baseline
+        else "all pairs of conditions are compared in the main measures"
+    )
     return (
-        f"No family was declared (report --plan), so all {size} pairs of conditions and main measures are "
-        "compared, and all of it is exploratory: it can suggest, not confirm. p is corrected for multiple "
-        "comparisons by Holm's method."
-    )
-
-
-def _how_compared(study: Study, inference: Inference) -> str:
-    intervals = (
-        f"Confidence intervals are BCa intervals of {study.options.resamples} two-way bootstrap "
-        "replicates; those of a ratio, for times, are of the ratio. "
-        if study.options.resamples
-        else "Confidence intervals were switched off (--resamples 0). "
-    )
-    paired = {one.paired for one in inference.family.comparisons}
-    return intervals + " ".join(
-        words.format(permutations=f"{inference.plan.permutations:,}")
-        for is_paired, words in HOW_TESTED.items()
-        if is_paired in paired
+        f"No family was declared (report --plan), so {contrasts}, the ground truth left out: {size} "
+        f"comparisons, all exploratory, which can suggest, not confirm. {corrected}"
     )
 
 
@@ -116,17 +166,10 @@ def _differences_table(
     shown: Sequence[Comparison],
     titles: dict[str, str],
     alpha: float,
-    name: str = "differences",
+    target: Target,
+    name: str,
 ) -> Table:
-    columns = [
-        Column("measure", "measure.key", "Measure", lambda row: _measure_cell(row, titles)),
-        *fields("first", "second"),
-        Column("first_value second_value", "values"),
-        Column("difference", "bca.estimate", "Difference", lambda row: _own_cell(row, row.bca)),
-        Column("bca_low bca_high", "bca.interval"),
-        Column("percentile_low percentile_high", "percentile.interval"),
-        Column("p", heading="p", cell=lambda row: p_text(row.p)),
-        Column("p_holm", "adjusted_p", "p, Holm", lambda row: _holm_cell(row, alpha)),
+    effects = [
         Column("hedges_g", "hedges_g.estimate", "Hedges' g", lambda row: _cell(row.hedges_g)),
         Column("hedges_g_low hedges_g_high", "hedges_g.interval"),
         Column("cliffs_delta", "cliffs_delta.estimate"),
@@ -139,15 +182,43 @@ def _differences_table(
         ),
         Column("ratio", "ratio.estimate"),
         Column("ratio_low ratio_high", "ratio.interval"),
-        Column("first_n second_n", "bca.n"),
-        *fields("paired", "reason"),
+    ]
+    columns = [
+        Column("measure", "measure.key", "Measure", lambda row: _measure_cell(row, titles)),
+        *fields("first", "second"),
+        Column("first_value second_value", "values"),
+        Column(
+            "difference",
+            f"{target}.estimate",
+            "Difference",
+            lambda row: _own_cell(row, row.about(target)),
+        ),
+        Column("low high", f"{target}.interval"),
+        Column("p", f"{target}.p", "p", lambda row: p_text(row.about(target).p)),
+        Column(
+            "p_holm",
+            lambda row: row.adjusted[target],
+            "p, Holm",
+            lambda row: _holm_cell(row.adjusted[target], alpha),
+        ),
+        *(effects if target == "these_items" else []),
+        Column("first_n second_n", f"{target}.n"),
+        *fields("paired"),
+        Column("reason", lambda row: row.reason or row.about(target).reason),
     ]
     notes = ["Shares are in percentage points. A geometric mean is compared as a ratio, second by first."]
-    caption = "Second condition minus first"
+    if target == "these_items":
+        notes.append(
+            "Hedges' g is a difference in standard deviations between participants; superiority is the "
+            "probability that a participant of the second condition has the higher value (within "
+            "participants, the share whose second value is higher, ties half)."
+        )
+        name += "_these_items"
+    caption = f"Second condition minus first, {SHORT[target]}"
     return Table.from_columns(name, caption, comparisons, columns, notes, shown=shown, wide=True)
 
 
-def _equivalence_table(shown: Sequence[Comparison], titles: dict[str, str]) -> Table:
+def _equivalence_table(shown: Sequence[Comparison], titles: dict[str, str], target: Target) -> Table:
     columns = [
         Column("", heading="Measure", cell=lambda row: _measure_cell(row, titles)),
         Column("", heading="Margin", cell=lambda row: _margin(row.measure, row.equivalence)),
@@ -155,7 +226,8 @@ def _equivalence_table(shown: Sequence[Comparison], titles: dict[str, str]) -> T
         Column("", heading="p", cell=lambda row: p_text(row.equivalence.p)),
         Column("", heading="Two one-sided tests", cell=lambda row: _verdict(row.equivalence), is_text=True),
     ]
-    return Table.from_columns("equivalence", "Equivalence within the declared margins", shown, columns)
+    caption = f"Equivalence within the declared margins, {SHORT[target]}"
+    return Table.from_columns("equivalence", caption, shown, columns)
 
 
 def _margin(measure: Measure, test: Equivalence) -> str:
@@ -171,9 +243,9 @@ def _measure_cell(row: Comparison, titles: dict[str, str]) -> Cell:
     return Cell(_name(row.measure), detail=_pair(row, titles))
 
 
-def _holm_cell(row: Comparison, alpha: float) -> Cell:
-    significant = row.adjusted_p is not None and row.adjusted_p <= alpha
-    return Cell(p_text(row.adjusted_p), "marked" if significant else "")
+def _holm_cell(adjusted: float | None, alpha: float) -> Cell:
+    significant = adjusted is not None and adjusted <= alpha
+    return Cell(p_text(adjusted), "marked" if significant else "")
 
 
 def _own_cell(row: Comparison, result: Finding) -> Cell:

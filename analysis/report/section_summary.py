@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ..participants.estimates import Estimate
 from ..stats.correlations import LEAST_FOR_P, smallest_p
+from ..stats.results import Target
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
@@ -16,7 +17,10 @@ from .tables import interval, number, p_text, scale
 
 MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
 MOST_NAMED = 2  # differences that the first screen spells out
-TARGET = "about items like these: participants and items count as samples"
+TARGET_WORDS: dict[Target, str] = {
+    "items_like_these": "about items like these: participants and items count as samples",
+    "these_items": "about these items: participants count as a sample",
+}
 MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement")  # the first that the data have
 
 
@@ -34,11 +38,10 @@ class _Claim(NamedTuple):
         return self.p is not None and self.p <= alpha
 
 
-def _claims(comparisons: Sequence[Comparison]) -> list[_Claim]:
+def _claims(comparisons: Sequence[Comparison], target: Target) -> list[_Claim]:
     """Return the comparisons that have an estimate, in their order."""
-    claims = [
-        _Claim(one, one.bca.estimate, one.bca.interval, one.bca.n, one.adjusted_p) for one in comparisons
-    ]
+    about = [(one, one.about(target)) for one in comparisons]
+    claims = [_Claim(one, each.estimate, each.interval, each.n, one.adjusted[target]) for one, each in about]
     return [claim for claim in claims if claim.estimate is not None]
 
 
@@ -46,7 +49,7 @@ def summary_section(study: Study, inference: Inference) -> Section:
     """Answer the questions of the study in a sentence and a figure each."""
     cards = [
         _differ_card(study, inference),
-        _follow_card(against_scores_section(study)),
+        _follow_card(against_scores_section(study, inference.plan)),
         _helpful_card(study, inference),
         Card("How sure is this?", _certainty(study, inference)),
         Card("What was planned?", _planned(study, inference)),
@@ -55,8 +58,8 @@ def summary_section(study: Study, inference: Inference) -> Section:
 
 
 def _differ_card(study: Study, inference: Inference) -> Card:
-    title = "Do the conditions differ?"
-    claims, alpha = _claims(inference.family.comparisons), inference.plan.alpha
+    title = "Do the systems differ?" if len(study.systems) > 1 else "Do the conditions differ?"
+    claims, alpha = _claims(inference.family.comparisons, inference.plan.target), inference.plan.alpha
     if not claims:
         return Card(
             title, ["No two conditions could be compared. The section on differences gives the reasons."]
@@ -65,7 +68,8 @@ def _differ_card(study: Study, inference: Inference) -> Card:
     left = len(claims) - len(shown)
     caption = (
         "Differences with 95 % confidence intervals; a filled diamond is clear after Holm’s correction. The "
-        f"claim is {TARGET}." + (f" {left} more are in the table of differences." if left else "")
+        f"claim is {TARGET_WORDS[inference.plan.target]}."
+        + (f" {left} more are in the table of differences." if left else "")
     )
     figure = _forest(study, shown, alpha, "differences-forest", caption)
     return Card(title, _verdicts(study, claims, alpha), figure)
@@ -156,7 +160,7 @@ def _follow_card(section: Section) -> Card:
 def _helpful_card(study: Study, inference: Inference) -> Card:
     """Compare styles of one system, or show the ratings of helpfulness."""
     title = "Is the explanation helpful?"
-    if claims := _claims(inference.styles.comparisons):
+    if claims := _claims(inference.styles.comparisons, inference.plan.target):
         alpha = inference.plan.alpha
         caption = "Styles of the same system: differences with 95 % confidence intervals."
         figure = _forest(study, _first_rows(claims, alpha), alpha, "styles-forest", caption)
@@ -225,6 +229,17 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
         )
         points.append(
             f"The participants are of mode {study.mode}; they say nothing about people’s judgement."
+        )
+    truth = [one.title for one in study.conditions if one.system is None or one.ground_truth]
+    if truth:
+        points.append(
+            f"Ground truth, not a system: {', '.join(truth)}. It is measured like the others and left out of "
+            "rankings and correlations."
+        )
+    if unexplained := [condition.title for condition in study.systems if not condition.explained]:
+        points.append(
+            f"Shown without explanations: {', '.join(unexplained)}. Scores of explanations are not related "
+            "to what people said about them."
         )
     if not study.retained.estimates.available("fraction_correct"):
         points.append(

@@ -1,67 +1,34 @@
-"""Sections on systems: scores, rank table and correlations."""
+"""Sections on systems: their scores, and the rank table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from statistics import median
 
 from ..participants.bundle import SystemScores
+from ..planning.declared_plan import Plan
 from ..scores.score_table import SCORES, Score
-from ..stats.correlations import (
-    COEFFICIENTS,
-    LEAST_FOR_P,
-    LEAST_SYSTEMS,
-    Coefficient,
-    Correlation,
-    smallest_p,
-)
-from ..stats.rank_agreement import desirability
+from ..stats.correlations import LEAST_SYSTEMS, smallest_p
 from ..study.human_vs_model import Quantity, Relation, Relations
-from .page import Block, Data, Section, Text
-from .tables import Cell, Column, Table, csv_rows, fields, interval, number, scale
+from .page import Block, Section, Text
+from .tables import Cell, Column, Table, interval, number, scale
 
-NAMES: dict[Coefficient, str] = {
-    "pearson": "Pearson r",
-    "spearman": "Spearman rho",
-    "kendall": "Kendall tau-b",
-}
-
-
-FIXED_SYSTEMS = (
-    "The systems and their scores stay as they are. The confidence intervals therefore describe the "
-    "uncertainty about these systems, not about other systems."
-)
-REGION = (
-    "95 % intervals: the smallest and the largest coefficient in the region that holds the central 95 % of "
-    "the bootstrap replicates of all systems together. They are conservative (too wide rather than too "
-    "narrow)."
-)
-TWO_WAY = (
-    f"In brackets: {REGION} Participants and items are resampled (two-way bootstrap) and the human measures "
-    f"aggregated again. {FIXED_SYSTEMS}"
-)
-OVER_PARTICIPANTS = (
-    f"In brackets: {REGION} Participants are resampled within their system, or all together if any of them "
-    "judged several systems. Items cannot be resampled because the table does not hold them: the statements "
-    f"are about these items, and intervals that also allowed for other items would be wider. {FIXED_SYSTEMS}"
-)
-SWITCHED_OFF = "Confidence intervals were switched off (--resamples 0)."
-NOTHING_TO_RESAMPLE = (
-    "There are no confidence intervals: the table holds one value per system, without its "
-    "uncertainty. A table with a row per system and participant (second column: participant) gives "
-    "intervals; a folder of trials (`report`) gives those that also allow for other items."
+MEANING = (
+    "A + says that the model score ranks the systems as the human measure does, a − that the ranking is "
+    "exactly reversed; other cells are blank, those with a tie say so."
 )
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Some of the scores, as the columns of one table of several."""
+class Part:
+    """Some of the scores or measures, as columns of one table of several."""
 
-    scores: Sequence[Quantity]
+    shown: Sequence[Quantity]
     number: int
     parts: int
 
     @property
     def suffix(self) -> str:
+        """Return the end of the table's name."""
         return f"_{self.number}" if self.parts > 1 else ""
 
     def __str__(self) -> str:
@@ -111,71 +78,67 @@ def scores_section(
     return Section("scores", "Model scores", blocks)
 
 
-def ranks_section(relations: Relations, without: Relations | None = None) -> Section:
-    """Show the rank table, and cells that the exclusions change."""
+def ranks_section(
+    relations: Relations,
+    without: Relations | None = None,
+    *,
+    plan: Plan | None = None,
+    drawn: str = "participants and items",
+) -> Section:
+    """Show the rank table, how sure its signs are, and what exclusions change.
+
+    Args:
+        relations: Measures related to scores.
+        without: The same without the exclusions.
+        plan: Says from which share of the replicates on a sign is coloured.
+        drawn: Units of the human measures that were resampled.
+    """
     title = "Rankings by people and by scores"
-    if not relations.pairs or len(relations.systems) < 2:
-        return Section("ranks", title, [Text(_too_few(relations))])
-    blocks: list[Block] = [
-        Text(
-            "A + says that the model score ranks the systems as the human measure does, a − that the ranking "
-            "is exactly reversed; other cells are blank, those with a tie say so. A coloured cell is "
-            "desirable (green, ✓) when choosing the system with the better score moves the human measure the "
-            "wanted way, and undesirable (red, ✗) when it moves it the other way. Measures without a wanted "
-            "direction, such as completion time, are never coloured."
-        ),
-        Text(chance_sentence(len(relations.systems))),
-        *(_rank_table(relations, part) for part in _parts(relations, 20)),
-        Text(_count_desirable(relations)),
+    if not relations.pairs or len(relations.systems) < LEAST_SYSTEMS:
+        return Section("ranks", title, [Text(too_few(relations))])
+    least = (plan or Plan()).sign_share
+    parts = page_parts(relations.scores, 20)
+    shown = [
+        relations.get(measure.key, score.key)
+        for measure in relations.measures
+        if measure.headline
+        for part in parts
+        for score in part.shown
     ]
+    blocks: list[Block] = [
+        Text(f"{MEANING} {_share_meaning(relations, least, drawn)}"),
+        Text(chance_sentence(len(relations.systems))),
+        *(_rank_table(relations, part, least) for part in parts),
+        Text(how_sure(shown, least)),
+    ]
+    if unknown := _unknown_questions(shown):
+        blocks.append(Text(unknown, "note"))
     if without is not None:
         blocks.append(Text(_changed_cells(relations, without)))
     return Section("ranks", title, blocks)
 
 
-def correlations_section(relations: Relations, *, intervals: str) -> Section:
-    """Show Pearson, Spearman and Kendall correlations of every pair.
+def how_sure(cells: Sequence[Relation], least: float) -> str:
+    """Say how often the signs of cells recur in the replicates."""
+    signed = [cell for cell in cells if cell.rank and cell.rank.sign]
+    ties = sum(bool(cell.rank and cell.rank.tied) for cell in cells)
+    shares = [cell.sign_share for cell in signed if cell.sign_share is not None]
+    text = f"{len(signed)} of {len(cells)} cells have a sign; {ties} are blank because of a tie."
+    if not shares:
+        return text
+    sure = sum(cell.recurs(least) for cell in signed)
+    judged = [cell for cell in signed if cell.desirable]
+    text += f" Their signs recur in {percent(median(shares))} of the replicates at the median"
+    if 0 < len(judged) < len(signed):
+        own = median(cell.sign_share or 0.0 for cell in judged)
+        text += f" ({percent(own)} in the {len(judged)} cells that would be coloured by their sign alone)"
+    verdict = f"{sure} of them reach {percent(least)}" if sure else f"None of them reaches {percent(least)}"
+    return f"{text}. {verdict}; the others are open: a sample like this one could well give another sign."
 
-    Args:
-        relations: Measures related to scores.
-        intervals: Sentences on the confidence intervals, or on why there are none.
-    """
-    n = len(relations.systems)
-    if not relations.pairs or n < LEAST_SYSTEMS:
-        pairs = [_all_pairs(relations)] if relations.pairs else []
-        return Section("correlations", "Correlations", [Text(_too_few(relations)), *pairs])
-    blocks: list[Block] = [Text(sentence) for sentence in (*what_n_shows(n), intervals)]
-    for coefficient in COEFFICIENTS:
-        blocks += [_correlation_table(relations, coefficient, part) for part in _parts(relations, 12)]
-    blocks.append(_all_pairs(relations))
-    return Section("correlations", "Correlations", blocks)
 
-
-def what_n_shows(n: int) -> list[str]:
-    """Describe what correlations over n systems can and cannot show."""
-    rank_p, pearson_p = smallest_p(n, "spearman"), smallest_p(n, "pearson")
-    smallest = (
-        f"With n = {n} systems the smallest two-sided p that any ranking could reach is {rank_p:.2g} "
-        f"({pearson_p:.2g} for Pearson’s r)"
-    )
-    if n == LEAST_SYSTEMS:
-        return [
-            f"n = {n}. With two systems every correlation is +1 or −1, whatever the score: it only says "
-            "whether the system with the better score is also ahead with people, and proves nothing about "
-            "others. No p below 1 could ever be reached. An interval from −1 to 1 says that people are too "
-            "close to call."
-        ]
-    if n < LEAST_FOR_P:
-        return [
-            f"n = {n}. Over so few systems a correlation describes these systems and proves nothing about "
-            f"others: a coefficient near 1 or −1 is common by chance alone.",
-            f"{smallest}, so no p values are given; they are given from {LEAST_FOR_P} systems on.",
-        ]
-    return [
-        f"n = {n}. p is two-sided, from permutations of the systems, and not corrected for "
-        "multiple comparisons: among twenty unrelated pairs one falls below .05 on average.",
-        f"{smallest}.",
-    ]
+def percent(share: float) -> str:
+    """Format a share, rounded down so that 90 % is not shown for less."""
+    return f"{int(100 * share + 1e-9)}\u00a0%"
 
 
 def chance_sentence(n: int) -> str:
@@ -187,39 +150,6 @@ def chance_sentence(n: int) -> str:
         f"With {n} systems an unrelated score would fill a cell in {100 * share:.2g} % of the cases by "
         f"chance (2 of the {round(2 / share)} possible rankings)."
     )
-
-
-class _Coefficient(NamedTuple):
-    """A coefficient of a measure and a score; None for a pair without any."""
-
-    measure: str
-    score: str
-    relation: Relation
-    coefficient: Coefficient | None
-    correlation: Correlation | None
-
-
-def _all_pairs(relations: Relations) -> Data:
-    """Tabulate all pairs: one row per measure, score and coefficient."""
-    rows = [
-        _Coefficient(*pair, relation, *coefficient)
-        for pair, relation in relations.pairs.items()
-        for coefficient in relation.correlations.items() or [(None, None)]
-    ]
-    columns = [
-        *fields("measure", "score"),
-        Column("n", "relation.n"),
-        Column("rank", "relation.rank.sign"),
-        Column("tied", "relation.rank.tied"),
-        Column("desirable", "relation.desirable"),
-        Column("coefficient"),
-        Column("value", "correlation.value"),
-        Column("low high", "correlation.interval"),
-        *fields("p", "p_method", "smallest_p", of="correlation"),
-        Column("reason", lambda row: (row.correlation or row.relation).reason),
-    ]
-    words = "Every measure with every score in full precision, also those not shown here"
-    return Data("correlations", words, *csv_rows(columns, rows))
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -304,7 +234,35 @@ def _provenance(title: str, name: str, entry: SystemScores) -> str:
     return ", ".join(parts) + "."
 
 
-def _rank_table(relations: Relations, part: _Part) -> Table:
+def _share_meaning(relations: Relations, least: float, drawn: str) -> str:
+    """Describe the shares, or say why there are none."""
+    if all(relation.shares is None for relation in relations.pairs.values()):
+        return "No cell is coloured, because without resampling nothing says how sure its sign is."
+    return (
+        f"The percentage is the share of bootstrap replicates in which the sign recurs; {drawn}, and the "
+        "questions of the score where they are known, are resampled together. "
+        f"From {percent(least)} on the cell shows its sign, "
+        "green (✓) if choosing the system with the better score moves the human measure the wanted way and "
+        "red (✗) if it moves it the other way; below, only the share is shown and the cell is open. Measures "
+        "without a wanted direction, such as completion time, are never coloured."
+    )
+
+
+def _unknown_questions(cells: Sequence[Relation]) -> str:
+    """Name the scores whose own uncertainty the shares leave out."""
+    drawn = [cell for cell in cells if cell.shares is not None]
+    drawn_scores = {cell.score.key for cell in drawn if cell.is_score_drawn}
+    lacking = list(dict.fromkeys(cell.score.label for cell in drawn if cell.score.key not in drawn_scores))
+    if not lacking:
+        return ""
+    which = "all scores" if not drawn_scores else ", ".join(lacking)
+    return (
+        f"The uncertainty of {which} is unknown, because the contribution of each question is; their shares "
+        "take the score as it is, and are therefore too high rather than too low."
+    )
+
+
+def _rank_table(relations: Relations, part: Part, least: float) -> Table:
     def column(score: Quantity) -> Column:
         def relation(measure: Quantity) -> Relation:
             return relations.get(measure.key, score.key)
@@ -316,8 +274,8 @@ def _rank_table(relations: Relations, part: _Part) -> Table:
         return Column(
             (score.key,),
             sign,
-            _head(score),
-            lambda measure: _rank_cell(relation(measure), len(relations.systems)),
+            head(score),
+            lambda measure: _rank_cell(relation(measure), len(relations.systems), least),
         )
 
     return Table.from_columns(
@@ -331,70 +289,33 @@ def _rank_table(relations: Relations, part: _Part) -> Table:
                 "Human measure",
                 lambda measure: Cell(measure.label, detail=_direction(measure)),
             ),
-            *map(column, part.scores),
+            *map(column, part.shown),
         ],
         ["↓ after a score: lower is better. n: systems that have the score, where some lack it."],
         wide=True,
     )
 
 
-def _rank_cell(relation: Relation, systems: int) -> Cell:
+def _rank_cell(relation: Relation, systems: int, least: float) -> Cell:
     if relation.rank is None:
         return Cell("n/a", "missing")
-    mark = {"desirable": "✓", "undesirable": "✗", "": ""}[relation.desirable]
-    sign = relation.rank.sign.replace("-", "−")
     fewer = f"n = {relation.n}" if relation.n < systems else ""
     if relation.rank.tied:
-        return Cell("", "sign", " ".join(filter(None, ("tie", fewer))))
-    return Cell(f"{sign} {mark}".strip(), f"sign {relation.desirable}".strip(), fewer)
+        return Cell("", "sign", f"tie {fewer}".strip())
+    sign, share = relation.rank.sign.replace("-", "−"), relation.sign_share
+    if share is None:
+        return Cell(sign, "sign", fewer)
+    if not relation.recurs(least):
+        return Cell("", "sign", f"{sign} {percent(share)} {fewer}".strip())
+    mark = {"desirable": " ✓", "undesirable": " ✗", "": ""}[relation.desirable]
+    return Cell(f"{sign}{mark}", f"sign {relation.desirable}".strip(), f"{percent(share)} {fewer}".strip())
 
 
-def _correlation_table(relations: Relations, coefficient: Coefficient, part: _Part) -> Table:
-    n = len(relations.systems)
-    labels = {measure.key: measure.label for measure in relations.measures if measure.headline}
-    return Table.crossed(
-        f"correlations_{coefficient}{part.suffix}",
-        f"{NAMES[coefficient]}, n = {n} systems{part}",
-        list(relations.pairs.values()),
-        [Column("", cell=lambda relation: _correlation_cell(relation, coefficient, n))],
-        rows=list(labels),
-        heads=[Column("", labels.get, "Human measure")],
-        across={score.key: _head(score) for score in part.scores},
-        place=lambda relation: (relation.measure.key, relation.score.key),
-        wide=True,
-    )
-
-
-def _parts(relations: Relations, columns: int) -> list[_Part]:
-    """Split the scores into parts that fit on a page."""
-    scores = [score for score in relations.scores if score.headline]
-    cut = [scores[start : start + columns] for start in range(0, len(scores), columns)]
-    return [_Part(part, number, len(cut)) for number, part in enumerate(cut, start=1)]
-
-
-def _correlation_cell(relation: Relation, coefficient: Coefficient, systems: int) -> Cell:
-    correlation: Correlation | None = relation.correlations.get(coefficient)
-    if correlation is None or correlation.value is None:
-        return Cell("n/a", "missing")
-    p = "" if correlation.p is None else f"p {correlation.p:.3f}" if correlation.p >= 0.001 else "p < 0.001"
-    fewer = f"n = {relation.n}" if relation.n < systems else ""
-    detail = " ".join(filter(None, (interval(correlation.interval), p, fewer)))
-    return Cell(number(correlation.value), "", detail)
-
-
-def _count_desirable(relations: Relations) -> str:
-    """Count desirable and undesirable cells among those that can be."""
-    whole = len(relations.systems)
-    pairs = [relation for relation in relations.pairs.values() if relation.n == whole]
-    judged = [pair for pair in pairs if desirability("+", pair.measure.wanted, pair.score.wanted)]
-    good = sum(pair.desirable == "desirable" for pair in judged)
-    bad = sum(pair.desirable == "undesirable" for pair in judged)
-    ties = sum(bool(pair.rank and pair.rank.tied) for pair in pairs)
-    return (
-        f"Of {len(pairs)} pairs that all systems have (also those in the file only) {len(judged)} have a "
-        f"wanted direction on both sides; {good} are desirable, {bad} undesirable, the others blank. {ties} "
-        "pairs are blank because of a tie."
-    )
+def page_parts(quantities: Sequence[Quantity], columns: int) -> list[Part]:
+    """Split the headline ones into parts that fit on a page."""
+    shown = [quantity for quantity in quantities if quantity.headline]
+    cut = [shown[start : start + columns] for start in range(0, len(shown), columns)]
+    return [Part(part, number, len(cut)) for number, part in enumerate(cut, start=1)]
 
 
 def _changed_cells(relations: Relations, without: Relations) -> str:
@@ -416,14 +337,16 @@ def _words(relation: Relation) -> str:
     return "tie" if relation.rank.tied else relation.rank.sign.replace("-", "−") or "blank"
 
 
-def _too_few(relations: Relations) -> str:
+def too_few(relations: Relations) -> str:
+    """Say why nothing can be related."""
     n = len(relations.systems)
     if n < LEAST_SYSTEMS:
         return f"Systems can be compared from two on; this study shows {n}."
     return "There is no model score for the systems of this study, so nothing can be related."
 
 
-def _head(score: Quantity) -> str:
+def head(score: Quantity) -> str:
+    """Return a score as a heading, marked if lower is better."""
     return f"{score.label} ↓" if score.wanted == "lower" else score.label
 
 

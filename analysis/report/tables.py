@@ -181,7 +181,7 @@ class Table:
 
     def latex(self) -> str:
         """Return what the page shows as a LaTeX table (package booktabs)."""
-        rows = [[cell.plain for cell in row] for row in self.rows]
+        rows = [[(cell.text, cell.detail) for cell in row] for row in self.rows]
         return latex_table(self.name, self.caption, self.header, rows, self.notes)
 
     @property

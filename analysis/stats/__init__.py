@@ -16,6 +16,7 @@ from .bootstrap import (
 )
 from .bootstrap_sums import Quantity, Tally, mean_tally, quantities
 from .correlations import Correlation, correlate, region_interval
+from .crossed import Block, CrossedTest, crossed_test
 from .effect_sizes import (
     cliffs_delta,
     hedges_g,
@@ -33,7 +34,7 @@ from .paired import (
     superiority_within,
 )
 from .permutation import permutation_test
-from .rank_agreement import RankRelation, desirability, rank_relation
+from .rank_agreement import RankRelation, SignShares, desirability, rank_relation, sign_shares
 from .results import Finding
 from .sequential import (
     Boundaries,
@@ -49,9 +50,11 @@ from .sequential import (
 )
 
 __all__ = [
+    "Block",
     "Boundaries",
     "Correlation",
     "Cost",
+    "CrossedTest",
     "Decision",
     "Equivalence",
     "Finding",
@@ -59,6 +62,7 @@ __all__ = [
     "Look",
     "Quantity",
     "RankRelation",
+    "SignShares",
     "Tally",
     "average_g",
     "bootstrap_interval",
@@ -66,6 +70,7 @@ __all__ = [
     "cliffs_delta",
     "correlate",
     "cost_of_looks",
+    "crossed_test",
     "crossing_probabilities",
     "decide",
     "delta_within",
@@ -87,6 +92,7 @@ __all__ = [
     "region_interval",
     "resample",
     "sign_flip_test",
+    "sign_shares",
     "spent_alpha",
     "superiority_within",
     "welch_difference",

@@ -18,7 +18,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from .arrays import Array
-from .rank_agreement import paired_values, settled
+from .rank_agreement import pair_signs, paired_values, settled
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
@@ -33,6 +33,7 @@ class Correlation:
     """A correlation coefficient over n systems.
 
     value: None where undefined; `reason` then says why. interval: 95 %, see `region_interval`.
+    positive: share of the replicates with a coefficient above 0, the direction probability.
     p: two-sided, from permutations of the systems, None below `LEAST_FOR_P` systems.
     p_method: "exact" for all orders, "sampled" for random ones with the +1 correction.
     smallest_p: the smallest p that n systems without ties could ever reach.
@@ -42,6 +43,7 @@ class Correlation:
     n: int
     value: float | None
     interval: tuple[float, float] | None = None
+    positive: float | None = None
     p: float | None = None
     p_method: Literal["exact", "sampled", ""] = ""
     smallest_p: float | None = None
@@ -54,6 +56,7 @@ def correlate(
     coefficient: Coefficient,
     *,
     replicates: Array | None = None,
+    model_replicates: Array | None = None,
     rng: np.random.Generator | None = None,
 ) -> Correlation:
     """Correlate a human measure with a model score over n systems.
@@ -63,8 +66,10 @@ def correlate(
         model: The same systems' scores, shape (n,).
         coefficient: "pearson", "spearman" or "kendall".
         replicates: The human measure in each bootstrap replicate, replicates × n,
-            for the confidence interval. Scores stay fixed: they come from a data
-            set far larger than the study.
+            for the confidence interval. Scores stay fixed there: they come from a
+            data set far larger than the study.
+        model_replicates: The score in each of these replicates, for the direction
+            probability; without it the score is as it is there too.
         rng: Needed above `MOST_FOR_ENUMERATION` systems, to sample orders.
 
     Returns:
@@ -84,14 +89,17 @@ def correlate(
             return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
     statistic = STATISTICS[coefficient]
     value = float(statistic(x[None], y[None])[0])
-    interval = None
+    interval = positive = None
     if replicates is not None:
         interval = region_interval(statistic, replicates, x, y)
+        positive = _positive_share(
+            statistic(replicates, y[None] if model_replicates is None else model_replicates)
+        )
     least = smallest_p(n, coefficient)
     if n < LEAST_FOR_P:
-        return Correlation(coefficient, n, value, interval, smallest_p=least)
+        return Correlation(coefficient, n, value, interval, positive, smallest_p=least)
     p, method = _permutation_p(statistic, x, y, value, rng)
-    return Correlation(coefficient, n, value, interval, p, method, least)
+    return Correlation(coefficient, n, value, interval, positive, p, method, least)
 
 
 def region_interval(
@@ -188,7 +196,7 @@ def kendall(x: Array, y: Array) -> Array:
 
     It is corrected for ties on either side.
     """
-    return _cosine(_pair_signs(x), _pair_signs(y))
+    return _cosine(pair_signs(x), pair_signs(y))
 
 
 STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
@@ -196,6 +204,12 @@ STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
     "spearman": spearman,
     "kendall": kendall,
 }
+
+
+def _positive_share(values: Array) -> float | None:
+    """Return the share above 0; None if one in twenty is undefined."""
+    defined = values[~np.isnan(values)]
+    return float((defined > 0).mean()) if len(defined) >= 0.95 * len(values) > 0 else None
 
 
 def _centred(values: Array) -> Array:
@@ -220,14 +234,9 @@ def _ranks(values: Array) -> Array:
     return np.asarray(scipy.stats.rankdata(settled(values), axis=1, nan_policy="propagate"))
 
 
-def _pair_signs(values: Array) -> Array:
-    first, second = np.triu_indices(values.shape[1], k=1)
-    rounded = settled(values)
-    return np.sign(rounded[:, first] - rounded[:, second])
-
-
 @lru_cache(maxsize=4)
-def _all_orders(n: int) -> NDArray[np.intp]:
+def all_orders(n: int) -> NDArray[np.intp]:
+    """Return all orders of n systems, n! × n, the natural one first."""
     return np.array(list(permutations(range(n))))
 
 
@@ -241,7 +250,7 @@ def _permutation_p(
     """Compute the share of orders with a coefficient at least as far from 0."""
     n = len(x)
     if n <= MOST_FOR_ENUMERATION:
-        extreme = np.abs(statistic(x[None], y[_all_orders(n)])) >= abs(value) - 1e-9
+        extreme = np.abs(statistic(x[None], y[all_orders(n)])) >= abs(value) - 1e-9
         return float(extreme.mean()), "exact"
     if rng is None:
         raise ValueError(f"rng is needed to sample orders of {n} systems")

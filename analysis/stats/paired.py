@@ -10,11 +10,11 @@ from math import exp, sqrt
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .arrays import Array, chunks
 from .effect_sizes import never_zero
-from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION
+from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION, NO_BOUND, accepted_interval
 from .results import INDEPENDENT, LEAST, ORDER_ONLY, SAME_ITEMS, Finding, check_level, constant, same
 
 SWAPPED = (
@@ -57,7 +57,12 @@ def unchanged(change: Array) -> str:
 
 
 def sign_flip_test(
-    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, permutations: int = 9_999
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    permutations: int = 9_999,
+    level: float = 0.95,
 ) -> Finding:
     """Test whether the condition changes the values, by swapping conditions.
 
@@ -65,29 +70,33 @@ def sign_flip_test(
     change; over swaps, t of the changes orders them alike. All swaps are taken if
     there are at most `MOST_FOR_ENUMERATION` (15 participants), otherwise
     `permutations` random ones. p, two-sided, is the share of swaps with a mean at
-    least as far from 0 [1]; of random ones (b + 1)/(m + 1) [2].
+    least as far from 0 [1]; of random ones (b + 1)/(m + 1) [2]. The confidence
+    interval holds the mean changes that the same swaps do not reject [1].
 
     Args:
         first: One value per participant, NaN where undefined.
         second: The same participants' values in the second condition.
         rng: Source of random swaps.
         permutations: Number of random swaps, at least 1.
+        level: Of the confidence interval.
 
     Returns:
         A finding; refused for fewer than two participants with both values and if
-        no participant's value changes.
+        no participant's value changes. Without an interval, with the reason, if no
+        mean change can be rejected.
 
     Raises:
         ValueError: An argument is malformed.
 
     References:
-        1. Fisher (1935). The Design of Experiments, section 21.
+        1. Fisher (1935). The Design of Experiments, sections 21 and 62.
         2. Phipson and Smyth (2010). Permutation p-values should never be zero.
 
     Examples:
         >>> sign_flip_test([1, 2, 3, 4], [2, 3, 5, 7], rng=np.random.default_rng(1)).p
         0.125
     """
+    check_level(level)
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, not {permutations}")
     before, after = complete_pairs(first, second)
@@ -95,19 +104,27 @@ def sign_flip_test(
     n = len(change)
     exact = 2**n <= MOST_FOR_ENUMERATION
     method = f"swap of conditions within participants, {'all' if exact else f'{permutations} random'} swaps"
-    result = Finding("mean change", (n, n), method)
+    result = Finding("mean change", (n, n), method, level=level)
     if refused := too_few_pairs(n) or ("" if change.any() else "no participant's value changes"):
         return replace(result, reason=refused)
-    scaled = np.asarray(change / np.abs(change).max(), dtype=float)
-    if exact:
-        signs = np.array(list(product(SIGNS, repeat=n)))
-        p = _as_extreme(scaled, signs) / 2**n
-    else:
-        count = 0
-        for rows in chunks(permutations, CELLS_PER_CHUNK // n):
-            count += _as_extreme(scaled, rng.choice(SIGNS, (rows.stop - rows.start, n)))
-        p = (count + 1) / (permutations + 1)
-    return replace(result, estimate=float(change.mean()), p=p, assumptions=(INDEPENDENT, SWAPPED))
+    size = float(np.abs(change).max())
+    swaps = _swapped(np.asarray(change / size, dtype=float), rng, 0 if exact else permutations)
+    estimate = float(change.mean())
+
+    def p_at(value: float) -> float:
+        """Return p of the hypothesis that the mean change is so large."""
+        means = np.abs(swaps[0] - value * swaps[1])
+        return float(np.count_nonzero(means >= means[0] * (1 - 1e-9) - 1e-12) / len(means))
+
+    ends = accepted_interval(p_at, estimate / size, 1 - level)
+    return replace(
+        result,
+        estimate=estimate,
+        interval=(ends[0] * size, ends[1] * size) if ends else None,
+        p=p_at(0.0),
+        assumptions=(INDEPENDENT, SWAPPED, SAME_ITEMS),
+        reason="" if ends else NO_BOUND,
+    )
 
 
 def average_g(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:
@@ -233,10 +250,17 @@ def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
     return replace(result, estimate=float(change.mean()), interval=(low, high), p=p, assumptions=assumptions)
 
 
-def _as_extreme(change: Array, signs: NDArray[np.float64]) -> int:
-    """Count patterns of signs (rows) with a mean at least as far from 0.
+def _swapped(change: Array, rng: np.random.Generator, random: int) -> Array:
+    """Return the mean change and the mean sign of every swap, none first.
 
-    A difference in the last digit counts as equal.
+    random: number of random swaps, 0 for all there are.
     """
-    observed = abs(change.sum())
-    return int(np.count_nonzero(np.abs(signs @ change) >= observed * (1 - 1e-9) - 1e-12))
+    n = len(change)
+    if not random:
+        signs = -np.array(list(product(SIGNS, repeat=n)))
+        return np.array([signs @ change, signs.sum(axis=1)]) / n
+    parts = [np.array([[change.sum()], [float(n)]])]
+    for rows in chunks(random, CELLS_PER_CHUNK // n):
+        signs = rng.choice(SIGNS, (rows.stop - rows.start, n))
+        parts.append(np.array([signs @ change, signs.sum(axis=1)]))
+    return np.concatenate(parts, axis=1) / n

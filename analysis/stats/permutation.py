@@ -1,13 +1,16 @@
-"""Permutation test: participants swap conditions with all their trials.
+"""Permutation test and its interval: participants swap conditions.
 
 References:
     1. Phipson and Smyth (2010): p from random permutations is
        (b + 1)/(m + 1), never 0.
     2. Janssen (1997); Chung and Romano (2013): the standardised difference
        keeps its level when spreads differ.
+    3. Lehmann and Romano (2005), section 3.5: an interval holds the values
+       that its test does not reject.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -16,14 +19,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arrays import Array, chunks
-from .results import EXCHANGEABLE, INDEPENDENT, Finding, constant, defined_values, too_few
+from .results import (
+    EXCHANGEABLE,
+    INDEPENDENT,
+    SAME_ITEMS,
+    Finding,
+    check_level,
+    constant,
+    defined_values,
+    too_few,
+)
 
 MOST_FOR_ENUMERATION = 50_000  # 9 against 9 participants have 48,620 splits
 CELLS_PER_CHUNK = 2_000_000  # splits by participants held at once
+STEPS = 30  # of halving: an end of an interval is found to 9 digits
+NO_BOUND = "so few participants cannot reject any value at this level, so the difference has no interval"
 
 
 def permutation_test(
-    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, permutations: int = 9_999
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    permutations: int = 9_999,
+    level: float = 0.95,
 ) -> Finding:
     """Test whether the condition changes the participants' values.
 
@@ -33,15 +52,21 @@ def permutation_test(
     the share of splits with |t| at least as large as the observed one; of random
     ones (b + 1)/(m + 1).
 
+    The confidence interval holds the shifts of the second condition that the same
+    splits do not reject (`accepted_interval`), so it excludes 0 exactly if p is at
+    most 1 − `level`.
+
     Args:
         first: One value per participant, NaN where undefined.
         second: The same for the second condition, of any length.
         rng: Source of random splits.
         permutations: Number of random splits, at least 1.
+        level: Of the confidence interval.
 
     Returns:
         A finding; refused for fewer than two participants in a condition and if
-        all have the same value.
+        all have the same value. Without an interval, with the reason, if no shift
+        can be rejected.
 
     Raises:
         ValueError: An argument is malformed.
@@ -50,25 +75,68 @@ def permutation_test(
         >>> permutation_test([1, 2, 3], [4, 5, 6], rng=np.random.default_rng(1)).p
         0.1
     """
+    check_level(level)
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, not {permutations}")
     groups = defined_values(first, second)
     sizes = (len(groups[0]), len(groups[1]))
-    splits = comb(sum(sizes), sizes[1])
-    exact = splits <= MOST_FOR_ENUMERATION
+    exact = comb(sum(sizes), sizes[1]) <= MOST_FOR_ENUMERATION
     method = f"permutation of participants, {'all' if exact else f'{permutations} random'} splits, Welch's t"
-    result = Finding("difference of means", sizes, method)
+    result = Finding("difference of means", sizes, method, level=level)
     if refused := too_few(groups) or constant(groups):
         return replace(result, reason=refused)
     values = np.concatenate(groups)
-    values = (values - values.mean()) / values.std()  # changes no t and keeps the sums of squares accurate
-    observed = abs(_welch_t(values, np.arange(len(values))[None] >= sizes[0])[0])
+    spread = float(values.std())  # a scale that changes no t and keeps the sums of squares accurate
+    values = (values - values.mean()) / spread
+    labels = np.arange(len(values)) >= sizes[0]
     if exact:
-        p = _as_extreme(values, _all_splits(len(values), sizes[1]), observed) / splits
+        splits = _Splits.of(values, labels, _all_splits(len(values), sizes[1]))
     else:
-        p = (_random_extreme(values, sizes, observed, rng, permutations) + 1) / (permutations + 1)
+        splits = _random_splits(values, labels, rng, permutations)
     estimate = float(groups[1].mean() - groups[0].mean())
-    return replace(result, estimate=estimate, p=p, assumptions=(INDEPENDENT, EXCHANGEABLE))
+    ends = accepted_interval(splits.p, estimate / spread, 1 - level)
+    return replace(
+        result,
+        estimate=estimate,
+        interval=(ends[0] * spread, ends[1] * spread) if ends else None,
+        p=splits.p(0.0),
+        assumptions=(INDEPENDENT, EXCHANGEABLE, SAME_ITEMS),
+        reason="" if ends else NO_BOUND,
+    )
+
+
+def accepted_interval(
+    p_at: Callable[[float], float], estimate: float, alpha: float
+) -> tuple[float, float] | None:
+    """Return the differences with a p above alpha, None if they have no end.
+
+    The search on the side of 0 starts at 0, so that 0 lies in the interval exactly
+    if its p is above alpha, even if p does not fall steadily away from the
+    estimate.
+
+    Args:
+        p_at: The p of the hypothesis that the difference is so large.
+        estimate: The observed difference, whose p is 1.
+        alpha: Level of the test.
+    """
+    ends = []
+    for side in (-1.0, 1.0):
+        inner, outer = estimate, None
+        if side * estimate < 0:
+            inner, outer = (0.0, None) if p_at(0.0) > alpha else (estimate, 0.0)
+        step = max(abs(estimate), 1.0)
+        while outer is None:
+            if step > 2.0**40:
+                return None
+            if p_at(inner + side * step) > alpha:
+                inner, step = inner + side * step, 2 * step
+            else:
+                outer = inner + side * step
+        for _ in range(STEPS):
+            middle = (inner + outer) / 2
+            inner, outer = (middle, outer) if p_at(middle) > alpha else (inner, middle)
+        ends.append(inner)
+    return ends[0], ends[1]
 
 
 def smallest_p(first: int, second: int) -> float:
@@ -77,6 +145,64 @@ def smallest_p(first: int, second: int) -> float:
     Equal groups have mirrored splits.
     """
     return (2 if first == second else 1) / comb(first + second, second)
+
+
+@dataclass(frozen=True)
+class _Splits:
+    """Sums of each split's second side, of which a shift is a function.
+
+    The last split is the observed one. size, first: participants of the second and
+    of the first condition. moved: how many of the side are of the second condition.
+    sums, squares: of its values. own: sum of the values of those who are. total:
+    sum and sum of squares of all values. drawn: splits that count, from the first.
+    """
+
+    size: int
+    first: int
+    moved: Array
+    sums: Array
+    squares: Array
+    own: Array
+    total: tuple[float, float]
+    drawn: int
+
+    @classmethod
+    def of(cls, values: Array, labels: NDArray[np.bool_], splits: NDArray[np.bool_]) -> "_Splits":
+        """Sum up the splits (rows), all of them, and the observed one."""
+        in_second = np.vstack([splits, labels]).astype(float)
+        return cls(
+            size=int(labels.sum()),
+            first=int((~labels).sum()),
+            moved=in_second @ labels,
+            sums=in_second @ values,
+            squares=in_second @ values**2,
+            own=in_second @ (labels * values),
+            total=(float(values.sum()), float((values**2).sum())),
+            drawn=len(splits),
+        )
+
+    def p(self, shift: float) -> float:
+        """Return p of the hypothesis that the second condition adds `shift`."""
+        t = np.abs(self._t(shift))
+        return float(np.count_nonzero(t[: self.drawn] >= t[-1] * (1 - 1e-9) - 1e-12) / self.drawn)
+
+    def _t(self, shift: float) -> Array:
+        """Compute Welch's t of each split with the shift taken off.
+
+        It is infinite if both sides are constant and differ, 0 if they are alike.
+        """
+        n, rest_n = self.size, self.first
+        sums = self.sums - shift * self.moved
+        squares = self.squares - 2 * shift * self.own + shift**2 * self.moved
+        rest = self.total[0] - shift * n - sums
+        rest_squares = self.total[1] - 2 * shift * self.own[-1] + shift**2 * n - squares
+        difference = sums / n - rest / rest_n
+        variance = _variance_of_mean(sums, squares, n) + _variance_of_mean(rest, rest_squares, rest_n)
+        size = 1 + shift**2  # of the squares, whose last digits are noise
+        difference = np.where(np.abs(difference) < 1e-12 * size**0.5, 0.0, difference)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = difference / np.sqrt(np.where(variance < 1e-14 * size, 0.0, variance))
+        return np.where(difference == 0, 0.0, t)
 
 
 @lru_cache(maxsize=4)
@@ -88,38 +214,19 @@ def _all_splits(total: int, second: int) -> NDArray[np.bool_]:
     return splits
 
 
-def _random_extreme(
-    values: Array, sizes: tuple[int, int], observed: float, rng: np.random.Generator, permutations: int
-) -> int:
-    labels = np.arange(len(values)) >= sizes[0]
-    count = 0
+def _random_splits(
+    values: Array, labels: NDArray[np.bool_], rng: np.random.Generator, permutations: int
+) -> _Splits:
+    """Draw splits, and count the observed one as another that was drawn."""
+    parts = []
     for rows in chunks(permutations, CELLS_PER_CHUNK // len(values)):
-        splits = np.tile(labels, (rows.stop - rows.start, 1))
-        count += _as_extreme(values, rng.permuted(splits, axis=1), observed)
-    return count
-
-
-def _as_extreme(values: Array, splits: NDArray[np.bool_], observed: float) -> int:
-    """Count splits with |t| at least as large, last digits counting as equal."""
-    return int(np.count_nonzero(np.abs(_welch_t(values, splits)) >= observed * (1 - 1e-9) - 1e-12))
-
-
-def _welch_t(values: Array, splits: NDArray[np.bool_]) -> Array:
-    """Compute Welch's t of each split (rows).
-
-    It is infinite if both sides are constant and differ, 0 if they are alike.
-    """
-    in_second = splits.astype(float)
-    second = int(in_second[0].sum())
-    first = len(values) - second
-    sums, squares = in_second @ values, in_second @ values**2
-    rest, rest_squares = values.sum() - sums, (values**2).sum() - squares
-    difference = sums / second - rest / first
-    variance = _variance_of_mean(sums, squares, second) + _variance_of_mean(rest, rest_squares, first)
-    difference = np.where(np.abs(difference) < 1e-12, 0.0, difference)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = difference / np.sqrt(np.where(variance < 1e-14, 0.0, variance))
-    return np.where(difference == 0, 0.0, t)
+        drawn = rng.permuted(np.tile(labels, (rows.stop - rows.start, 1)), axis=1)
+        parts.append(_Splits.of(values, labels, drawn))
+    of_all = {
+        name: np.concatenate([*(getattr(part, name)[:-1] for part in parts), getattr(parts[0], name)[-1:]])
+        for name in ("moved", "sums", "squares", "own")
+    }
+    return replace(parts[0], **of_all, drawn=permutations + 1)
 
 
 def _variance_of_mean(sums: Array, squares: Array, count: int) -> Array:

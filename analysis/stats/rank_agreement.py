@@ -49,6 +49,40 @@ def rank_relation(human: ArrayLike, model: ArrayLike) -> RankRelation:
     return RankRelation("-" if (x_order == y_order[::-1]).all() else "", tied=False)
 
 
+class SignShares(NamedTuple):
+    """Shares of replicates in which two rankings have a relation.
+
+    Attributes:
+        same: Share with the same ranking, "+".
+        reversed: Share with the exactly reversed one, "-".
+    """
+
+    same: float
+    reversed: float
+
+    def of(self, sign: str) -> float | None:
+        """Return the share of a sign; None for the blank one."""
+        return {"+": self.same, "-": self.reversed}.get(sign)
+
+
+def sign_shares(human: Array, model: Array) -> SignShares:
+    """Count how often replicates have the same and the reversed ranking.
+
+    A replicate with a tie or an undefined value counts for neither, so the shares
+    err on the low side.
+
+    Args:
+        human: Replicates × n.
+        model: Replicates × n, or a single row of values that were not resampled.
+
+    Examples:
+        >>> sign_shares(np.array([[1, 2], [2, 1], [1, 1.0]]), np.array([[5, 6.0]]))
+        SignShares(same=0.3333333333333333, reversed=0.3333333333333333)
+    """
+    agreement = pair_signs(human) * pair_signs(model)
+    return SignShares(*(float((side > 0).all(axis=1).mean()) for side in (agreement, -agreement)))
+
+
 def desirability(
     sign: str, human_wanted: Direction, model_wanted: Direction
 ) -> Literal["desirable", "undesirable", ""]:
@@ -86,3 +120,10 @@ def settled(values: Array) -> Array:
     largest = np.abs(values).max(axis=-1, keepdims=True)
     scale = np.where(largest > 0, largest, 1.0) * TIE
     return np.round(values / scale) * scale
+
+
+def pair_signs(values: Array) -> Array:
+    """Return the sign of each pair of systems, ties 0: rows × pairs."""
+    first, second = np.triu_indices(values.shape[1], k=1)
+    rounded = settled(values)
+    return np.sign(rounded[:, first] - rounded[:, second])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,10 @@ NORMAL = "The participants' values follow a normal distribution in each conditio
 EQUAL_SPREAD = "The participants' values spread alike in both conditions."
 ORDER_ONLY = "Only the order of values counts, not their distances."
 NORMAL_MEANS = "There are enough participants for the means of their values to be nearly normal."
+
+# What a statement is about: these items with other participants, or other items too.
+Target = Literal["these_items", "items_like_these"]
+TARGETS: tuple[Target, Target] = ("items_like_these", "these_items")
 
 LEAST = 2  # participants per condition; with one, nothing says how people differ
 

@@ -1,7 +1,17 @@
 """Analysis of a study: comparisons, models and relations to scores."""
 
 from .analysis import Options, Study, analyse
-from .comparisons import Comparison, Family, all_pairs, compare_family, difference, holm
+from .comparisons import (
+    Comparison,
+    Family,
+    Omnibus,
+    against_baseline,
+    all_pairs,
+    compare,
+    compare_family,
+    holm,
+    omnibus,
+)
 from .human_vs_model import Relation, Relations, relate
 from .inference import Inference, infer
 from .leave_one_out import Robustness, leave_one_out
@@ -12,6 +22,7 @@ __all__ = [
     "Family",
     "Inference",
     "Multiverse",
+    "Omnibus",
     "Options",
     "Relation",
     "Relations",
@@ -19,14 +30,16 @@ __all__ = [
     "Stability",
     "Study",
     "Universe",
+    "against_baseline",
     "all_pairs",
     "analyse",
+    "compare",
     "compare_family",
-    "difference",
     "holm",
     "infer",
     "leave_one_out",
     "multiverse",
+    "omnibus",
     "relate",
     "rule_hits",
 ]

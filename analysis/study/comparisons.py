@@ -1,41 +1,53 @@
-"""Differences between conditions: intervals, tests and effect sizes.
+"""Differences between conditions: two targets, tests, effect sizes, omnibus tests.
 
-Works on `analysis.participants.estimates.Estimates`, which holds every participant's values and bootstrap
-replicates, in which all conditions share the drawn items: differences of those columns respect the crossed
-items. Sources are named with each method.
+A statement is about these items, which other participants might have seen, or about items like these, which
+are a sample too. Each target has estimate, confidence interval and p of one distribution, so that the
+interval excludes no difference exactly if p is at most 1 − its level.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import exp, log
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..participants.estimates import Estimates, over_participants, paired_change, without_participant
+from ..participants.estimates import Estimates
 from ..participants.measures import Measure
 from ..stats.arrays import Array
-from ..stats.bootstrap import Method, bootstrap_interval, few_units_level, leave_one_out_means
+from ..stats.crossed import TOO_FEW_ITEMS, Block, CrossedTest, crossed_test
 from ..stats.effect_sizes import cliffs_delta, hedges_g, probability_of_superiority, ratio_of_geometric_means
 from ..stats.equivalence import Equivalence, check_margin, equivalence
 from ..stats.paired import (
-    SAME_CHANGE,
+    NORMAL_CHANGES,
     average_g,
     delta_within,
     ratio_within,
     sign_flip_test,
     superiority_within,
-    too_few_pairs,
 )
 from ..stats.permutation import permutation_test
-from ..stats.results import INDEPENDENT, SAMPLED_ITEMS, Finding, check_level, constant, same, too_few
+from ..stats.results import (
+    INDEPENDENT,
+    LEAST,
+    NORMAL_MEANS,
+    SAME_ITEMS,
+    SAMPLED_ITEMS,
+    TARGETS,
+    Finding,
+    Target,
+    check_level,
+)
 from ..stats.streams import substream
 
-NO_REPLICATES = "no bootstrap replicates were drawn"
-UNDEFINED_REPLICATES = (
-    "more than one bootstrap replicate in twenty is undefined, and the rest would be a selection"
+MOST_UNDEFINED = 0.05  # of participants and items, where leaving out the item leaves nothing
+UNDEFINED_WITHOUT = (
+    "without single items the measure is undefined for more than one participant in twenty, so nothing says "
+    "how items change it"
 )
-
+NO_GRIDS = "the estimates hold no trials, which say how items differ"
+CROSSED = "quasi-F over participants and items, Satterthwaite's degrees of freedom"
+FIXED = "F over participants, Satterthwaite's degrees of freedom"
 QUANTITIES = {  # of a difference: whether it is paired, and geometric
     (False, False): "difference of means",
     (False, True): "ratio of geometric means",
@@ -65,33 +77,49 @@ WITHIN = _Methods(sign_flip_test, average_g, delta_within, superiority_within, r
 class Comparison:
     """One measure in a second condition against a first.
 
-    values: the two conditions' values. percentile, bca: the difference (the ratio, for a geometric measure)
-    with the two intervals of the same bootstrap replicates. ratio: of geometric means over participants, for
-    times. p: of the permutation test. adjusted_p: Holm's, over the family. reason: why nothing is compared.
-    paired: whether the same participants saw both; all but `values` is then about the changes of those who
-    have both values.
+    values: the two conditions' values. these_items, items_like_these: the difference (the ratio, for a
+    geometric measure) with interval and p for each target. adjusted: Holm's p over the family, by target.
+    hedges_g to ratio: about these items; ratio is of geometric means over participants, for times.
+    equivalence: about the target that was asked for. reason: why nothing is compared. paired: whether the
+    same participants saw both; all but `values` is then about the changes of those who have both values.
     """
 
     measure: Measure
     first: str
     second: str
     values: tuple[float | None, float | None]
-    percentile: Finding
-    bca: Finding
-    permutation: Finding
+    these_items: Finding
+    items_like_these: Finding
     hedges_g: Finding
     cliffs_delta: Finding
     superiority: Finding
     ratio: Finding | None
     equivalence: Equivalence | None
-    adjusted_p: float | None = None
+    adjusted: Mapping[Target, float | None] = field(default_factory=dict)
     reason: str = ""
     paired: bool = False
 
-    @property
-    def p(self) -> float | None:
-        """Return the p value of the permutation test, not corrected."""
-        return self.permutation.p
+    def about(self, target: Target) -> Finding:
+        """Return the difference for the target."""
+        return self.these_items if target == "these_items" else self.items_like_these
+
+
+@dataclass(frozen=True)
+class Omnibus:
+    """The test that a measure is alike in all of several conditions.
+
+    tests: by target. adjusted: Holm's p over the measures. reason: why there is no test.
+    """
+
+    measure: Measure
+    conditions: tuple[str, ...]
+    tests: Mapping[Target, CrossedTest] = field(default_factory=dict)
+    adjusted: Mapping[Target, float | None] = field(default_factory=dict)
+    reason: str = ""
+
+    def p(self, target: Target) -> float | None:
+        """Return p for the target, not corrected."""
+        return self.tests[target].p if target in self.tests else None
 
 
 @dataclass(frozen=True)
@@ -113,13 +141,14 @@ def compare_family(
     rng: np.random.Generator,
     permutations: int = 9_999,
     margins: Mapping[str, tuple[float, float]] | None = None,
+    target: Target = "items_like_these",
     level: float = 0.95,
 ) -> Family:
     """Compares what was declared, with Holm's adjusted p over all of it.
 
     family: (measure key, first condition, second condition) each. margins: measure key to the margin for an
-    equivalence test, declared beforehand; a ratio for geometric measures. rng: each comparison gets a stream
-    by its names, so that none depends on the others.
+    equivalence test about `target`, declared beforehand; a ratio for geometric measures. rng: each comparison
+    gets a stream by its names, so that none depends on the others.
 
     Raises ValueError for an unknown measure or condition, a doubled comparison or an impossible margin.
     """
@@ -133,17 +162,30 @@ def compare_family(
             rng=substream(rng, *declared),
             permutations=permutations,
             margin=margins.get(declared[0]),
+            target=target,
             level=level,
         )
         for declared in family
     ]
-    adjusted = holm([comparison.p for comparison in comparisons])
-    return Family(tuple(replace(c, adjusted_p=p) for c, p in zip(comparisons, adjusted, strict=True)))
+    adjusted = {about: holm([one.about(about).p for one in comparisons]) for about in TARGETS}
+    return Family(
+        tuple(
+            replace(one, adjusted={about: values[place] for about, values in adjusted.items()})
+            for place, one in enumerate(comparisons)
+        )
+    )
 
 
 def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[tuple[str, str, str]]:
     """The family of all pairs of conditions for each measure (keys)."""
     return [(measure, *pair) for measure in measures for pair in combinations(conditions, 2)]
+
+
+def against_baseline(
+    measures: Sequence[str], baseline: str, conditions: Sequence[str]
+) -> list[tuple[str, str, str]]:
+    """The family of contrasts of each other condition with the baseline."""
+    return [(measure, baseline, name) for measure in measures for name in conditions if name != baseline]
 
 
 def compare(
@@ -155,17 +197,20 @@ def compare(
     rng: np.random.Generator,
     permutations: int = 9_999,
     margin: tuple[float, float] | None = None,
+    target: Target = "items_like_these",
     level: float = 0.95,
 ) -> Comparison:
     """Compare a measure between two conditions in every way the data support.
 
     A geometric measure is compared as a ratio; its test and effect sizes are on the log scale. Conditions
-    that the same participants saw are compared within them (`analysis.stats.paired`). `rng` draws
-    permutations; `margin` and `level` are those of `equivalence` and `difference`.
+    that the same participants saw are compared within them (`analysis.stats.paired`). About these items:
+    permutations (`rng` draws them) and the interval that they do not reject. About items like these:
+    `analysis.stats.crossed`. `margin` is that of `equivalence`, about `target`.
 
     Raises:
-        ValueError: The measure, a condition or the margin is wrong.
+        ValueError: The measure, a condition, the margin or the level is wrong.
     """
+    check_level(level)
     definition, columns = _find(estimates, measure, first, second)
     if margin is not None:
         check_margin(margin, ratio=definition.geometric)
@@ -174,124 +219,153 @@ def compare(
     methods = WITHIN if paired else BETWEEN
     scale = np.log if definition.geometric else np.asarray
     timed = definition.unit == "seconds" and not (np.concatenate([before, after]) <= 0).any()
-    tost = None
-    if margin is not None:
-        wide = difference(estimates, measure, first, second, level=0.9)
-        tost = equivalence(
-            before, after, margin, interval=wide.interval, ratio=definition.geometric, paired=paired
-        )
+    missing = _missing(estimates, measure, (first, second))
+    fixed = methods.test(scale(before), scale(after), rng=rng, permutations=permutations, level=level)
+    crossed = _crossed(estimates, definition, (first, second), items=True)
     return Comparison(
         measure=definition,
         first=first,
         second=second,
         values=(estimates.get(measure, first).value, estimates.get(measure, second).value),
-        percentile=difference(estimates, measure, first, second, level=level, method="percentile"),
-        bca=difference(estimates, measure, first, second, level=level),
-        permutation=methods.test(scale(before), scale(after), rng=rng, permutations=permutations),
+        these_items=_own_scale(definition, paired, fixed),
+        items_like_these=_finding(definition, paired, crossed, fixed, level),
         hedges_g=methods.g(scale(before), scale(after), level=level),
         cliffs_delta=methods.delta(before, after, level=level),
         superiority=methods.superiority(before, after, level=level),
         ratio=methods.ratio(before, after, level=level) if timed else None,
-        equivalence=tost,
-        reason=_missing(estimates, measure, (first, second)),
+        equivalence=_equivalence(definition, (before, after), margin, crossed, target, paired=paired),
+        reason=missing,
         paired=paired,
     )
 
 
-def difference(
-    estimates: Estimates,
-    measure: str,
-    first: str,
-    second: str,
-    *,
-    level: float = 0.95,
-    method: Method = "bca",
-) -> Finding:
-    """Estimate second minus first condition with a two-way bootstrap interval.
+def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[str]) -> list[Omnibus]:
+    """Test for each measure (key) if the conditions are all alike.
 
-    For a geometric measure the difference is a ratio. If the same participants saw both conditions, it is the
-    mean of their own changes, over those who have both values; participants are drawn with both. Otherwise
-    participants are drawn within their condition. Items are drawn for all conditions at once (Owen 2007), so
-    an effect of an item on both conditions alike cancels. The measure's value in a condition is the mean over
-    its participants. The interval is widened for few participants, as those of the measures are
-    (`analysis.stats.bootstrap.few_units_level`).
-
-    Refused for fewer than two participants in a condition, if the values vary in neither, without replicates,
-    and if too many replicates are undefined.
+    Both targets have quasi-F tests (`analysis.stats.crossed`). Holm's correction is over the measures.
 
     Raises:
-        ValueError: The measure or a condition is unknown.
+        ValueError: A measure or a condition is unknown.
     """
-    check_level(level)
-    definition, columns = _find(estimates, measure, first, second)
-    before, after = _values(estimates, definition, columns)
-    paired = estimates.paired(first, second)
-    groups = [paired_change(definition, before, after)] if paired else [before, after]
-    values = [group[~np.isnan(group)] for group in groups]
-    label = f"two-way bootstrap over participants and items, {'BCa' if method == 'bca' else method} interval"
-    sizes = (len(values[0]), len(values[-1]))
-    result = Finding(QUANTITIES[paired, definition.geometric], sizes, label, level=level)
-    few = too_few_pairs(len(values[0])) if paired else too_few(values)
-    if refused := _missing(estimates, measure, (first, second)) or few:
-        return replace(result, reason=refused)
-    if paired:
-        estimate = float(_back(definition, values[0].mean()))
-        unvaried = SAME_CHANGE if same(values[0]) else ""
-        draws = _paired_draws(estimates, definition, (first, second), groups[0])
-    else:
-        estimate = float(_contrast(definition, *(_mean(definition, group) for group in values)))
-        unvaried = constant(values, each=True)
-        draws = _draws(estimates, definition, columns, groups)
-    result = replace(result, estimate=estimate, assumptions=(INDEPENDENT, SAMPLED_ITEMS))
-    if unvaried or draws is None:
-        return replace(result, reason=unvaried or NO_REPLICATES)
-    wide = few_units_level(level, *map(len, values))
-    interval = bootstrap_interval(draws[0], estimate, draws[1], level=wide, method=method)
-    if interval is None:
-        return replace(result, reason=UNDEFINED_REPLICATES)
-    return replace(result, interval=interval.bounds, reason=interval.reason)
-
-
-def _paired_draws(
-    estimates: Estimates, measure: Measure, pair: tuple[str, str], change: Array
-) -> tuple[Array, list[Array]] | None:
-    """Return replicates of the mean change, and values without one unit."""
-    turned = (measure.key, *pair) not in estimates.pairs  # pairs are kept in the order of the conditions
-    draws = estimates.pairs[(measure.key, *(pair[::-1] if turned else pair))]
-    if not len(draws.replicates):
-        return None
-
-    def in_order(values: Array) -> Array:
-        if not turned:
-            return values
-        return 1 / values if measure.geometric else -values
-
-    left_out = [_back(measure, leave_one_out_means(change)), in_order(draws.without_item)]
-    return in_order(draws.replicates), left_out
-
-
-def _draws(
-    estimates: Estimates, measure: Measure, columns: tuple[int, int], groups: Sequence[Array]
-) -> tuple[Array, list[Array]] | None:
-    """Return replicates of the contrast, and values without one unit."""
-    before, after = columns
-    draws = estimates.replicates[measure.key]
-    if not len(draws):
-        return None
-    without = [without_participant(group, geometric=measure.geometric) for group in groups]
-    means = [_mean(measure, group) for group in groups]
-    items = estimates.without_item[measure.key]
-    left_out = [
-        _contrast(measure, without[0], means[1]),
-        _contrast(measure, means[0], without[1]),
-        _contrast(measure, items[:, before], items[:, after]),
+    found = [_omnibus(estimates, key, tuple(conditions)) for key in measures]
+    adjusted = {about: holm([one.p(about) for one in found]) for about in TARGETS}
+    return [
+        replace(one, adjusted={about: values[place] for about, values in adjusted.items()})
+        for place, one in enumerate(found)
     ]
-    return _contrast(measure, draws[:, before], draws[:, after]), left_out
 
 
-def _back(measure: Measure, change: ArrayLike) -> Array:
-    """From a mean of `paired_change` to the measure's own scale."""
-    return np.asarray(np.exp(change) if measure.geometric else change)
+def _omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) -> Omnibus:
+    definition, _ = _find(estimates, key, *conditions[:2])
+    if reason := _missing(estimates, key, conditions):
+        return Omnibus(definition, conditions, reason=reason)
+    tests = {
+        about: _crossed(estimates, definition, conditions, items=about == "items_like_these")
+        for about in TARGETS
+    }
+    reasons = dict.fromkeys(one for one in tests.values() if isinstance(one, str))
+    kept = {about: one for about, one in tests.items() if isinstance(one, CrossedTest)}
+    return Omnibus(definition, conditions, kept, reason="; ".join(reasons))
+
+
+def _crossed(
+    estimates: Estimates, measure: Measure, conditions: Sequence[str], *, items: bool
+) -> CrossedTest | str:
+    """Test the conditions over participants and, if asked for, items, or say why not."""
+    blocks: dict[int, list[str]] = {}
+    for name in conditions:
+        place = estimates.conditions.index(name)
+        blocks.setdefault(estimates.groups[place] if estimates.groups else place, []).append(name)
+    if estimates.per_participant.get(measure.key) is None:
+        return "no condition has a value"
+    built = [_block(estimates, measure, names, items=items) for names in blocks.values()]
+    if any(isinstance(block, str) for block in built):
+        return next(block for block in built if isinstance(block, str))
+    found = crossed_test([block for block in built if isinstance(block, Block)], items=items)
+    return found if not found.reason else found.reason
+
+
+def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, items: bool) -> Block | str:
+    """Return the values of participants who have all of them, with the items' influence."""
+    places = [estimates.conditions.index(name) for name in names]
+    values = np.stack([estimates.per_participant[measure.key][place] for place in places], axis=1)
+    with np.errstate(divide="ignore"):
+        values = np.log(values) if measure.geometric else values
+    whole = ~np.isnan(values).any(axis=1)
+    if not items:
+        return Block(values[whole], np.zeros((int(whole.sum()), len(names), 0)))
+    if not estimates.grids:
+        return NO_GRIDS
+    if len(estimates.grids[0].items) < LEAST:
+        return TOO_FEW_ITEMS
+    influence = np.stack([estimates.item_influence(measure, name)[whole] for name in names], axis=1)
+    undefined = np.isnan(influence)
+    if undefined.any(axis=(1, 2)).mean() > MOST_UNDEFINED:
+        return UNDEFINED_WITHOUT
+    return Block(values[whole], np.where(undefined, 0.0, influence))
+
+
+def _finding(
+    measure: Measure, paired: bool, crossed: CrossedTest | str, fixed: Finding, level: float
+) -> Finding:
+    """Give the statement about items like these the form of the one about these."""
+    result = Finding(QUANTITIES[paired, False], fixed.n, CROSSED, level=level)
+    if isinstance(crossed, str) or fixed.estimate is None:
+        return replace(result, reason=fixed.reason or str(crossed))
+    found = replace(
+        result,
+        estimate=crossed.estimate,
+        interval=crossed.interval(level),
+        p=crossed.p,
+        assumptions=(INDEPENDENT, SAMPLED_ITEMS, NORMAL_CHANGES if paired else NORMAL_MEANS),
+    )
+    return _own_scale(measure, paired, found)
+
+
+def _own_scale(measure: Measure, paired: bool, found: Finding) -> Finding:
+    """From logarithms to the ratio, if the measure is geometric."""
+    if not measure.geometric:
+        return found
+    return found.mapped(QUANTITIES[paired, True], exp)
+
+
+def _equivalence(
+    measure: Measure,
+    values: tuple[Array, Array],
+    margin: tuple[float, float] | None,
+    crossed: CrossedTest | str,
+    target: Target,
+    *,
+    paired: bool,
+) -> Equivalence | None:
+    """Test equivalence about the target; None without a margin."""
+    if margin is None:
+        return None
+    fixed = equivalence(*values, margin, ratio=measure.geometric, paired=paired)
+    if target == "these_items":
+        return replace(fixed, interval=fixed.welch_interval, assumptions=(*fixed.assumptions, SAME_ITEMS))
+    if isinstance(crossed, str) or fixed.reason:
+        return Equivalence(
+            quantity=fixed.quantity, n=fixed.n, method=CROSSED, level=fixed.level, margin=margin,
+            reason=fixed.reason or str(crossed),
+        )  # fmt: skip
+    back = exp if measure.geometric else float
+    low, high = (log(bound) if measure.geometric else bound for bound in margin)
+    above, below = crossed.p_beyond(low, above=True), crossed.p_beyond(high, above=False)
+    p = max(above, below)
+    ends = crossed.interval(fixed.level)
+    return replace(
+        fixed,
+        method=f"two one-sided tests, {CROSSED}",
+        estimate=back(crossed.estimate),
+        interval=(back(ends[0]), back(ends[1])),
+        p=p,
+        assumptions=(INDEPENDENT, SAMPLED_ITEMS, NORMAL_CHANGES if paired else NORMAL_MEANS),
+        welch_interval=None,
+        p_above_lower=above,
+        p_below_upper=below,
+        equivalent=p <= fixed.alpha,
+    )
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -339,18 +413,10 @@ def _values(estimates: Estimates, measure: Measure, columns: tuple[int, int]) ->
     return groups[columns[0]], groups[columns[1]]
 
 
-def _missing(estimates: Estimates, measure: str, conditions: tuple[str, str]) -> str:
+def _missing(estimates: Estimates, measure: str, conditions: Iterable[str]) -> str:
     """Why a condition has no value, "" where both have one."""
     for condition in conditions:
         entry = estimates.get(measure, condition)
         if entry.value is None:
             return f"condition {condition} has no value: {entry.reason}"
     return ""
-
-
-def _mean(measure: Measure, values: Array) -> Array:
-    return over_participants(values[:, None], np.ones((len(values), 1)), geometric=measure.geometric)[0]
-
-
-def _contrast(measure: Measure, before: Array, after: Array) -> Array:
-    return after / before if measure.geometric else after - before

@@ -6,11 +6,23 @@ from typing import Literal
 
 import numpy as np
 
+from ..io.errors import AnalysisError
+from ..planning.declared_plan import Plan
 from ..stats.arrays import Array
 from ..stats.bootstrap import percentile_interval
 from ..stats.correlations import COEFFICIENTS, Coefficient, Correlation, correlate
-from ..stats.rank_agreement import Direction, RankRelation, desirability, rank_relation
+from ..stats.rank_agreement import (
+    Direction,
+    RankRelation,
+    SignShares,
+    desirability,
+    rank_relation,
+    sign_shares,
+)
 from ..stats.streams import substream
+
+MAIN_MEASURES = ("fp", "agreement")  # without a plan, as in figure 4 of Schuff et al. 2020
+MAIN_SCORES = ("joint_f1", "f1")  # the scores by which leaderboards rank
 
 
 @dataclass(frozen=True)
@@ -18,7 +30,8 @@ class Quantity:
     """A human measure or a model score, over the systems.
 
     values: one per system, NaN where it is not known. replicates: bootstrap replicates × systems, if any: of
-    a human measure over participants and items, of a score over its questions.
+    a human measure over participants and items, of a score over its questions; NaN throughout for a system
+    whose questions are unknown.
     """
 
     key: str
@@ -38,7 +51,9 @@ class Relation:
     """One human measure and one model score over the systems that have both.
 
     rank is None and `reason` set where fewer than two systems have both. desirable is "" where any system
-    lacks a value: the ranking is then not one of the systems to choose from.
+    lacks a value: the ranking is then not one of the systems to choose from. shares: of the replicates, those
+    with the same and the reversed ranking; None without replicates. is_score_drawn: whether the score varied
+    in them, because its questions are known for all systems.
     """
 
     measure: Quantity
@@ -47,7 +62,18 @@ class Relation:
     rank: RankRelation | None
     desirable: Literal["desirable", "undesirable", ""]
     correlations: dict[Coefficient, Correlation]
+    shares: SignShares | None = None
+    is_score_drawn: bool = False
     reason: str = ""
+
+    @property
+    def sign_share(self) -> float | None:
+        """Return the share of replicates in which the sign recurs."""
+        return self.shares.of(self.rank.sign) if self.shares and self.rank else None
+
+    def recurs(self, least: float) -> bool:
+        """Return whether the sign recurs in at least this share."""
+        return self.sign_share is not None and self.sign_share >= least
 
 
 @dataclass(frozen=True)
@@ -62,6 +88,37 @@ class Relations:
     def get(self, measure: str, score: str) -> Relation:
         """The relation of the measure and the score (keys)."""
         return self.pairs[measure, score]
+
+
+def declared_scores(relations: Relations, plan: Plan) -> list[Quantity]:
+    """Return the scores that the plan relates to people.
+
+    All headline scores if it declares none.
+
+    Raises:
+        AnalysisError: The plan names another score.
+    """
+    scores = {score.key: score for score in relations.scores}
+    for key in plan.scores:
+        if key not in scores:
+            raise AnalysisError(
+                f"the plan does not fit the study: its systems have no score {key!r}; they have "
+                f"{', '.join(scores)}"
+            )
+    return [scores[key] for key in plan.scores] or [score for score in relations.scores if score.headline]
+
+
+def main_relation(relations: Relations, plan: Plan) -> Relation | None:
+    """Return the relation that the report shows first.
+
+    That of the plan's first measure and first score, or of the first known main ones.
+    """
+    measures = [measure.key for measure in relations.measures]
+    scores = [score.key for score in relations.scores]
+    wanted = (*(measure for measure, *_ in plan.family), *MAIN_MEASURES, *measures)
+    measure = next((key for key in wanted if key in measures), None)
+    score = next((key for key in (*plan.scores, *MAIN_SCORES, *scores) if key in scores), None)
+    return None if measure is None or score is None else relations.get(measure, score)
 
 
 def relate(
@@ -84,10 +141,14 @@ def _relation(measure: Quantity, score: Quantity, rng: np.random.Generator) -> R
     n = int(both.sum())
     if n < 2:
         reason = "fewer than two systems have both values"
-        return Relation(measure, score, n, None, "", {}, reason)
+        return Relation(measure, score, n, None, "", {}, reason=reason)
     x, y = measure.values[both], score.values[both]
     rank = rank_relation(x, y)
     replicates = None if measure.replicates is None else measure.replicates[:, both]
+    drawn, is_drawn = y[None], False
+    if replicates is not None and score.replicates is not None:
+        unknown = np.isnan(score.replicates[:, both]).all(axis=0)
+        drawn, is_drawn = np.where(unknown, y, score.replicates[:, both]), not unknown.any()
     return Relation(
         measure=measure,
         score=score,
@@ -100,8 +161,11 @@ def _relation(measure: Quantity, score: Quantity, rng: np.random.Generator) -> R
                 y,
                 coefficient,
                 replicates=replicates,
+                model_replicates=drawn,
                 rng=substream(rng, measure.key, score.key, coefficient),
             )
             for coefficient in COEFFICIENTS
         },
+        shares=None if replicates is None else sign_shares(replicates, drawn),
+        is_score_drawn=is_drawn,
     )

@@ -18,11 +18,12 @@ from ..participants.study_version import Points
 from ..planning.declared_plan import Plan
 from ..stats.streams import substream
 from .analysis import Study
-from .comparisons import Family, all_pairs, compare_family
+from .comparisons import Family, Omnibus, against_baseline, all_pairs, compare_family, omnibus
 from .systems import style_pairs
 
 # What is compared where nothing was declared. Few, for Holm's correction counts them all.
 EXPLORED = ("agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty")
+MOST_FOR_PAIRS = 3  # conditions; more are compared with a baseline, for all pairs would be too many
 MOST_TRIALS = 100_000  # that the models read; larger studies have the R script
 MOST_BAYES_TRIALS = 20_000  # that the Bayesian models read: they take the longest by far
 MOST_DRAWN = 100_000_000  # values permuted for one comparison; larger studies take fewer permutations
@@ -36,6 +37,10 @@ class Inference:
     Attributes:
         plan: The plan, with the number of permutations that were drawn.
         declared: A plan named the family; otherwise it is exploratory.
+        baseline: Condition with which the others are compared; "" where the plan names a family, and where
+            all pairs are compared.
+        omnibus: Tests that a measure of the family is alike in all conditions but the ground truth, if there
+            are more than two.
         styles: Comparisons of conditions that show the same system, a family of its own.
         models, bayes: Model by label of its outcome, refused ones with their reason; ``bayes`` is empty above
             `MOST_BAYES_TRIALS`.
@@ -44,7 +49,9 @@ class Inference:
 
     plan: Plan
     declared: bool
+    baseline: str
     family: Family
+    omnibus: list[Omnibus]
     styles: Family
     models: dict[str, Model]
     bayes: dict[str, BayesModel]
@@ -54,7 +61,8 @@ class Inference:
 def infer(study: Study, plan: Plan | None = None) -> Inference:
     """Compare the conditions of a study.
 
-    The family is that of the plan, or all pairs of the main measures.
+    The family is that of the plan. Without one, all pairs of up to three conditions, or contrasts of more
+    with a baseline, in the main measures; the ground truth is no system and left out.
 
     Raises:
         AnalysisError: The plan names a measure or condition that the study lacks.
@@ -64,8 +72,13 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
         seed=study.options.seed, permutations=_permutations(len(study.people), Plan().permutations)
     )
     names = [condition.name for condition in study.conditions]
+    shown = [condition.name for condition in study.conditions if not condition.ground_truth]
+    systems = shown if len(shown) > 1 else names
     measures = [key for key in EXPLORED if estimates.available(key)]
-    family = list(used.family) or all_pairs(measures, names)
+    baseline = _baseline(used, systems)
+    family = list(used.family) or (
+        against_baseline(measures, baseline, systems) if baseline else all_pairs(measures, systems)
+    )
     # One stream for both families: a comparison that is in both has one p.
     rng = substream(np.random.default_rng(study.options.seed), "comparisons")
     try:
@@ -75,16 +88,47 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
             rng=rng,
             permutations=used.permutations,
             margins=used.margins,
+            target=used.target,
+            level=1 - used.alpha,
         )
+        tested = list(dict.fromkeys(key for key, *_ in family)) if len(systems) > 2 else []
+        alike = omnibus(estimates, tested, systems)
     except ValueError as error:
         raise AnalysisError(f"the plan does not fit the study: {error}") from None
     within_systems = [(key, *pair) for key in measures for pair in style_pairs(study.conditions)]
-    styles = compare_family(estimates, within_systems, rng=rng, permutations=used.permutations)
+    styles = compare_family(
+        estimates, within_systems, rng=rng, permutations=used.permutations, level=1 - used.alpha
+    )
     trials = len(study.retained.trials)
-    if trials > MOST_TRIALS:
-        return Inference(used, bool(used.family), compared, styles, {}, {}, trials)
-    models, bayes = _models(study, names)
-    return Inference(used, bool(used.family), compared, styles, models, bayes)
+    few = trials <= MOST_TRIALS
+    models, bayes = _models(study, names) if few else ({}, {})
+    return Inference(
+        plan=used,
+        declared=bool(used.family),
+        baseline=baseline,
+        family=compared,
+        omnibus=alike,
+        styles=styles,
+        models=models,
+        bayes=bayes,
+        too_many=0 if few else trials,
+    )
+
+
+def _baseline(plan: Plan, systems: Sequence[str]) -> str:
+    """Return the condition with which the others are compared, "" for all pairs.
+
+    Without a declared one, the first condition of many.
+    """
+    if plan.family:
+        return ""
+    if plan.baseline is None:
+        return systems[0] if len(systems) > MOST_FOR_PAIRS else ""
+    if plan.baseline not in systems:
+        raise AnalysisError(
+            f"the baseline {plan.baseline!r} is not one of the compared conditions: {', '.join(systems)}"
+        )
+    return plan.baseline
 
 
 def _permutations(people: int, wanted: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.io.errors import AnalysisError, InputError
-from analysis.planning.declared_plan import Plan
+from analysis.planning.declared_plan import Plan, load_plan
 from analysis.planning.power import Assumed, power
 from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.stats.sequential import boundaries
@@ -104,12 +104,31 @@ def test_what_is_left_open_is_named(tmp_path):
 
 
 def test_looks_are_in_the_text(tmp_path):
-    plan = full_plan(family=FAMILY[:1], looks=boundaries([0.5, 1.0]))
+    plan = full_plan(family=FAMILY[:1], looks=boundaries([0.5, 1.0]), target="these_items")
     text = preregistration(load_frozen(frozen_study(tmp_path / "study")), plan)
     assert "| 1 | 50.0 % | 2.9626 |" in text
     assert "cost 0.4 % more" in text
     assert "against the boundary of the look" in text
     assert "analysed once" not in text
+
+
+def test_target_and_baseline_are_in_the_text(tmp_path):
+    frozen = load_frozen(frozen_study(tmp_path / "study"))
+    text = preregistration(frozen, full_plan())
+    assert "The claim is about items like these" in text
+    assert "quasi-F over participants and items" in text
+    text = preregistration(frozen, full_plan(target="these_items"))
+    assert "The claim is about these items." in text
+    assert "permutations of participants between the two conditions" in text
+    text = preregistration(frozen, Plan(baseline="one"))
+    assert "all are exploratory, each condition against one." in text
+
+
+def test_looks_make_these_items_the_target_of_a_plan_file(tmp_path):
+    path = tmp_path / "plan.json"
+    for fields, target in (({}, "items_like_these"), ({"looks": {"fractions": [1.0]}}, "these_items")):
+        path.write_text(json.dumps(fields), encoding="utf-8")
+        assert load_plan(path).target == target
 
 
 def test_a_wrong_hash_is_told(tmp_path):
@@ -150,6 +169,8 @@ def test_the_text_is_of_one_version(tmp_path):
         ({"participants": 1}, "too few"),
         ({"looks": boundaries([1.0])}, "interim analyses test one"),
         ({"looks": boundaries([1.0]), "family": FAMILY[:1], "alpha": 0.01}, "interim analyses spend"),
+        ({"looks": boundaries([1.0]), "family": FAMILY[:1]}, "these_items; set the target"),
+        ({"baseline": "truth"}, "the baseline 'truth' is not one of"),
     ],
 )
 def test_an_impossible_plan_is_refused(tmp_path, change, words):

@@ -9,8 +9,10 @@ from itertools import pairwise
 import pytest
 
 from analysis.participants.bundle import load_bundle
+from analysis.planning.declared_plan import Plan
 from analysis.report.build import build_report
-from analysis.report.page import SORTING, render, write_page
+from analysis.report.page import SORTING, Page, render, write_page
+from analysis.report.section_systems import ranks_section
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study, rules
@@ -174,14 +176,19 @@ def test_tables_hold_the_same_numbers_as_the_study(study, page, tmp_path):
         assert (int(row["n"]), row["p"]) == (3 - known.count(None), "")
 
 
-def test_desirable_cells_are_marked(study, page):
-    html = render(page)
+@pytest.mark.parametrize("least", [0.9, 0.51])
+def test_only_cells_whose_sign_recurs_are_coloured(study, least):
     pairs = study.retained.relations.pairs.values()
     shown = [pair for pair in pairs if pair.measure.headline and pair.score.headline]
+    section = ranks_section(study.retained.relations, plan=Plan(sign_share=least))
+    html = render(Page("", "", {}, [section]))
+    coloured = 0
     for kind in ("desirable", "undesirable"):
-        count = sum(pair.desirable == kind for pair in shown)
-        assert count > 0
+        count = sum(pair.desirable == kind and pair.sign_share >= least for pair in shown)
         assert html.count(f'class="sign {kind}"') == count
+        coloured += count
+    assert coloured < sum(bool(pair.desirable) for pair in shown)
+    assert coloured or least == 0.9
 
 
 @pytest.mark.usefixtures("no_drawing")

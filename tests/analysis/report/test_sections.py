@@ -11,7 +11,7 @@ import pytest
 
 from analysis.io.errors import AnalysisError, InputError
 from analysis.participants.bundle import load_bundle
-from analysis.planning.declared_plan import load_plan
+from analysis.planning.declared_plan import Plan, load_plan
 from analysis.report.build import build_report, methods_paragraph
 from analysis.report.page import Data, Figure, Script, Table, write_page
 from analysis.report.provenance import INPUTS, SOURCES, source_of
@@ -80,16 +80,42 @@ def test_without_a_plan_everything_is_exploratory(study, page):
     assert "exploratory" in text
     assert "confirmatory" not in text
     rows = rows_of(table(page, "differences"))
-    pairs = len(study.conditions) * (len(study.conditions) - 1) // 2
+    systems = sum(not condition.ground_truth for condition in study.conditions)
+    pairs = systems * (systems - 1) // 2
     available = [key for key in EXPLORED if study.retained.estimates.available(key)]
     assert len(rows) == pairs * len(available)
-    for row in rows:
-        if row["p"]:
-            assert 0 < float(row["p"]) <= float(row["p_holm"]) <= 1
-            assert float(row["difference"]) == pytest.approx(_difference(row, study), rel=1e-9, abs=1e-12)
+    others = rows_of(table(page, "differences_these_items"))
+    for row, other in zip(rows, others, strict=True):
+        for one in (row, other):
+            if one["p"]:
+                assert 0 < float(one["p"]) <= float(one["p_holm"]) <= 1
+                assert float(one["difference"]) == pytest.approx(_difference(one), rel=1e-9, abs=1e-12)
+                nothing = 1.0 if one["measure"] == "time_geometric" else 0.0
+                assert (float(one["low"]) <= nothing <= float(one["high"])) == (float(one["p"]) > 0.05)
+    assert {row["target"] for row in rows_of(table(page, "omnibus"))} == {"these_items", "items_like_these"}
+    assert "ground truth left out" in text
 
 
-def _difference(row, study):
+def test_many_conditions_are_compared_with_a_baseline(study):
+    """With a declared baseline, and by default above three conditions; the ground truth is none of them."""
+    plan = Plan(baseline="two", permutations=99)
+    found = infer(study, plan)
+    assert {(c.first, c.second) for c in found.family.comparisons} == {("two", "one"), ("two", "three")}
+    assert (found.declared, found.baseline) == (False, "two")
+    truth = next(condition.name for condition in study.conditions if condition.ground_truth)
+    with pytest.raises(AnalysisError, match=f"baseline {truth!r} is not one of the compared conditions"):
+        infer(study, Plan(baseline=truth))
+
+
+def test_four_systems_are_compared_with_the_first(tmp_path):
+    arms = {name: f"sys-{place}" for place, name in enumerate(("one", "two", "three", "four"))}
+    folder = planted_study(tmp_path / "s", people=4, items=5, arms=arms)
+    found = infer(analyse(load_bundle(folder), Options(resamples=0)), None)
+    assert found.baseline == "one"
+    assert {c.first for c in found.family.comparisons} == {"one"}
+
+
+def _difference(row):
     first, second = float(row["first_value"]), float(row["second_value"])
     return second / first if row["measure"] == "time_geometric" else second - first
 
@@ -98,7 +124,9 @@ def test_a_plan_declares_family_and_margins(study, tmp_path):
     family = [["agreement", "one", "two"], ["certainty", "one", "three"]]
     plan = load_plan(plan_file(tmp_path, family=family, margins={"certainty": [-5, 5]}, permutations=499))
     declared = build_report(study, plan)
-    assert "confirmatory" in words(section(declared, "differences"))
+    text = words(section(declared, "differences"))
+    assert "they are confirmatory about items like these" in text
+    assert "Exploratory: the plan is about the other claim." in text
     assert [row["measure"] for row in rows_of(table(declared, "differences"))] == ["agreement", "certainty"]
     verdict = table(declared, "equivalence").rows[0][-1].text
     assert verdict == "equivalent"  # a margin as wide as the scale
@@ -117,6 +145,7 @@ def test_a_plan_that_does_not_fit_the_study_is_told(study, tmp_path):
         ({"familly": []}, "familly"),
         ({"family": [["agreement", "one"]]}, "family"),
         ({"alpha": 2}, "alpha"),
+        ({"target": "all_items"}, "target"),
         ({"looks": {"fractions": [1.0, 0.5]}}, "looks"),
     ],
 )

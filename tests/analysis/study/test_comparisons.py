@@ -1,4 +1,4 @@
-"""Differences between conditions: coverage with crossed items, Holm, the whole comparison, refusals."""
+"""Differences between conditions: two targets that agree in every row, omnibus, Holm, refusals."""
 
 # mypy: disable-error-code="operator, type-var"
 # A None where a test expects a value fails the test by itself.
@@ -11,7 +11,8 @@ from scipy import stats
 
 from analysis.participants.estimates import estimate
 from analysis.participants.measures import MEASURES
-from analysis.study.comparisons import all_pairs, compare, compare_family, difference, holm
+from analysis.stats.results import TARGETS
+from analysis.study.comparisons import against_baseline, all_pairs, compare, compare_family, holm, omnibus
 from tests.analysis.participants.test_estimates import grid_of
 
 BY_KEY = {measure.key: measure for measure in MEASURES}
@@ -34,9 +35,9 @@ def crossed(rng, people=(20, 20), items=20, shift=(0.0, 0.0), person_sd=0.5, ite
     return grids
 
 
-def estimates_of(seed=1, resamples=400, **design):
+def estimates_of(seed=1, **design):
     rng = np.random.default_rng(seed)
-    return estimate(crossed(rng, **design), SOME, rng=rng, resamples=resamples)
+    return estimate(crossed(rng, **design), SOME, rng=rng, resamples=0)
 
 
 def test_it_works():
@@ -44,13 +45,14 @@ def test_it_works():
     found = compare(estimates, "agreement", "a", "b", rng=np.random.default_rng(1), margin=(-0.1, 0.1))
     value = [estimates.get("agreement", name).value for name in "ab"]
     assert found.values == tuple(value)
-    for finding in (found.percentile, found.bca):
+    for target in TARGETS:
+        finding = found.about(target)
         assert finding.estimate == pytest.approx(value[1] - value[0])
         assert finding.interval[0] < finding.estimate < finding.interval[1]
         assert finding.n == (20, 20)
-    assert "BCa" in found.bca.method
-    assert "percentile" in found.percentile.method
-    assert 0 < found.p < 0.05
+        assert 0 < finding.p < 0.05
+    assert "permutation" in found.these_items.method
+    assert "quasi-F" in found.items_like_these.method
     assert found.hedges_g.estimate > 0
     assert found.superiority.estimate == pytest.approx((1 + found.cliffs_delta.estimate) / 2)
     assert found.ratio is None
@@ -62,53 +64,71 @@ def test_a_geometric_measure_is_compared_as_a_ratio():
     rng = np.random.default_rng(1)
     found = compare(estimates, "time_geometric", "a", "b", rng=rng, margin=(0.8, 1.25))
     first, second = estimates.per_participant["time_geometric"]
-    assert found.bca.estimate == pytest.approx(stats.gmean(second) / stats.gmean(first))
-    assert found.bca.quantity == "ratio of geometric means"
-    assert found.bca.estimate == pytest.approx(found.ratio.estimate)
-    assert found.bca.interval[0] < np.exp(0.5) < found.bca.interval[1]
+    for target in TARGETS:
+        finding = found.about(target)
+        assert finding.estimate == pytest.approx(stats.gmean(second) / stats.gmean(first))
+        assert finding.quantity == "ratio of geometric means"
+        assert finding.estimate == pytest.approx(found.ratio.estimate)
+        assert finding.interval[0] < np.exp(0.5) < finding.interval[1]
     assert found.hedges_g.estimate > 0
     with pytest.raises(ValueError, match="margin of a ratio"):
         compare(estimates, "time_geometric", "a", "b", rng=rng, margin=(-5, 5))
 
 
-@pytest.mark.parametrize("own_item_sd", [0.0, 0.8])
-def test_intervals_cover_the_truth_as_often_as_they_say(own_item_sd):
-    """500 studies, items acting alike and unlike in the conditions; too often is allowed (pigeonhole)."""
-    rng, studies = np.random.default_rng(2), 500
-    truth = {"time_geometric": np.exp(0.4), "agreement": 0.0}
-    covered = {(key, method): 0 for key in truth for method in ("percentile", "bca")}
-    for _ in range(studies):
-        design = {"people": (16, 24), "items": 20, "shift": (0.0, 0.4), "own_item_sd": own_item_sd}
-        estimates = estimate(crossed(rng, **design), [SOME[0], SOME[2]], rng=rng, resamples=250)
-        for key, method in covered:
-            low, high = difference(estimates, key, "a", "b", method=method).interval
-            covered[key, method] += low <= truth[key] <= high
-    # With 20 items and 16 participants a bootstrap interval is a little short: 93 % is the bound.
-    assert min(covered.values()) >= stats.binom.ppf(0.005, studies, 0.93)
+def test_intervals_exclude_no_difference_exactly_if_p_is_small():
+    """Effects around the edge of significance, in a share and a ratio, at two levels."""
+    rng, edges = np.random.default_rng(2), 0
+    for turn in range(25):
+        grids = crossed(
+            rng, people=(6, 7), items=10, shift=(turn / 25, turn / 50), own_item_sd=turn % 2 * 0.5
+        )
+        estimates = estimate(grids, SOME, rng=rng, resamples=0)
+        for key, nothing in (("agreement", 0.0), ("time_geometric", 1.0)):
+            for level in (0.95, 0.8):
+                one = compare(estimates, key, "a", "b", rng=rng, permutations=99, level=level)
+                for finding in (one.these_items, one.items_like_these):
+                    low, high = finding.interval
+                    assert (low <= nothing <= high) == (finding.p > 1 - level)
+                    edges += 1 - level < finding.p < 2 * (1 - level)
+    assert edges
+
+
+def test_one_item_that_decides_everything_speaks_of_these_items_only():
+    """The second condition is better on one item of ten, in everybody: on others it may not be."""
+    rng = np.random.default_rng(3)
+    rated = rng.random((24, 10)) < 0.5
+    rated[:12, 0], rated[12:, 0] = False, True
+    rated[:, 1:] = np.resize([[True, False], [False, True]], (24, 9))  # nobody differs in the other nine
+    grids = [grid_of(rated[rows].astype(float), np.full((12, 10), 60.0), name)
+             for rows, name in ((slice(0, 12), "a"), (slice(12, 24), "b"))]  # fmt: skip
+    found = compare(estimate(grids, SOME, rng=rng, resamples=0), "agreement", "a", "b", rng=rng)
+    assert found.these_items.p < 0.001
+    assert found.items_like_these.p > 0.2
+    assert found.items_like_these.estimate == found.these_items.estimate == pytest.approx(0.1)
 
 
 def test_what_items_do_to_both_conditions_cancels():
-    """Items that differ widely widen each condition's interval, not that of the difference."""
-    estimates = estimates_of(people=(40, 40), items=8, item_sd=3.0, person_sd=0.1, resamples=800)
-    low, high = difference(estimates, "time_geometric", "a", "b").interval
-    alone = estimates.get("time_geometric", "a").interval
-    assert np.log(high / low) < np.log(alone[1] / alone[0]) / 2
+    """Items that differ widely widen neither interval of the difference."""
+    width = {}
+    for item_sd in (0.0, 3.0):
+        estimates = estimates_of(people=(40, 40), items=8, item_sd=item_sd, person_sd=0.1)
+        found = compare(estimates, "time_geometric", "a", "b", rng=np.random.default_rng(1)).items_like_these
+        width[item_sd] = np.log(found.interval[1] / found.interval[0])
+    assert width[3.0] == pytest.approx(width[0.0], rel=0.02)
 
 
-def test_the_spread_is_that_of_the_two_samples_and_the_items():
-    """Variance of the replicated difference against its closed form for crossed sampling (Owen 2007)."""
-    rng = np.random.default_rng(3)
-    grids = crossed(rng, people=(25, 30), items=24, own_item_sd=1.0)
-    draws = estimate(grids, SOME, rng=rng, resamples=4000).replicates["time_mean"]
-    expected, columns = 0.0, []
-    for grid in grids:
-        centred = grid.seconds - grid.seconds.mean()
-        rows, column = centred.mean(axis=1), centred.mean(axis=0)
-        rest = centred - rows[:, None] - column[None]
-        expected += (rows**2).mean() / len(rows) + (rest**2).mean() / rest.size
-        columns.append(column)
-    expected += ((columns[1] - columns[0]) ** 2).mean() / 24
-    assert np.var(draws[:, 1] - draws[:, 0]) == pytest.approx(expected, rel=0.1)
+def test_the_omnibus_test_of_two_conditions_is_their_comparison():
+    estimates = estimates_of(seed=3, shift=(0.5, 0.2), own_item_sd=0.5)
+    for one in omnibus(estimates, ["agreement", "time_geometric"], "ab"):
+        pair = compare(estimates, one.measure.key, "a", "b", rng=np.random.default_rng(1))
+        assert one.p("items_like_these") == pytest.approx(pair.items_like_these.p)
+        test = one.tests["these_items"]
+        values = [
+            np.log(v) if one.measure.geometric else v for v in estimates.per_participant[one.measure.key]
+        ]
+        welch = stats.ttest_ind(*values, equal_var=False)
+        assert (test.f, test.p) == pytest.approx((welch.statistic**2, welch.pvalue))
+        assert one.adjusted["these_items"] >= one.p("these_items")
 
 
 def test_a_planted_effect_is_found_and_none_is_not():
@@ -119,34 +139,45 @@ def test_a_planted_effect_is_found_and_none_is_not():
         margins={"agreement": (-0.15, 0.15)},
     )
     rating, time = found.comparisons
-    assert time.adjusted_p < 0.01
-    assert time.bca.interval[0] > 1
-    assert rating.adjusted_p > 0.05
-    assert rating.percentile.interval[0] < 0 < rating.percentile.interval[1]
+    for target in TARGETS:
+        assert time.adjusted[target] < 0.01
+        assert time.about(target).interval[0] > 1
+        assert rating.adjusted[target] > 0.05
+        assert rating.about(target).interval[0] < 0 < rating.about(target).interval[1]
     assert rating.equivalence.p < 0.05
+    assert "quasi-F" in rating.equivalence.method
+    # Two one-sided tests at 5 % say what the 90 % interval says.
+    assert -0.15 < rating.equivalence.interval[0] < rating.equivalence.interval[1] < 0.15
 
 
 def test_swapping_the_conditions_flips_the_sign():
     estimates = estimates_of(seed=5)
-    for method in ("percentile", "bca"):
-        there = difference(estimates, "time_mean", "a", "b", method=method)
-        back = difference(estimates, "time_mean", "b", "a", method=method)
-        assert back.estimate == -there.estimate
-        assert back.interval == pytest.approx((-there.interval[1], -there.interval[0]))
+    there, back = (
+        compare(estimates, "time_mean", *pair, rng=np.random.default_rng(1)) for pair in ("ab", "ba")
+    )
+    assert back.items_like_these.estimate == -there.items_like_these.estimate
+    assert back.items_like_these.p == pytest.approx(there.items_like_these.p)
+    low, high = there.items_like_these.interval
+    assert back.items_like_these.interval == pytest.approx((-high, -low))
 
 
 def test_another_unit_scales_and_other_names_change_nothing():
     grids = crossed(np.random.default_rng(6))
-    base = difference(
-        estimate(grids, SOME, rng=np.random.default_rng(1), resamples=200), "time_mean", "a", "b"
-    )
     renamed = [
         replace(g, participants=tuple(f"x{i}" for i in range(20)), seconds=60 * g.seconds) for g in grids
     ]
-    scaled = estimate(renamed, SOME, rng=np.random.default_rng(1), resamples=200)
-    found = difference(scaled, "time_mean", "a", "b")
-    assert found.estimate == pytest.approx(60 * base.estimate)
-    assert found.interval == pytest.approx(tuple(60 * bound for bound in base.interval))
+    base, scaled = (
+        compare(
+            estimate(each, SOME, rng=np.random.default_rng(1), resamples=0), "time_mean", "a", "b",
+            rng=np.random.default_rng(1), permutations=199,
+        )
+        for each in (grids, renamed)
+    )  # fmt: skip
+    for target in TARGETS:
+        assert scaled.about(target).p == pytest.approx(base.about(target).p)
+        assert scaled.about(target).interval == pytest.approx(
+            tuple(60 * bound for bound in base.about(target).interval)
+        )
 
 
 def test_holm_as_r():
@@ -167,28 +198,30 @@ def test_holm_keeps_the_family_level():
 
 
 def test_a_comparison_depends_on_no_other():
-    estimates = estimates_of(seed=8, resamples=50)
+    estimates = estimates_of(seed=8)
     alone = compare_family(estimates, [("agreement", "a", "b")], rng=np.random.default_rng(1))
     more = compare_family(
         estimates, all_pairs(["agreement", "time_mean"], "ab"), rng=np.random.default_rng(1)
     )
-    assert alone.comparisons[0].permutation == more.comparisons[0].permutation
+    assert alone.comparisons[0].these_items == more.comparisons[0].these_items
     assert more.size == 2
-    assert more.comparisons[0].adjusted_p >= alone.comparisons[0].adjusted_p
+    for target in TARGETS:
+        assert more.comparisons[0].adjusted[target] >= alone.comparisons[0].adjusted[target]
+    assert against_baseline(["x"], "b", "abc") == [("x", "b", "a"), ("x", "b", "c")]
 
 
 def test_refusals():
-    few = estimates_of(people=(1, 20), resamples=20)
+    few = estimates_of(people=(1, 20))
     found = compare(few, "agreement", "a", "b", rng=np.random.default_rng(1), margin=(-0.1, 0.1))
     findings = [
-        found.percentile, found.bca, found.permutation, found.hedges_g, found.cliffs_delta, found.equivalence,
+        found.these_items, found.items_like_these, found.hedges_g, found.cliffs_delta, found.equivalence,
     ]  # fmt: skip
     for finding in findings:
         assert (finding.estimate, finding.interval, finding.p) == (None, None, None)
         assert "at least 2 participants" in finding.reason
-    none = difference(estimates_of(resamples=0), "agreement", "a", "b")
-    assert none.estimate is not None
-    assert (none.interval, none.reason) == (None, "no bootstrap replicates were drawn")
+    one_item = compare(estimates_of(items=1), "agreement", "a", "b", rng=np.random.default_rng(1))
+    assert one_item.these_items.interval is not None
+    assert "at least 2 items" in one_item.items_like_these.reason
 
 
 def test_values_that_do_not_vary():
@@ -197,34 +230,40 @@ def test_values_that_do_not_vary():
         for name, rated in (("a", 0.0), ("b", 1.0))
     ]
     rng = np.random.default_rng(1)
-    estimates = estimate(always, SOME, rng=rng, resamples=50)
+    estimates = estimate(always, SOME, rng=rng, resamples=0)
     found = compare(estimates, "agreement", "a", "b", rng=rng)
-    assert found.bca.estimate == 1.0
-    assert found.bca.interval is None
-    assert "do not vary within either condition" in found.bca.reason
-    assert found.p == pytest.approx(2 / 70)
-    assert compare(estimates, "time_mean", "a", "b", rng=rng).permutation.reason == (
+    assert (found.items_like_these.estimate, found.items_like_these.interval) == (None, None)
+    assert "do not vary within the conditions" in found.items_like_these.reason
+    assert found.these_items.p == pytest.approx(2 / 70)
+    assert found.these_items.interval[0] > 0
+    assert compare(estimates, "time_mean", "a", "b", rng=rng).these_items.reason == (
         "every participant has the same value"
     )
 
 
 def test_a_measure_without_values_is_refused():
     rng = np.random.default_rng(1)
-    estimates = estimate(crossed(rng), [BY_KEY["over_estimation"], SOME[0]], rng=rng, resamples=20)
+    estimates = estimate(crossed(rng), [BY_KEY["over_estimation"], SOME[0]], rng=rng, resamples=0)
     family = compare_family(estimates, all_pairs(["over_estimation", "agreement"], "ab"), rng=rng)
     refused, tested = family.comparisons
     assert "condition a has no value: it is not recorded whether" in refused.reason
-    assert (refused.p, refused.adjusted_p, refused.bca.estimate) == (None, None, None)
-    assert tested.adjusted_p == min(1.0, 2 * tested.p)  # the refused one was declared and counts
+    for target in TARGETS:
+        finding = refused.about(target)
+        assert (finding.p, finding.estimate, refused.adjusted[target]) == (None, None, None)
+        # The refused one was declared and counts.
+        assert tested.adjusted[target] == min(1.0, 2 * tested.about(target).p)
+    assert "has no value" in omnibus(estimates, ["over_estimation"], "ab")[0].reason
 
 
 def test_malformed_input():
-    estimates = estimates_of(resamples=0)
+    estimates, rng = estimates_of(), np.random.default_rng(1)
     with pytest.raises(ValueError, match="measure 'nothing' was not estimated"):
-        difference(estimates, "nothing", "a", "b")
+        compare(estimates, "nothing", "a", "b", rng=rng)
     with pytest.raises(ValueError, match="second is no condition: 'c'"):
-        difference(estimates, "agreement", "a", "c")
+        compare(estimates, "agreement", "a", "c", rng=rng)
     with pytest.raises(ValueError, match="same condition"):
-        difference(estimates, "agreement", "a", "a")
+        compare(estimates, "agreement", "a", "a", rng=rng)
+    with pytest.raises(ValueError, match="level must lie"):
+        compare(estimates, "agreement", "a", "b", rng=rng, level=1.0)
     with pytest.raises(ValueError, match="twice"):
-        compare_family(estimates, [("agreement", "a", "b")] * 2, rng=np.random.default_rng(1))
+        compare_family(estimates, [("agreement", "a", "b")] * 2, rng=rng)

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks._crossed_studies import Size, missed, rows
+from benchmarks._levels import DISAGREE, MOST_MIXED, levels
+from benchmarks._levels import STUDIES as KINDS
 from benchmarks.coverage import (
-    Size,
     calibrations,
     correlations,
     cover,
@@ -17,7 +19,6 @@ from benchmarks.coverage import (
     measures,
     positions,
     reject,
-    rows,
     truths,
 )
 
@@ -39,12 +40,27 @@ def test_tests_reject_no_more_often_than_they_say():
         assert rate.hits <= stats.binom.ppf(0.999, rate.studies, 0.07), rate
 
 
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_tests_of_conditions_keep_their_level_for_both_targets(kind, tmp_path):
+    """At the size of Schuff et al. (2020); intervals and p agree in every row. Finished batches are kept."""
+    store, studies = tmp_path / "batches.jsonl", 20
+    found = levels(kind, [Size(8, 10)], studies, store=store)
+    for rate in found:
+        highest = 0.0 if rate.label == DISAGREE else MOST_MIXED
+        assert rate.undefined <= studies / 4, rate
+        assert rate.hits <= stats.binom.ppf(0.9995, studies, highest), rate
+    stored = store.read_text()
+    assert levels(kind, [Size(8, 10)], studies, store=store) == found
+    assert store.read_text() == stored
+
+
 def test_the_simulation_can_fail():
     """Intervals around another truth do not pass, and what is bold in the table is below its bar."""
     wrong = {"measure: agreement": 0.95}
     [rate] = cover(measures, SIZE, STUDIES, truth=wrong, resamples=100)
     assert rate.hits < stats.binom.ppf(0.001, rate.studies, 0.93)
     assert any("**" in line for line in rows([rate], interval=True))
+    assert missed(rate, interval=True)
     low, high = rate.bounds
     assert 0 <= low <= rate.share <= high <= 1
     assert np.isfinite(rate.share)

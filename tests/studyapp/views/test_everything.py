@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from analysis.participants.bundle import load_bundle
+from analysis.stats.results import TARGETS
 from analysis.study.analysis import Options, analyse
 from analysis.study.comparisons import compare
 from studyapp.actions.participants import consent
@@ -238,12 +239,14 @@ def test_an_effect_planted_within_people_is_found_by_the_report(tmp_path):
     assert (found.mode, found.allocation.design, len(found.people)) == ("bot", "within", 12)
     one = compare(found.everything.estimates, "agreement", first, second, rng=np.random.default_rng(1))
     assert one.paired
-    assert one.bca.interval
-    assert one.bca.interval[0] < -0.45 < one.bca.interval[1] < 0
-    assert one.p
-    assert one.p < 0.01
+    for target in TARGETS:
+        difference = one.about(target)
+        assert difference.interval
+        assert difference.interval[0] < -0.45 < difference.interval[1] < 0
+        assert difference.p
+        assert difference.p < 0.01
     assert one.hedges_g.interval
     assert one.hedges_g.interval[1] < 0
     alike = compare(found.everything.estimates, "certainty", first, second, rng=np.random.default_rng(1))
-    assert alike.bca.interval
-    assert alike.bca.interval[0] < 0 < alike.bca.interval[1]
+    assert alike.items_like_these.interval
+    assert alike.items_like_these.interval[0] < 0 < alike.items_like_these.interval[1]
