@@ -224,7 +224,10 @@ def _draw_forest(panel: Axes, rows: Sequence[ForestRow]) -> None:
     """Draw one row per difference below its label; a filled mark is a clear one."""
     panel.axvline(rows[0].no_difference, color=INK, linewidth=0.8)
     for y, row in enumerate(rows):
-        panel.text(0, y - 0.22, row.label, transform=panel.get_yaxis_transform(), fontsize=6.5, va="bottom")
+        panel.text(
+            0, y - 0.22, row.label, transform=panel.get_yaxis_transform(), fontsize=6.5, va="bottom",
+            bbox={"facecolor": "white", "linewidth": 0, "pad": 0.3},
+        )  # fmt: skip
         if row.interval:
             panel.hlines(y, *row.interval, color=INK, linewidth=1.2)
         face = INK if row.is_clear else "white"
@@ -442,6 +445,9 @@ def _saved(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
         canvas.set_layout_engine("constrained")
         canvas.draw_without_rendering()
         canvas.set_layout_engine(None)  # "none" would draw twice more for nothing
+        for axes in canvas.axes:  # the solver's last digits differ from run to run
+            axes.set_position([round(bound, 6) for bound in axes.get_position().bounds])
+            axes.set_in_layout(True)
         for file, form in zip(files, forms, strict=True):
             canvas.savefig(file, format=form, dpi=PNG_DPI, metadata=METADATA[form])
     return [file.getvalue() for file in files]

@@ -121,7 +121,8 @@ def _main_figure(study: Study, main: Relation, caption: str) -> Figure:
         axes.set_xlabel(figures.axis_label(main.score.label, "share"))
         axes.set_ylabel(figures.axis_label(main.measure.label, unit))
         axes.grid(color=figures.GRID, linewidth=0.6)
-        canvas.legend(loc="outside lower center", ncols=2, frameon=False)
+        title = f"n = {len(spoken)} systems"
+        canvas.legend(loc="outside lower center", ncols=2, frameon=False, title=title)
         svg, prints = figures.drawn(canvas)
     alternative = f"{main.score.label} and {main.measure.label} of each system. {'; '.join(spoken)}."
     return Figure("people-against-score", caption, alternative, svg, half=True, prints=prints)

@@ -227,9 +227,6 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
                 else "."
             )
         )
-        points.append(
-            f"The participants are of mode {study.mode}; they say nothing about people’s judgement."
-        )
     truth = [one.title for one in study.conditions if one.system is None or one.ground_truth]
     if truth:
         points.append(

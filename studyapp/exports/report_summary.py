@@ -101,12 +101,12 @@ def read_summary(report: Path) -> Summary:
                 first=row["first"],
                 second=row["second"],
                 value=float(row["difference"]),
-                low=float(row["bca_low"]),
-                high=float(row["bca_high"]),
+                low=float(row["low"]),
+                high=float(row["high"]),
                 p=_number(row["p_holm"]),
             )
             for row in differences
-            if row["difference"] and row["bca_low"] and row["bca_high"]
+            if row["difference"] and row["low"] and row["high"]
         ),
         scores=scores,
         ranks=tuple(
