@@ -17,9 +17,9 @@ declare what it leaves out::
 or ``items_like_these`` (other participants and other items), which is the default, but not with ``looks``:
 their tests are about these items. ``baseline`` is the condition with which the others are compared if no
 ``family`` is declared. ``family`` names measure, first and second condition; ``margins`` bound an equivalence
-test of a measure; ``looks`` are the interim analyses. ``scores`` are the model scores that the study relates
-to people, ``coefficient`` the correlation that it reports, and ``sign_share`` the share of replicates in which
-a sign of the rank table must recur.
+test of a measure; ``looks`` are the interim analyses. ``scores`` are the model scores that are related to
+people, ``coefficient`` the correlation that is reported, and ``sign_share`` the share of bootstrap replicates
+in which a sign of the rank table must recur.
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ from ..io.whole_files import parse_model, read_json
 from ..participants.exclusion_rules import Rule, parse_rules
 from ..participants.measures import MEASURES, Measure, own_measures, scale_measures
 from ..participants.study_version import Bounds, Definition, Points, Question, Version
-from ..stats.correlations import LEAST_FOR_P
+from ..stats.correlations import LEAST_FOR_P, LEAST_SYSTEMS
 from ..stats.equivalence import check_margin
 from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
 from .declared_plan import Plan
@@ -189,6 +189,7 @@ def left_open(frozen: FrozenVersion, plan: Plan) -> list[str]:
         "what was known of the data when this was written": plan.known,
         "the items": frozen.definition.items,
         "the margins of equivalence (no claim of no difference can be made)": plan.margins,
+        "the model scores that are related to people": plan.scores or _systems(frozen) < LEAST_SYSTEMS,
     }
     return [f"Not stated: {what}." for what, given in missing.items() if not given]
 
@@ -484,14 +485,24 @@ def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
         f"Intervals of measures: 95 %, two-way bootstrap of participants and items, {plan.resamples} "
         f"replicates, seed {plan.seed}. Intervals of differences hold what the test does not reject."
     )
-    systems = sum(1 for c in frozen.version.conditions if c.system and not c.ground_truth)
-    if systems >= 2:
-        p = "with a p from permutations of the systems" if systems >= LEAST_FOR_P else "without p values"
+    systems = _systems(frozen)
+    if systems >= LEAST_SYSTEMS:
+        p = (
+            "with p from permutations, Holm's correction over the scores"
+            if systems >= LEAST_FOR_P
+            else "without p values"
+        )
         lines.append(
-            "Systems against model scores: rank relation and Pearson, Spearman and Kendall correlations "
-            f"over {systems} systems, {p}, with bootstrap intervals."
+            f"Systems against model scores ({', '.join(plan.scores) or 'all of them'}): rank relation, which "
+            f"counts if it recurs in {100 * plan.sign_share:g} % of the bootstrap replicates, and "
+            f"{plan.coefficient.capitalize()} correlation over {systems} systems, {p}, with bootstrap "
+            "intervals."
         )
     return lines
+
+
+def _systems(frozen: FrozenVersion) -> int:
+    return sum(1 for c in frozen.version.conditions if c.system and not c.ground_truth)
 
 
 def _test(frozen: FrozenVersion, plan: Plan) -> str:

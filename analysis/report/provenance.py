@@ -22,6 +22,8 @@ _NAMES = {  # function to the tables and figures that it computes
     "study.comparisons.compare_family": "differences differences_these_items styles styles_these_items",
     "study.comparisons.omnibus": "omnibus",
     "stats.equivalence.equivalence": "equivalence",
+    "planning.power.smallest_effect": "not_found",
+    "planning.systems_needed.plan_systems": "systems_needed",
     "study.inference.infer": "models",
     "models.bayesian_logistic.bayes_logistic": "bayes",
     "participants.learning_curves.learning": "learning",
@@ -34,7 +36,8 @@ _NAMES = {  # function to the tables and figures that it computes
         "correlations correlations_pearson correlations_spearman correlations_kendall"
     ),
     "study.human_vs_model.relate": (
-        "fp-standard-scores fp-coupling-scores agreement-standard-scores agreement-coupling-scores"
+        "fp-standard-scores fp-coupling-scores agreement-standard-scores agreement-coupling-scores "
+        "people-against-score"
     ),
     "study.multiverse.multiverse": "multiverse multiverse_stability",
     "planning.power.power_curve": "power power-curve",

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 
 from ..planning.declared_plan import Plan
 from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..study.analysis import Study
 from ..study.human_vs_model import Quantity, Relation, main_relation
-from . import figures
-from .page import Block, Figure, Section, Text
+from .figures import scores_figure
+from .page import Block, Section, Text
 from .section_correlations import NAMES
 from .section_systems import percent
 from .tables import number
@@ -39,7 +36,8 @@ def against_scores_section(study: Study, plan: Plan | None = None) -> Section:
         f"{main.measure.label} against {main.score.label} ({chosen}). One mark per system; vertical lines "
         f"are 95 % confidence intervals of the measure. {_score_intervals(study, [main.score])}"
     )
-    return Section("against-scores", TITLE, [Text(verdict(main, plan)), _main_figure(study, main, caption)])
+    figure = scores_figure(study, study.retained, main.measure, [main.score], "people-against-score", caption)
+    return Section("against-scores", TITLE, [Text(verdict(main, plan)), *([figure] if figure else [])])
 
 
 def verdict(relation: Relation, plan: Plan) -> str:
@@ -93,58 +91,10 @@ def all_scores_section(study: Study, plan: Plan | None = None) -> Section | None
             "relation, with the share of replicates in which it recurs."
         )
         name = f"{measure.key.replace('_', '-')}-{name}"
-        figure = figures.scores_figure(study, study.retained, measure, scores, name, caption)
+        figure = scores_figure(study, study.retained, measure, scores, name, caption)
         if figure:
             blocks.append(figure)
     return Section("all-scores", "People against each score", blocks) if blocks else None
-
-
-def _main_figure(study: Study, main: Relation, caption: str) -> Figure:
-    view, styles = study.retained, figures.looks(study)
-    estimates = [view.estimates.get(main.measure.key, condition.name) for condition in study.systems]
-    unit = estimates[0].measure.unit
-    factor = figures.SCALE.get(unit, 1.0)
-    with mpl.rc_context(figures.STYLE):
-        canvas = Canvas(figsize=(figures.COLUMN, 2.5))
-        axes = canvas.subplots()
-        spoken = []
-        for system, (condition, estimate) in enumerate(zip(study.systems, estimates, strict=True)):
-            x = main.score.values[system] * 100
-            if estimate.value is None or np.isnan(x):
-                continue
-            bounds = main.score.interval(system)
-            across = (bounds[0] * 100, bounds[1] * 100) if bounds else None
-            along = estimate.interval and (estimate.interval[0] * factor, estimate.interval[1] * factor)
-            _draw_system(axes, x, estimate.value * factor, across, along, styles[condition.name])
-            spoken.append(f"{condition.title}: {number(x, 1)} and {number(estimate.value * factor, 1)}")
-        axes.margins(0.15)
-        axes.set_xlabel(figures.axis_label(main.score.label, "share"))
-        axes.set_ylabel(figures.axis_label(main.measure.label, unit))
-        axes.grid(color=figures.GRID, linewidth=0.6)
-        title = f"n = {len(spoken)} systems"
-        canvas.legend(loc="outside lower center", ncols=2, frameon=False, title=title)
-        svg, prints = figures.drawn(canvas)
-    alternative = f"{main.score.label} and {main.measure.label} of each system. {'; '.join(spoken)}."
-    return Figure("people-against-score", caption, alternative, svg, half=True, prints=prints)
-
-
-def _draw_system(
-    axes: Axes,
-    x: float,
-    y: float,
-    across: tuple[float, float] | None,
-    along: tuple[float, float] | None,
-    look: figures.Look,
-) -> None:
-    """Draw a system with its uncertainty in both directions."""
-    if across:
-        axes.hlines(y, *across, color=look.colour, linewidth=1.3)
-    if along:
-        axes.vlines(x, *along, color=look.colour, linewidth=1.3)
-    axes.scatter(
-        [x], [y], s=38, color=look.colour, marker=look.marker, edgecolors=figures.INK, linewidths=0.9,
-        zorder=3, label=figures.wrapped(look.title, 22),
-    )  # fmt: skip
 
 
 def _score_intervals(study: Study, scores: Sequence[Quantity]) -> str:

@@ -56,8 +56,8 @@ NOTHING_TO_RESAMPLE = (
 )
 OPEN_INTERVALS = (
     "An interval from −1 to 1 is shown as “open”: nothing is ruled out. The percentage is the direction "
-    "probability, the share of replicates with a positive correlation; in them the questions of the score, if "
-    "they are known, are resampled too."
+    "probability, the share of replicates with a positive correlation; in them the questions of the score, "
+    "if they are known, are resampled too."
 )
 
 

@@ -59,9 +59,9 @@ def not_found_section(study: Study, inference: Inference) -> Section | None:
     titles = {condition.name: condition.title for condition in study.conditions}
     intro = (
         f"A difference that is not significant may be there all the same. For {len(rows)} of {family.size} "
-        "comparisons the table says how large a true difference must be for this study to find it with a power "
-        f"of {TARGET:g} at alpha {alpha:g}, given the variation in its data. Holm’s correction asks for more, "
-        f"at most for the difference “with Holm”. {ABOUT[inference.plan.target]}"
+        "comparisons the table says how large a true difference must be for this study to find it with a "
+        f"power of {TARGET:g} at alpha {alpha:g}, given the variation in its data. Holm’s correction asks "
+        f"for more, at most for the difference “with Holm”. {ABOUT[inference.plan.target]}"
     )
     blocks: list[Block] = [Text(intro), _table(rows, titles)]
     if not inference.plan.margins:

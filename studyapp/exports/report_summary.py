@@ -5,6 +5,7 @@ those of the site.
 """
 
 import csv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analysis.io.spreadsheet import original_text
@@ -40,11 +41,32 @@ class Difference(FrozenModel):
         return not self.low <= 0 <= self.high
 
 
+class RankCell(FrozenModel):
+    """The relation of a human measure to a score: "+", "-" or "".
+
+    ``percent`` of the bootstrap replicates have the sign; None if it is unknown, as in reports of before.
+    ``is_open`` says that they are too few to count on it.
+    """
+
+    sign: str
+    percent: int | None = None
+    is_open: bool = False
+
+
 class RankRow(FrozenModel):
-    """The relation of a human measure to each score: "+", "-" or ""."""
+    """The relation of a human measure to each score: "+", "-" or "".
+
+    ``cells`` are empty in reports of before, which know the signs only.
+    """
 
     measure: str
     signs: tuple[str, ...]
+    cells: tuple[RankCell, ...] = ()
+
+    @property
+    def shown(self) -> tuple[RankCell, ...]:
+        """The cells of the row."""
+        return self.cells or tuple(RankCell(sign=sign) for sign in self.signs)
 
 
 class Summary(FrozenModel):
@@ -82,6 +104,7 @@ def read_summary(report: Path) -> Summary:
     differences = [row for row in _rows(tables / "differences.csv") if row["measure"] == key]
     ranks = _rows(tables / "rank_table.csv") or _rows(tables / "rank_table_1.csv")
     scores = tuple(name for name in (ranks[0] if ranks else ()) if name != "measure")
+    related = {(row["measure"], row["score"]): row for row in _rows(tables / "correlations.csv")}
     counts = _rows(tables / "exclusions_by_condition.csv")[-1:]  # the last row is the sum
     return Summary(
         measure=key,
@@ -109,9 +132,7 @@ def read_summary(report: Path) -> Summary:
             if row["difference"] and row["low"] and row["high"]
         ),
         scores=scores,
-        ranks=tuple(
-            RankRow(measure=row["measure"], signs=tuple(row[name] for name in scores)) for row in ranks
-        ),
+        ranks=tuple(_rank_row(row, scores, related) for row in ranks),
         trials=int(counts[0]["submitted"]) if counts else 0,
         excluded=int(counts[0]["excluded"]) if counts else 0,
     )
@@ -127,6 +148,19 @@ def measure_unit(key: str) -> str:
     """Return the unit of a measure."""
     measure = find_measure(key)
     return "" if measure is None else measure.unit
+
+
+def _rank_row(
+    row: Mapping[str, str], scores: Sequence[str], related: Mapping[tuple[str, str], Mapping[str, str]]
+) -> RankRow:
+    cells = []
+    for score in scores:
+        pair = related.get((row["measure"], score), {})
+        share = _number(pair.get("sign_share", ""))
+        percent = None if share is None else int(100 * share + 1e-9)
+        is_open = pair.get("sign_recurs") == "false"
+        cells.append(RankCell(sign=row[score], percent=percent, is_open=is_open))
+    return RankRow(measure=row["measure"], signs=tuple(row[name] for name in scores), cells=tuple(cells))
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

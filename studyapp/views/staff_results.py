@@ -232,7 +232,7 @@ def _first_screen(study: Study, report: Report) -> dict[str, Any]:
         ],
         "chart": shapes,
         "zero": zero,
-        "ranks": [(measure_label(row.measure), row.signs) for row in summary.ranks],
+        "ranks": [(measure_label(row.measure), row.shown) for row in summary.ranks],
     }
 
 

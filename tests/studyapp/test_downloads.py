@@ -15,7 +15,7 @@ from jobs.actions.jobs import cancel_job, create_job, run_job
 from jobs.models import Job
 from studyapp import downloads
 from studyapp.actions.reports import delete_report, report_file
-from studyapp.exports.report_summary import Summary, read_summary
+from studyapp.exports.report_summary import RankCell, RankRow, Summary, read_summary
 from studyapp.models import Report, Study
 from studyapp.queries.responses import ResponseFilter
 from studyapp.queries.results import data_state
@@ -158,6 +158,22 @@ def test_responses_are_exactly_the_filtered_rows(study: Study, settings: Any):
     item = participant.trials.get(answers__isnull=False).item.external_id
     assert rows == [columns, [participant.public_id, item, "1", ""]]
     assert job.result == {"rows": 1}
+
+
+def test_a_summary_says_which_signs_are_open(tmp_path: Path):
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "rank_table.csv").write_text("measure,f1,loca,em\nfp,+,-,\n", "utf-8")
+    (tables / "correlations.csv").write_text(
+        "measure,score,sign_share,sign_recurs\nfp,f1,0.8999,false\nfp,loca,0.93,true\nfp,em,,\n", "utf-8"
+    )
+    (row,) = read_summary(tmp_path).ranks
+    assert row.shown == (
+        RankCell(sign="+", percent=89, is_open=True),
+        RankCell(sign="-", percent=93),
+        RankCell(sign=""),
+    )
+    assert RankRow(measure="fp", signs=("+",)).shown == (RankCell(sign="+"),)
 
 
 def test_a_summary_of_nothing(tmp_path: Path):

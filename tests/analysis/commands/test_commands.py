@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -175,6 +176,38 @@ def test_correlate_participants(tmp_path):
     assert widths[True] < 1e-6 < widths[False]
 
 
+def test_correlate_shares_are_those_of_all_resamples(tmp_path):
+    """Two participants in each of three systems have 4³ samples: each ranking is looked at."""
+    people = {"A": (0.1, 0.4), "B": (0.2, 0.5), "C": (0.4, 0.9)}
+    rows = [f"{name},{name}{i},{value}" for name, own in people.items() for i, value in enumerate(own)]
+    human = write(tmp_path / "h.csv", "\n".join(["system,participant,fp", *rows]))
+    model = write(tmp_path / "m.csv", "s,em\nA,1\nB,2\nC,3\n")
+    plan = write(tmp_path / "plan.json", {"sign_share": 0.6, "coefficient": "kendall", "scores": ["em"]})
+    arguments = [
+        "correlate",
+        "--human",
+        human,
+        "--model",
+        model,
+        "--plan",
+        plan,
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    assert main([*arguments, "--resamples", "4000"]) == 0
+    means = [[(a + b) / 2 for a in own for b in own] for own in people.values()]
+    samples = list(product(*means))
+    share = sum(a < b < c for a, b, c in samples) / len(samples)
+    found = correlations_of(tmp_path / "o")["fp", "kendall"]
+    assert found["rank"] == "+"
+    assert float(found["sign_share"]) == pytest.approx(share, abs=4 * (0.25 / 4000) ** 0.5)
+    assert (found["sign_recurs"], found["score_drawn"]) == (str(share >= 0.6).lower(), "false")
+    html = (tmp_path / "o/report.html").read_text("utf-8")
+    assert "Kendall tau-b, n = 3 systems" in html
+    assert "Pearson r, n = 3 systems" not in html
+    assert "participants, and the questions of the score where they are known, are resampled together" in html
+
+
 def test_correlate_averages_participants(tmp_path):
     """A geometric measure is averaged on the log scale, an empty cell does not count."""
     human = "system,participant,agreement,time_geometric\nA,a,0.2,10\nA,b,,40\nB,c,0.4,20\nB,d,0.8,20\n"
@@ -206,6 +239,7 @@ def test_correlate_gives_p_from_six_systems_on(tmp_path):
         found = {row["coefficient"]: row for row in csv.DictReader(file)}
     assert float(found["spearman"]["p"]) == pytest.approx(2 / 720)
     assert found["spearman"]["p_method"] == "exact"
+    assert found["spearman"]["p_holm"] == found["spearman"]["p"]  # one score is the whole family
     assert float(found["spearman"]["value"]) == pytest.approx(-1)
 
 

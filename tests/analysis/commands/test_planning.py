@@ -1,6 +1,7 @@
 """The planning commands: sample size, looks, pre-registration."""
 
 import json
+import re
 
 import pytest
 
@@ -80,6 +81,33 @@ def test_a_sample_size_as_json(capsys):
     design = json.loads(out)
     assert design["sentence"].startswith(f"{design['participants']} participants")
     assert {row["participants"]: row["power"] for row in design["curve"]}[design["participants"]] > 0.7
+
+
+def test_systems_that_a_study_needs(capsys, tmp_path):
+    arguments = ("power", "--systems", "--correlation", "0.7,0.9", "--noise", "0.5", "--out", tmp_path)
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0
+    lines = out.splitlines()
+    assert re.fullmatch(r"true correlation 0.7: 1[234] systems, 1[678] with noise 0.50", lines[0])
+    assert lines[2] == str(tmp_path / "report.html")
+    status, out, _ = run(capsys, *arguments[:6], "--json", "--coefficient", "spearman")
+    assert status == 0
+    assert [row["correlation"] for row in json.loads(out)] == [0.7, 0.9]
+    status, out, err = run(capsys, "power", "--systems", "--correlation", "2")
+    assert (status, out) == (1, "")
+    assert "a correlation must lie between" in err
+    assert "--effect" in run(capsys, "power")[2]
+
+
+def test_a_pilot_gives_the_noise_of_its_systems(capsys, tmp_path):
+    planted_study(tmp_path / "pilot", people=6, items=8)
+    arguments = ("power", "--systems", "--correlation", "0.9", "--pilot", tmp_path / "pilot")
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0
+    assert "with noise" in out
+    status, out, err = run(capsys, *arguments, "--measure", "certainty")
+    assert (status, out) == (1, "")
+    assert "differ in certainty by no more than noise; give --noise instead" in err
 
 
 def test_looks(capsys):

@@ -5,9 +5,19 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.power import TTestIndPower
 
 from analysis.participants.bundle import load_bundle
-from analysis.planning.power import Assumed, _holm, fitted, pilot, power, power_curve, smallest_design
+from analysis.planning.power import (
+    Assumed,
+    _holm,
+    fitted,
+    pilot,
+    power,
+    power_curve,
+    smallest_design,
+    smallest_effect,
+)
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import released_study
 from tests.analysis.grids import make_grid
@@ -203,3 +213,24 @@ def test_malformed_targets_are_named():
         design: Any = {"effects": [0, 1], "items": 1, "simulations": 5, "rng": np.random.default_rng(1)}
         with pytest.raises(ValueError, match=words):
             smallest_design(Assumed(1.0, residual_sd=0.0), **design | change)
+
+
+@pytest.mark.parametrize("n", [3, 5, 17, 100])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_the_smallest_effect_is_that_of_statsmodels(n, alpha):
+    solved = TTestIndPower().solve_power(nobs1=n, alpha=alpha, power=0.8, alternative="two-sided")
+    assert smallest_effect(np.sqrt(2 / n), 2 * n - 2, alpha=alpha) == pytest.approx(solved, rel=1e-4)
+
+
+def test_a_simulated_study_finds_the_smallest_effect_with_its_power():
+    population, n, items = Assumed(0.1, residual_sd=0.3), 12, 25
+    error = np.sqrt(2 / n * (0.1**2 + 0.3**2 / items))
+    effect = smallest_effect(error, 2 * n - 2)
+    found = simulate(population, effects=[0, effect], participants=n, items=items)
+    assert within(found.all, 0.8)
+
+
+@pytest.mark.parametrize(("target", "alpha"), [(0.04, 0.05), (1.0, 0.05), (0.8, 0.0)])
+def test_a_power_that_no_effect_has(target, alpha):
+    with pytest.raises(ValueError, match="target must lie between alpha and 1"):
+        smallest_effect(1.0, 10, target=target, alpha=alpha)

@@ -45,6 +45,7 @@ def full_plan(**more):
         "hypotheses": ("People agree more with two than with one.",),
         "family": FAMILY,
         "margins": {"agreement": (-0.05, 0.05)},
+        "scores": ("loca", "joint_f1"),
         "participants": 40,
         "power": power(
             Assumed(0.1, residual_sd=0.3),

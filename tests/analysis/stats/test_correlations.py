@@ -154,3 +154,12 @@ def test_no_interval_where_too_many_replicates_are_undefined():
     replicates = np.array([[1.0, 2.0, 3.0]] * 90 + [[1.0, 1.0, 1.0]] * 10)
     found = correlate([1, 2, 3], [1, 2, 3], "pearson", replicates=replicates)
     assert (found.value, found.interval) == (1, None)
+
+
+def test_the_direction_probability_is_the_share_of_replicates_above_zero():
+    replicates = np.array([[1.0, 2, 3]] * 3 + [[3.0, 2, 1]] * 5 + [[1.0, 2, 1]] * 2)
+    assert correlate([1, 2, 3], [1, 2, 3], "pearson", replicates=replicates).positive == pytest.approx(0.3)
+    turned = np.repeat([[1.0, 2, 3], [3.0, 2, 1]], 5, axis=0)
+    found = correlate([1, 2, 3], [1, 2, 3], "kendall", replicates=replicates, model_replicates=turned)
+    assert found.positive == pytest.approx((3 + 3) / 10)  # the first three, and three of the turned five
+    assert correlate([1, 2, 3], [1, 2, 3], "pearson").positive is None

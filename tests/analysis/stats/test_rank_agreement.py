@@ -1,11 +1,13 @@
 """Rank relations and desirability."""
 
 import json
+from itertools import product
 
+import numpy as np
 import pytest
 
 from analysis.scores.score_table import SCORES
-from analysis.stats.rank_agreement import desirability, rank_relation
+from analysis.stats.rank_agreement import desirability, rank_relation, sign_shares
 from tests.analysis.bundles import NAMES_IN_TABLE
 from tests.analysis.data import real_data
 
@@ -80,3 +82,25 @@ def test_the_recomputed_table_of_the_paper():
             assert rank_relation(human, model).sign == row[name], (measure, name)
             signs += bool(row[name])
     assert signs > 40
+
+
+def test_shares_of_replicates_by_hand():
+    human = np.array([[1, 2, 3], [3, 2, 1], [1, 3, 2], [1, 1, 2], [1, 2, np.nan]])
+    assert sign_shares(human, np.array([[5.0, 6, 7]])) == (1 / 5, 1 / 5)
+    drawn = np.array([[5.0, 6, 7], [5, 6, 7], [5, 7, 6], [5, 6, 7], [5, 6, 7]])
+    shares = sign_shares(human, drawn)
+    assert (shares.same, shares.reversed) == (2 / 5, 1 / 5)
+    assert (shares.of("+"), shares.of("-"), shares.of("")) == (2 / 5, 1 / 5, None)
+
+
+def test_shares_of_all_resamples_are_those_of_the_ranking_of_each():
+    """Three systems of three participants: all 27³ samples with replacement, one ranking at a time."""
+    people = np.array([[0.2, 0.3, 0.1], [0.3, 0.25, 0.4], [0.35, 0.6, 0.3]])
+    model = np.array([1.0, 2.0, 3.0])
+    means = [[np.mean(sample) for sample in product(own, repeat=3)] for own in people]
+    replicates = np.array(list(product(*means)))
+    signs = [rank_relation(row, model).sign for row in replicates[::7]]
+    shares = sign_shares(replicates[::7], model[None])
+    assert shares.same == pytest.approx(signs.count("+") / len(signs))
+    assert shares.reversed == pytest.approx(signs.count("-") / len(signs))
+    assert 0.5 < shares.same < 0.9

@@ -1,12 +1,15 @@
 """The released study of 2020 through the analysis: what is known about it is reproduced."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
 from analysis.participants.bundle import load_bundle
 from analysis.report.build import build_report
 from analysis.report.page import render
+from analysis.stats.rank_agreement import sign_shares
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import NAMES_IN_TABLE, released_study
 from tests.analysis.data import real_data
@@ -111,3 +114,46 @@ def test_time_falls_with_certainty_but_at_the_lowest_level(study):
     assert times[0] < times[1]
     assert times[2] > times[3] > times[4]
     assert sum(entry.trials for entry in study.retained.times) == 957
+
+
+def by_sign_alone(study):
+    """The shown cells that their sign alone would colour."""
+    pairs = study.retained.relations.pairs.values()
+    return [pair for pair in pairs if pair.desirable and pair.measure.headline and pair.score.headline]
+
+
+def drawn_means(study, key, count=4000):
+    """An independent two-way bootstrap of a mean answer, systems in columns."""
+    rng, names = np.random.default_rng(20), [condition.name for condition in study.systems]
+    grids = [next(grid for grid in study.retained.grids if grid.condition == name) for name in names]
+    items = rng.multinomial(len(grids[0].items), np.full(len(grids[0].items), 1 / len(grids[0].items)), count)
+    columns = []
+    for grid in grids:
+        if key in grid.post:
+            own = np.repeat(grid.post[key][:, None], count, axis=1)
+        else:
+            answers = grid.answers[key]
+            own = (np.nan_to_num(answers) @ items.T) / (~np.isnan(answers) @ items.T)
+        people = rng.multinomial(len(own), np.full(len(own), 1 / len(own)), count)
+        columns.append((people.T * own).sum(axis=0) / len(own))
+    return np.column_stack(columns)
+
+
+def test_cells_that_would_be_coloured_recur_in_44_percent_of_replicates(study, page):
+    cells = by_sign_alone(study)
+    assert len(cells) == 29
+    keys = {cell.measure.key for cell in cells}
+    draws = {key: drawn_means(study, key) for key in keys}
+    brute = [sign_shares(draws[c.measure.key], c.score.values[None]).of(c.rank.sign) for c in cells]
+    error = np.sqrt(0.25 / 200 + 0.25 / 4000)  # of a share of 200 replicates less one of 4000
+    assert np.median(brute) == pytest.approx(0.44, abs=0.03)
+    for cell, share in zip(cells, brute, strict=True):
+        assert cell.sign_share == pytest.approx(share, abs=4 * error), (cell.measure.key, cell.score.key)
+        assert not cell.recurs(0.9)
+        assert not cell.is_score_drawn
+    told = re.search(r"\((\d+).% in the 29 cells that would be coloured by their sign alone\)", page)
+    assert int(told[1]) == int(100 * np.median([cell.sign_share for cell in cells]))
+    assert "None of them reaches 90\u00a0%" in page
+    assert 'class="sign desirable"' not in page
+    assert 'class="sign undesirable"' not in page
+    assert "The uncertainty of all scores is unknown" in page

@@ -9,7 +9,7 @@ from accounts.models import AuditEntry, Role
 from analysis.report.page import SORTING_HASH
 from jobs.models import Job
 from studyapp.actions.exclusions import exclude_participant
-from studyapp.exports.report_summary import Difference, Estimated, RankRow, Summary
+from studyapp.exports.report_summary import Difference, Estimated, RankCell, RankRow, Summary
 from studyapp.models import Event, ExternalIds, ManualExclusion, Participant, Report
 from tests.studyapp import factories
 
@@ -206,7 +206,9 @@ def summary(study, low=0.02):
         estimates=estimates,
         differences=[gap],
         scores=["answer_f1"],
-        ranks=[RankRow(measure="fp", signs=("-",))],
+        ranks=[
+            RankRow(measure="fp", signs=("-",), cells=(RankCell(sign="-", percent=44, is_open=True),)),
+        ],
         trials=20,
         excluded=3,
     )
@@ -220,6 +222,7 @@ def test_the_first_screen_of_the_newest_report(staff, study, participant, at):
     assert f"Over-estimation is <b>10.0 points higher with {first}</b> than with {second}" in page
     assert "(95 % CI 2.0 to 20.0)" in page
     assert "answer_f1" in page
+    assert "−&nbsp;44&nbsp;%" in page
     assert "Newer data" not in page
     Report.objects.first().delete()
     assert "No difference in Over-estimation is clear." in text(staff.get(at("results/")))
