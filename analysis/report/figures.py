@@ -446,7 +446,8 @@ def _saved(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
         canvas.draw_without_rendering()
         canvas.set_layout_engine(None)  # "none" would draw twice more for nothing
         for axes in canvas.axes:  # the solver's last digits differ from run to run
-            axes.set_position([round(bound, 6) for bound in axes.get_position().bounds])
+            left, bottom, wide, high = (round(bound, 6) for bound in axes.get_position().bounds)
+            axes.set_position((left, bottom, wide, high))
             axes.set_in_layout(True)
         for file, form in zip(files, forms, strict=True):
             canvas.savefig(file, format=form, dpi=PNG_DPI, metadata=METADATA[form])

@@ -214,7 +214,7 @@ def test_one_system_has_no_choices(tmp_path):
 
 
 def test_every_number_has_a_function_that_exists(page):
-    shown = {b.name for s in page.sections for b in s.blocks if isinstance(b, Table | Figure | Data)}
+    shown = {block.name for block in page.blocks if isinstance(block, Table | Figure | Data)}
     unknown = {name for name in shown if not source_of(name)} - INPUTS
     assert unknown == set()
     for path in set(SOURCES.values()):
