@@ -291,6 +291,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         ],
         across=_heads(study),
         place=lambda row: ((row.exclusions, row.estimate.measure), row.estimate.condition),
+        wide=len(study.conditions) > 5,
     )
 
 
