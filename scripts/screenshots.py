@@ -28,7 +28,7 @@ BOTS = 60
 
 
 # Sections of the report that are shown in its documentation.
-SECTIONS = ("participants", "figures", "differences", "ranks", "against-scores", "choices")
+SECTIONS = ("participants", "figures", "differences", "ranks", "all-scores", "choices")
 TALLEST = 1500  # pixels of a section
 
 
@@ -102,8 +102,10 @@ def report(browser: Browser, site: Site, path: Path) -> None:
     page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
     page.goto(html.as_uri())
     save(page, path)
+    page.evaluate("document.querySelectorAll('main > details').forEach(part => { part.open = true })")
     for name in SECTIONS:
-        save(page, path.with_stem(f"{path.stem}-{name}"), page.locator(f"section[aria-labelledby={name}]"))
+        part = page.locator("main > details", has=page.locator(f"#{name}"))
+        save(page, path.with_stem(f"{path.stem}-{name}"), part)
     page.close()
 
 

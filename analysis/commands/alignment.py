@@ -258,7 +258,9 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
         f"({_percent(alignment.interval)})"
         for alignment in results
     )
-    return Figure("alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, prints=prints)
+    return Figure(
+        "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, prints=prints
+    )
 
 
 def drop_tests(answers: Mapping[Answer, Array], rng: np.random.Generator) -> dict[Answer, float]:

@@ -127,7 +127,7 @@ def _leads(study: Study) -> dict[str, str]:
         "models": "the same comparisons under other assumptions",
         "scores": f"{len(relations.scores)} scores of {len(study.systems)} systems",
         "correlations": f"over {len(relations.systems)} systems",
-        "against-scores": "a panel per score",
+        "all-scores": "a panel per score",
         "behaviour": "learning, calibration and agreement",
         "choices": "other rules and averages, other sets of systems",
         "methods": "with a paragraph for a paper",

@@ -117,7 +117,11 @@ def tables_schema(files: Iterable[CsvFile]) -> str:
             "title": file.title,
             "schema": {
                 "fields": [
-                    {"name": name, "type": _type(row[place] for row in file.rows), "description": meaning(name)}
+                    {
+                        "name": name,
+                        "type": _type(row[place] for row in file.rows),
+                        "description": meaning(name),
+                    }
                     for place, name in enumerate(file.header)
                 ],
                 "missingValues": [""],

@@ -98,7 +98,9 @@ def likert_figure(study: Study) -> Figure | None:
         0 if place and scale == panels[place - 1][1] else _legend_rows(scale)
         for place, (_, scale, _) in enumerate(panels)
     ]
-    heights = [0.3 + 0.2 * len(shown) + 0.15 * rows for (_, _, shown), rows in zip(panels, legends, strict=True)]
+    heights = [
+        0.3 + 0.2 * len(shown) + 0.15 * rows for (_, _, shown), rows in zip(panels, legends, strict=True)
+    ]
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(TEXT, sum(heights) + 0.45))
         axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -143,7 +145,7 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
         canvas.legend(
             handles=[_key(number, look, people[name]) for number, (name, look) in enumerate(styles.items())],
             loc="outside lower center",
-            ncols=min(4, len(styles)) if columns > 2 else 2,
+            ncols=4 if columns > 2 else 2,
             frameon=False,
         )
         svg, prints = drawn(canvas)
@@ -187,19 +189,26 @@ def times_figure(study: Study) -> Figure | None:
         axes.minorticks_off()
         labels = [with_n(styles[name].title, times[name].size, 18) for name in reversed(shown)]
         axes.set_yticks(range(len(shown)), labels)
-        axes.set_xlabel("Completion time (s), logarithmic; n trials")
+        axes.set_xlabel("Completion time (s, log scale)")
         axes.grid(axis="x", color=GRID, linewidth=0.6)
         svg, prints = drawn(canvas)
     caption = (
-        "Completion times: the cloud is the density of retained trials, the box their quartiles and median, "
-        "the small marks below are the participants' medians."
+        "Completion times: the cloud is the density of n retained trials, the box their quartiles and "
+        "median, the small marks below are the participants' medians."
     )
     spoken = "; ".join(
         f"{styles[name].title}: quartiles {', '.join(number(q, 1) for q in _quartiles(times[name]))} s, "
         f"{times[name].size} trials"
         for name in shown
     )
-    return Figure("times-by-condition", caption, f"Completion times per condition. {spoken}.", svg, half=True, prints=prints)
+    return Figure(
+        "times-by-condition",
+        caption,
+        f"Completion times per condition. {spoken}.",
+        svg,
+        half=True,
+        prints=prints,
+    )
 
 
 def _draw_bars(
@@ -216,7 +225,14 @@ def _draw_bars(
         below = percent[: levels // 2].sum() + (percent[levels // 2] / 2 if levels % 2 else 0.0)
         left = np.concatenate([[0.0], percent.cumsum()[:-1]]) - below
         panel.barh(
-            row, percent, left=left, height=0.76, color=colours, hatch=hatches, edgecolor="white", linewidth=0.5
+            row,
+            percent,
+            left=left,
+            height=0.76,
+            color=colours,
+            hatch=hatches,
+            edgecolor="white",
+            linewidth=0.5,
         )
         for start, share, colour in zip(left, percent, colours, strict=True):
             if share >= 100 * LEAST_LABELLED:
@@ -272,7 +288,8 @@ def _draw_box(panel: Axes, x: int, values: Array, look: Look) -> None:
             "hatch": BOX_HATCHES[x % len(BOX_HATCHES)],
         },
         medianprops={"color": INK, "linewidth": 1.3},
-        whiskerprops={"color": look.colour, "linewidth": 0.7}, capprops={"color": look.colour, "linewidth": 0.7},
+        whiskerprops={"color": look.colour, "linewidth": 0.7},
+        capprops={"color": look.colour, "linewidth": 0.7},
     )  # fmt: skip
     draw_participants(panel, x + scatter_offsets(len(values), 0.5), np.sort(values), look, sizes=(6, 2))
 
@@ -288,7 +305,8 @@ def _draw_cloud(axes: Axes, y: int, times: Array, medians: Array, look: Look) ->
         )  # fmt: skip
     axes.boxplot(
         [times], positions=[y], widths=0.13, orientation="horizontal", showfliers=False, patch_artist=True,
-        manage_ticks=False, boxprops={"facecolor": look.colour, "alpha": 0.5, "edgecolor": INK, "linewidth": 0.6},
+        manage_ticks=False,
+        boxprops={"facecolor": look.colour, "alpha": 0.5, "edgecolor": INK, "linewidth": 0.6},
         medianprops={"color": INK, "linewidth": 1.3},
     )  # fmt: skip
     own = np.sort(medians[~np.isnan(medians)])

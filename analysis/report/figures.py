@@ -10,7 +10,7 @@ import io
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -59,6 +59,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "path.simplify": False,
 }
+FORMS = ("svg", "pdf", "png")
 METADATA: dict[str, dict[str, Any]] = {  # nothing that differs between two runs
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -172,12 +173,12 @@ def certainty_figure(study: Study) -> Figure | None:
 
 def _draw_times(axes: Axes, styles: dict[str, Look], times: Sequence[TimeAtCertainty]) -> None:
     """Draw a line per condition, and one of all with its intervals."""
-    for number, (name, look) in enumerate(styles.items()):
+    for turn, (name, look) in enumerate(styles.items()):
         entries = [entry for entry in times if entry.by_condition.get(name) is not None]
         axes.plot(
             [entry.level for entry in entries], [entry.by_condition[name] or 0.0 for entry in entries],
             color=look.colour, marker=look.marker, markersize=3.5, linewidth=0.9,
-            linestyle=STYLES[number % len(STYLES)], alpha=0.8, label=look.title,
+            linestyle=STYLES[turn % len(STYLES)], alpha=0.8, label=look.title,
         )  # fmt: skip
     for entry in times:
         if entry.interval:
@@ -203,9 +204,9 @@ def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure 
     if not rows:
         return None
     panels = {title: list(own) for title, own in groupby(rows, lambda row: row.panel)}
-    heights = [len(own) + 1.0 for own in panels.values()]
+    heights = [len(own) + 1.3 for own in panels.values()]
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(COLUMN, 0.32 * sum(heights) + 0.1))
+        canvas = Canvas(figsize=(COLUMN, 0.29 * sum(heights) + 0.1))
         axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for panel, (title, own) in zip(axes, panels.items(), strict=True):
             _draw_forest(panel, own)
@@ -220,22 +221,24 @@ def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure 
 
 
 def _draw_forest(panel: Axes, rows: Sequence[ForestRow]) -> None:
-    """Draw one row per difference; a filled mark is a clear one."""
+    """Draw one row per difference below its label; a filled mark is a clear one."""
     panel.axvline(rows[0].no_difference, color=INK, linewidth=0.8)
     for y, row in enumerate(rows):
+        panel.text(
+            0, y - 0.22, row.label, transform=panel.get_yaxis_transform(), fontsize=6.5, va="bottom",
+            bbox={"facecolor": "white", "linewidth": 0, "pad": 0.3},
+        )  # fmt: skip
         if row.interval:
             panel.hlines(y, *row.interval, color=INK, linewidth=1.2)
         face = INK if row.is_clear else "white"
-        panel.plot(row.estimate, y, "D" if row.is_clear else "o", color=INK, markersize=4.2, markerfacecolor=face)
-        # Above its line, because beside it a label would take most of the column.
-        across = panel.get_yaxis_transform()  # the axes' width, the data's height
-        ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-        panel.text(0.0, y - 0.2, row.label, transform=across, va="bottom", fontsize=7, bbox=ground)
+        panel.plot(
+            row.estimate, y, "D" if row.is_clear else "o", color=INK, markersize=4.2, markerfacecolor=face
+        )
     panel.set_yticks([])
     panel.spines["left"].set_visible(False)
-    panel.set_ylim(len(rows) - 0.6, -0.8)
+    panel.set_ylim(len(rows) - 0.6, -0.95)
     panel.grid(axis="x", color=GRID, linewidth=0.6)
-    panel.xaxis.set_major_locator(MaxNLocator(5))
+    panel.xaxis.set_major_locator(MaxNLocator(6))
 
 
 def scores_figure(
@@ -263,7 +266,7 @@ def scores_figure(
         canvas.supylabel(axis_label(measure.label, estimates[0].measure.unit), fontsize=7.5)
         handles, labels = panels.flat[0].get_legend_handles_labels()
         canvas.legend(
-            handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False,
+            handles, labels, loc="outside lower center", ncols=4 if columns > 2 else 2, frameon=False,
             title=f"n = {len(labels)} systems; scores in percent",
         )  # fmt: skip
         svg, prints = drawn(canvas)
@@ -285,14 +288,17 @@ def flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
         axes.set_xlim(0, layout.width)
         axes.set_ylim(layout.height, 0)
         for x, top, bottom in layout.arrows:
-            axes.annotate("", (x, bottom), (x, top), arrowprops={"arrowstyle": "-|>", "linewidth": 0.6, "color": INK})
+            axes.annotate(
+                "", (x, bottom), (x, top), arrowprops={"arrowstyle": "-|>", "linewidth": 0.6, "color": INK}
+            )
         for box in layout.boxes:
-            look = {"facecolor": "#f2f2f2", "linestyle": "--"} if box.loss else {"facecolor": "white"}
-            corner = (box.x, box.y)
-            axes.add_patch(Rectangle(corner, box.width, box.height, edgecolor=INK, linewidth=0.6, **look))
+            face, line = ("#f2f2f2", "--") if box.loss else ("white", "-")
+            patch = Rectangle((box.x, box.y), box.width, box.height, edgecolor=INK, facecolor=face)
+            patch.set(linewidth=0.6, linestyle=line)
+            axes.add_patch(patch)
             for y, line in zip(box.baselines, box.lines, strict=True):
                 axes.text(box.middle, y, line, ha="center", fontsize=min(7.5, 11 * points))
-    return partial(_prints, canvas, width)
+    return cache(partial(_prints, canvas, width))
 
 
 def _draw_condition(
@@ -413,18 +419,18 @@ def draw_participants(
 def drawn(canvas: Canvas) -> tuple[str, Callable[[str], dict[str, bytes]]]:
     """Return the canvas as SVG, and what draws its files for papers.
 
-    The width becomes that of the nearest column.
+    The width becomes that of the nearest column. The files are drawn once, when they are written.
     """
     width = COLUMN if canvas.get_figwidth() < (COLUMN + TEXT) / 2 else TEXT
-    return _saved(canvas, width, ["svg"])[0].decode(), partial(_prints, canvas, width)
+    return _saved(canvas, width, ["svg"])[0].decode(), cache(partial(_prints, canvas, width))
 
 
 def _prints(canvas: Canvas, width: float, name: str) -> dict[str, bytes]:
     """Draw every form in both widths; the same drawing gives the same bytes."""
-    files = {}
+    files: dict[str, bytes] = {}
     for folder, wide in {"": width, "chi/": CHI[width]}.items():
-        saved = _saved(canvas, wide, list(METADATA))
-        files |= {f"{folder}{name}.{form}": data for form, data in zip(METADATA, saved, strict=True)}
+        saved = _saved(canvas, wide, FORMS)
+        files |= {f"{folder}{name}.{form}": data for form, data in zip(FORMS, saved, strict=True)}
     return files
 
 
@@ -433,9 +439,16 @@ def _saved(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
     files = [io.BytesIO() for _ in forms]
     with mpl.rc_context(STYLE):
         canvas.set_figwidth(width)
+        for axes in canvas.axes:  # back to the grid, so that a layout does not depend on the one before
+            if spec := axes.get_subplotspec():
+                axes.set_subplotspec(spec)
         canvas.set_layout_engine("constrained")
         canvas.draw_without_rendering()
         canvas.set_layout_engine(None)  # "none" would draw twice more for nothing
+        for axes in canvas.axes:  # the solver's last digits differ from run to run
+            left, bottom, wide, high = (round(bound, 6) for bound in axes.get_position().bounds)
+            axes.set_position((left, bottom, wide, high))
+            axes.set_in_layout(True)
         for file, form in zip(files, forms, strict=True):
             canvas.savefig(file, format=form, dpi=PNG_DPI, metadata=METADATA[form])
     return [file.getvalue() for file in files]

@@ -1,38 +1,45 @@
 """LaTeX of tables, for a default document with the package booktabs."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 PREAMBLE = r"% Needs \usepackage{booktabs}, and nothing else."
-LONG = 30  # characters from which a cell of text is broken into lines
+LONG = 26  # characters from which a cell of text is broken into lines
+LINE = 82  # characters of a line of the text, in footnotesize
+GAP = 2  # characters between columns
+
+LatexCell = tuple[str, ...]  # lines
 
 _CHARACTERS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$",
-    '"': "''", "[": "{[}", "*": "{*}", "\u00a0": "~", "\u202f": r"\,", "−": "$-$", "×": r"$\times$", "±": r"$\pm$", "′": "$'$",
+    '"': "''", "[": "{[}", "*": "{*}", "\u00a0": "~", "\u202f": r"\,",
+    "\u200b": r"\hspace{0pt}", "−": "$-$", "×": r"$\times$",
+    "±": r"$\pm$", "′": "$'$",
     "≥": r"$\ge$", "≤": r"$\le$", "≈": r"$\approx$", "→": r"$\to$", "↓": r"$\downarrow$", "↑": r"$\uparrow$",
     "✓": r"$\surd$", "✗": r"$\times$", "·": r"$\cdot$", "²": "$^2$", "³": "$^3$", "°": r"$^\circ$",
-    "“": "``", "”": "''", "„": ",,", "«": "``", "»": "''", "‘": "`", "’": "'", "–": "--", "—": "---",
-    "…": r"\ldots{}", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "ø": r"\o{}", "Ø": r"\O{}",
+    "“": "``", "”": "''", "«": "``", "»": "''", "‘": "`", "’": "'", "–": "--", "—": "---",
+    "„": ",,", "…": r"\ldots{}", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "ø": r"\o{}", "Ø": r"\O{}",
     "ł": r"\l{}", "Ł": r"\L{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ı": r"\i{}", "€": "EUR", "\n": " ", "\t": " ",
 }  # fmt: skip
 _ACCENTS = {
     "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".",
     "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0323": "d", "\u0327": "c",
 }  # fmt: skip
-_NAMES = ("alpha beta gamma delta epsilon zeta eta theta iota kappa mu nu xi pi rho sigma tau "
-          "upsilon phi chi psi omega").split()  # fmt: skip
+_GREEK = frozenset("αβγδεζηθικμνξπρστυφχψω")
 
 
 def latex_text(text: str) -> str:
-    """Write text in ASCII so that pdfLaTeX sets it without further packages.
+    r"""Write text in ASCII so that pdfLaTeX sets it without further packages.
 
     A character that LaTeX's default fonts lack becomes its code point, such as [U+4E2D].
 
     Examples:
         >>> latex_text("5 % of “Élan” < 0.1")
-        "5 \\\\% of ``\\\\'{E}lan'' $<$ 0.1"
+        "5 \\% of ``\\'{E}lan'' $<$ 0.1"
     """
     return "".join(map(_character, text))
 
@@ -43,43 +50,67 @@ def _character(one: str) -> str:
         return _CHARACTERS[one]
     if one.isascii():
         return one if one.isprintable() else " "
-    base, *marks = unicodedata.normalize("NFD", one)
-    if len(marks) == 1 and base.isascii() and marks[0] in _ACCENTS:
-        return f"\\{_ACCENTS[marks[0]]}{{{base}}}"
-    letter = unicodedata.name(one, "").removeprefix("GREEK SMALL LETTER ").lower()
-    return rf"$\{letter}$" if letter in _NAMES else f"[U+{ord(one):04X}]"
+    parts = unicodedata.normalize("NFD", one)
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
+        return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    if one in _GREEK:
+        return rf"$\{unicodedata.name(one).split()[-1].lower()}$"
+    return f"{{[}}U+{ord(one):04X}]"
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Columns of a table that fit the width of the text together."""
+
+    columns: Sequence[int]
+
+    def lines(self, header: Sequence[str], rows: Sequence[Sequence[LatexCell]]) -> list[str]:
+        """Write the piece as a tabular."""
+        kinds = {column: _alignment(rows, column) for column in self.columns}
+        return [
+            rf"\begin{{tabular}}{{{''.join(kinds.values())}}}",
+            r"\toprule",
+            " & ".join(_stacked(_broken(header[column]), "b") for column in self.columns) + r" \\",
+            r"\midrule",
+            *(
+                " & ".join(_cell(row[column], kinds[column]) for column in self.columns) + r" \\"
+                for row in rows
+            ),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
 
 
 def latex_table(
-    name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
+    name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[LatexCell]], notes: Sequence[str]
 ) -> str:
     """Write a floating table with its caption and the label ``tab:name``.
+
+    A table that is wider than the text is written as several below each other, all with the first column.
 
     Args:
         name: Name of the table's files.
         caption: Caption as text.
         header: Headings; the first column names the rows.
-        rows: Cells as text.
+        rows: Cells as lines of text.
         notes: Sentences below the table.
     """
-    size = r"\small" if len(header) <= 6 else r"\footnotesize" if len(header) <= 9 else r"\tiny"
-    below = [r"\par\medskip", rf"\parbox{{\linewidth}}{{\footnotesize {latex_text(' '.join(notes))}}}"]
+    pieces = [piece.lines(header, rows) for piece in _pieces(header, rows)]
+    below = [rf"\par\medskip\parbox{{\linewidth}}{{\footnotesize {latex_text(' '.join(notes))}}}"]
     return "\n".join(
         [
             PREAMBLE,
             r"\begin{table}[tbp]",
             r"\centering",
-            size,
-            *([r"\setlength{\tabcolsep}{3pt}"] if len(header) > 6 else []),
+            r"\footnotesize",
+            r"\setlength{\tabcolsep}{4pt}",
             rf"\caption{{{latex_text(caption)}}}",
             rf"\label{{tab:{name.replace('_', '-')}}}",
-            rf"\begin{{tabular}}{{{''.join(_alignments(header, rows))}}}",
-            r"\toprule",
-            " & ".join(_heading(text, len(header)) for text in header) + r" \\",
-            r"\midrule",
-            *(" & ".join(map(latex_text, row)) + r" \\" for row in rows),
-            r"\bottomrule",
-            r"\end{tabular}",
+            *(
+                line
+                for place, piece in enumerate(pieces)
+                for line in ([r"\par\medskip"] * (place > 0) + piece)
+            ),
             *(below if notes else []),
             r"\end{table}",
             "",
@@ -87,26 +118,52 @@ def latex_table(
     )
 
 
-def _heading(text: str, columns: int) -> str:
-    """Break the heading of one of many columns at its spaces."""
-    if columns <= 4 or " " not in text:
-        return latex_text(text)
-    lines = r" \\ ".join(latex_text(part) for part in text.split(" "))
-    return rf"\begin{{tabular}}[b]{{@{{}}l@{{}}}}{lines}\end{{tabular}}"
+def _pieces(header: Sequence[str], rows: Sequence[Sequence[LatexCell]]) -> list[_Piece]:
+    """Fill the width of the text with columns, from the left."""
+    widths = [_width(header[column], rows, column) for column in range(len(header))]
+    pieces: list[list[int]] = [[0]]
+    for column in range(1, len(header)):
+        if len(pieces[-1]) > 1 and sum(widths[own] for own in pieces[-1]) + widths[column] > LINE:
+            pieces.append([0])
+        pieces[-1].append(column)
+    return [_Piece(piece) for piece in pieces]
 
 
-def _alignments(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _width(heading: str, rows: Sequence[Sequence[LatexCell]], column: int) -> float:
+    """Estimate the width of a column in characters."""
+    lines = [*_broken(heading), *(line for row in rows for line in row[column])]
+    return min(max(map(len, lines), default=0), _share(rows, column) * LINE) + GAP
+
+
+def _alignment(rows: Sequence[Sequence[LatexCell]], column: int) -> str:
     """Align words to the left and figures to the right; break long text."""
-    longest = [max((len(row[column]) for row in rows), default=0) for column in range(len(header))]
-    breaking = [column for column, length in enumerate(longest) if length > LONG and not _figures(rows, column)]
-    width = 0.75 / max(len(breaking), 1) if len(header) <= 4 else 0.4 / max(len(breaking), 1)
-    return [
-        rf"p{{{width:.2f}\linewidth}}"
-        if column in breaking
-        else "l" if column == 0 or not _figures(rows, column) else "r"
-        for column in range(len(header))
-    ]  # fmt: skip
+    lines = [line for row in rows for line in row[column]]
+    if all(not line or line[0] in "0123456789−+–<>=[✓✗" for line in lines):
+        return "r"
+    long = max(map(len, lines)) > LONG
+    return rf"p{{{_share(rows, column):.2f}\linewidth}}" if long else "l"
 
 
-def _figures(rows: Sequence[Sequence[str]], column: int) -> bool:
-    return all(not row[column] or row[column][0] in "0123456789−+–<>=[" for row in rows)
+def _share(rows: Sequence[Sequence[LatexCell]], column: int) -> float:
+    """Return the share of the text's width that a column of long text takes."""
+    return 0.28 if rows and len(rows[0]) > 2 else 0.6 if column else 0.35
+
+
+def _broken(heading: str) -> LatexCell:
+    return tuple(heading.split(" "))
+
+
+def _stacked(lines: LatexCell, place: str) -> str:
+    """Set lines below each other."""
+    text = r" \\ ".join(latex_text(line) for line in lines if line)
+    if r" \\ " not in text:
+        return text
+    return rf"\begin{{tabular}}[{place}]{{@{{}}l@{{}}}}{text}\end{{tabular}}"
+
+
+def _cell(lines: LatexCell, alignment: str) -> str:
+    """Set a cell; its lines break further in a column of long text."""
+    if not alignment.startswith("p"):
+        return _stacked(lines, "t")
+    words = (re.sub(r"\S{24}(?=\S)", "\\g<0>\u200b", line) for line in lines if line)
+    return r"\newline ".join(latex_text(line) for line in words)

@@ -196,7 +196,7 @@ def render(page: Page) -> str:
     environment.filters["inline_svg"] = inline_svg
     environment.globals["source_of"] = source_of
     environment.filters["side_by_side"] = _side_by_side
-    environment.globals["script"] = Markup(SORTING)  # noqa: S704 - a file of ours
+    environment.globals["script"] = Markup(SORTING)
     for kind in (Table, Figure, Points, Script, Data, Cards, Details):
         environment.tests[kind.__name__.lower()] = lambda block, kind=kind: isinstance(block, kind)
     return environment.get_template("report.html").render(page=page)
@@ -256,5 +256,7 @@ def _earlier_files(out: Path) -> set[str]:
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return set()
     return {
-        name for name in names if re.fullmatch(r"(tables|figures|figures/chi)/[\w-]+\.(csv|json|tex|svg|png|pdf)|[\w-]+\.R", name)
+        name
+        for name in names
+        if re.fullmatch(r"(tables|figures|figures/chi)/[\w-]+\.(csv|json|tex|svg|png|pdf)|[\w-]+\.R", name)
     }

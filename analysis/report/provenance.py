@@ -12,14 +12,15 @@ _NAMES = {  # function to the tables and figures that it computes
         "exclusion_rules exclusions_by_condition exclusion_overlap excluded_participants"
     ),
     "participants.estimates.estimate": (
-        "measures measures_without_exclusions participant_measures agreement-by-condition "
+        "measures participant_measures agreement-by-condition helpfulness-by-condition "
         "fraction-correct-by-condition fp-by-condition over-estimation-by-condition measures-as-boxes"
     ),
-    "participants.trial_grid.pooled_sums": "measures_pooled",
     "participants.time_by_certainty.time_at_certainty": "time-by-certainty",
     "report.distribution_figures.level_shares": "answers-by-condition",
     "participants.trial_grid.build_grids": "times-by-condition",
-    "study.comparisons.compare_family": "differences differences_these_items styles styles_these_items",
+    "study.comparisons.compare_family": (
+        "differences differences_these_items styles styles_these_items differences-forest styles-forest"
+    ),
     "study.comparisons.omnibus": "omnibus",
     "stats.equivalence.equivalence": "equivalence",
     "planning.power.smallest_effect": "not_found",
@@ -49,7 +50,7 @@ _NAMES = {  # function to the tables and figures that it computes
     "commands.alignment.drop_tests": "counterfactuals generalisation",
 }
 SOURCES = {name: f"analysis.{function}" for function, names in _NAMES.items() for name in names.split()}
-INPUTS = frozenset({"participant_flow", "scores", "versions", "inputs"})
+INPUTS = frozenset({"participant_flow", "dropouts", "scores", "versions", "inputs"})
 
 
 def source_of(name: str) -> str:

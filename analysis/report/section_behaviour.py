@@ -220,7 +220,9 @@ def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) ->
         columns,
         notes,
         rows=list(metrics),
-        heads=[Column("", heading="Question", cell=lambda key: Cell(key.replace("_", " "), detail=metrics[key]))],
+        heads=[
+            Column("", heading="Question", cell=lambda key: Cell(key.replace("_", " "), detail=metrics[key]))
+        ],
         across={row.condition: titles[row.condition] for row in agreements},
         place=lambda row: (row.question, row.condition),
         wide=True,
@@ -228,7 +230,9 @@ def _agreement_table(agreements: Sequence[Agreement], titles: dict[str, str]) ->
 
 
 def _alpha_cell(row: Agreement | None) -> Cell:
-    return value_cell(row.alpha.value, row.alpha.interval, missing="undefined") if row else Cell("–", "missing")
+    return (
+        value_cell(row.alpha.value, row.alpha.interval, missing="undefined") if row else Cell("–", "missing")
+    )
 
 
 def _items_data(items: Sequence[ItemValue]) -> Data:

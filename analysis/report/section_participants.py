@@ -68,7 +68,8 @@ def participants_section(study: Study) -> Section:
     return Section("participants", "Flow of participants", [*blocks, *_attrition(study), *_flow_data(study)])
 
 
-def _flow(study: Study) -> ParticipantFlow:
+def participant_counts(study: Study) -> ParticipantFlow:
+    """Count the flow of the participants who count."""
     exclusions = study.exclusions
     recorded = study.bundle.flow.get(study.mode)
     rules = [rule.name for rule in study.bundle.rules]
@@ -79,7 +80,7 @@ def _flow(study: Study) -> ParticipantFlow:
 
 
 def _flow_figure(study: Study) -> Figure:
-    flow = _flow(study)
+    flow = participant_counts(study)
     caption = "From consent to retained trials. Dashed boxes are losses."
     if study.mode not in study.bundle.flow:
         caption += " The bundle holds no counts from before the first trial."
@@ -95,14 +96,16 @@ def _flow_figure(study: Study) -> Figure:
 
 def _attrition(study: Study) -> list[Block]:
     """Test if conditions lost participants alike; name what was not tested."""
-    flow, rng = _flow(study), np.random.default_rng(study.options.seed)
+    flow, rng = participant_counts(study), np.random.default_rng(study.options.seed)
     tests = [
         completion_test(flow, rng=substream(rng, "completion")),
         position_test(flow, rng=substream(rng, "position")),
         *_exclusion_tests(study, rng),
     ]
     sentences = [test.sentence for test in tests if test.p is not None]
-    untested = [f"{test.question[:1].lower()}{test.question[1:]} ({test.reason})" for test in tests if test.p is None]
+    untested = [
+        f"{test.question[:1].lower()}{test.question[1:]} ({test.reason})" for test in tests if test.p is None
+    ]
     if untested:
         sentences.append(f"Differences between conditions were not tested for: {'; '.join(untested)}.")
     return [Points(sentences)]
@@ -179,16 +182,15 @@ def figures_section(study: Study) -> Section:
         boxes_figure(study, headline),
         times_figure(study),
     )
-    shown: list[Block] = sorted((figure for figure in (*figures, *whole) if figure), key=lambda one: not one.half)
+    drawn = [figure for figure in (*figures, *whole) if figure]
+    shown: list[Block] = [*sorted(drawn, key=lambda figure: not figure.half)]
     missing = [
         text.split(":")[0].rstrip(".").lower()
         for (key, text), f in zip(captions.items(), figures, strict=True)
         if not f
     ]
     if missing:
-        shown.append(
-            Text(f"Not drawn because data are missing: {', '.join(missing)}.", "note")
-        )
+        shown.append(Text(f"Not drawn because data are missing: {', '.join(missing)}.", "note"))
     return Section("figures", "Distributions", shown)
 
 
@@ -289,6 +291,7 @@ def _measures_table(study: Study, measures: Sequence[Measure]) -> Table:
         ],
         across=_heads(study),
         place=lambda row: ((row.exclusions, row.estimate.measure), row.estimate.condition),
+        wide=len(study.conditions) > 5,
     )
 
 
@@ -301,7 +304,9 @@ def _without_exclusions(study: Study, measures: Sequence[Measure]) -> str:
         kept, every = (v.estimates.get(m.key, condition.name) for v in (study.retained, study.everything))
         if kept.value is not None and every.value is not None and kept.value != every.value:
             width = kept.interval[1] - kept.interval[0] if kept.interval else 0.0
-            changes.append((abs(every.value - kept.value) / width if width else 0.0, m, condition, kept, every))
+            changes.append(
+                (abs(every.value - kept.value) / width if width else 0.0, m, condition, kept, every)
+            )
     if not changes:
         return "Without the exclusions all measures are the same."
     share, m, condition, kept, every = max(changes, key=lambda change: change[0])

@@ -36,7 +36,7 @@ def _consent(study: Study) -> Block:
     if not consent:
         return Text("The bundle does not hold the text that participants consented to.", "note")
     text = (
-        f"All participants consented to this text of version {study.version.version}. Its translations are in "
-        "study_version.json; the column language of participants.csv names each one's."
+        f"All participants consented to this text of version {study.version.version}. Its translations are "
+        "in study_version.json; the column language of participants.csv names each one's."
     )
     return Details("Consent text", [Text(text), *(Text(part, "note") for part in consent.split("\n\n"))])

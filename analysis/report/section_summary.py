@@ -1,35 +1,55 @@
-"""The first screen of the report: what the study found, and how sure that is."""
+"""The first screen of the report: the study's answers, and how sure they are."""
 
 from collections.abc import Sequence
-
+from typing import NamedTuple
 
 from ..participants.estimates import Estimate
-from ..planning.declared_plan import Plan
 from ..stats.correlations import LEAST_FOR_P, smallest_p
 from ..stats.results import Target
 from ..study.analysis import Study
-from ..study.comparisons import Comparison, Family
+from ..study.comparisons import Comparison
 from ..study.inference import Inference
 from .figures import ForestRow, condition_figure, forest_figure
 from .page import Card, Cards, Figure, Section, Text
-from .section_against_scores import follow_card
+from .section_against_scores import against_scores_section
 from .section_participants import FORMATS
 from .tables import interval, number, p_text, scale
 
 MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
-MOST_NAMED = 3  # differences that the first screen spells out
-CLAIMS: dict[Target, str] = {
-    "items_like_these": "items like these: participants and items count as samples of more of their kind",
-    "these_items": "these items: participants count as a sample, the items are given",
+MOST_NAMED = 2  # differences that the first screen spells out
+TARGET_WORDS: dict[Target, str] = {
+    "items_like_these": "about items like these: participants and items count as samples",
+    "these_items": "about these items: participants count as a sample",
 }
 MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement")  # the first that the data have
+
+
+class _Claim(NamedTuple):
+    """A difference with the interval and corrected p of one target."""
+
+    one: Comparison
+    estimate: float | None
+    interval: tuple[float, float] | None
+    n: tuple[int, int]
+    p: float | None
+
+    def is_clear(self, alpha: float) -> bool:
+        """True if the corrected test rejects."""
+        return self.p is not None and self.p <= alpha
+
+
+def _claims(comparisons: Sequence[Comparison], target: Target) -> list[_Claim]:
+    """Return the comparisons that have an estimate, in their order."""
+    about = [(one, one.about(target)) for one in comparisons]
+    claims = [_Claim(one, each.estimate, each.interval, each.n, one.adjusted[target]) for one, each in about]
+    return [claim for claim in claims if claim.estimate is not None]
 
 
 def summary_section(study: Study, inference: Inference) -> Section:
     """Answer the questions of the study in a sentence and a figure each."""
     cards = [
         _differ_card(study, inference),
-        follow_card(study, inference.plan),
+        _follow_card(against_scores_section(study, inference.plan)),
         _helpful_card(study, inference),
         Card("How sure is this?", _certainty(study, inference)),
         Card("What was planned?", _planned(study, inference)),
@@ -38,70 +58,87 @@ def summary_section(study: Study, inference: Inference) -> Section:
 
 
 def _differ_card(study: Study, inference: Inference) -> Card:
-    title = "Do the conditions differ?"
-    compared = _compared(inference.family, inference.plan.target)
-    if not compared:
-        return Card(title, ["No two conditions could be compared. The section on differences gives the reasons."])
-    points = _verdicts(study, compared, inference.plan)
-    shown = compared if len(compared) <= MOST_ROWS else _of_main_measure(study, compared)[:MOST_ROWS]
-    left = len(compared) - len(shown)
+    title = "Do the systems differ?" if len(study.systems) > 1 else "Do the conditions differ?"
+    claims, alpha = _claims(inference.family.comparisons, inference.plan.target), inference.plan.alpha
+    if not claims:
+        return Card(
+            title, ["No two conditions could be compared. The section on differences gives the reasons."]
+        )
+    shown = _first_rows(claims, alpha)
+    left = len(claims) - len(shown)
     caption = (
-        "Differences with 95 % confidence intervals; a filled diamond is clear after Holm’s correction. "
-        f"The claim is about {CLAIMS[inference.plan.target]}." + (f" {left} more are in the table of differences." if left else "")
+        "Differences with 95 % confidence intervals; a filled diamond is clear after Holm’s correction. The "
+        f"claim is {TARGET_WORDS[inference.plan.target]}."
+        + (f" {left} more are in the table of differences." if left else "")
     )
-    return Card(title, points, _forest(study, inference, shown, "differences-forest", caption))
+    figure = _forest(study, shown, alpha, "differences-forest", caption)
+    return Card(title, _verdicts(study, claims, alpha), figure)
 
 
-def _compared(family: Family, target: Target) -> list[Comparison]:
-    return [one for one in family.comparisons if one.about(target).estimate is not None]
+def _first_rows(claims: Sequence[_Claim], alpha: float) -> list[_Claim]:
+    """Return what a forest plot has room for: clear ones, then the main measure."""
+    if len(claims) <= MOST_ROWS:
+        return list(claims)
+    present = [claim.one.measure.key for claim in claims]
+    main = next((key for key in MAIN_MEASURES if key in present), present[0])
+    ordered = sorted(claims, key=lambda claim: (not claim.is_clear(alpha), claim.one.measure.key != main))
+    return ordered[:MOST_ROWS]
 
 
-def _verdicts(study: Study, compared: Sequence[Comparison], plan: Plan) -> list[str]:
+def _verdicts(study: Study, claims: Sequence[_Claim], alpha: float) -> list[str]:
     """Name the differences that are clear after correction."""
     titles = {condition.name: condition.title for condition in study.conditions}
-    clear = [one for one in compared if _is_clear(one, plan)]
+    clear = sorted((claim for claim in claims if claim.is_clear(alpha)), key=lambda claim: claim.p or 0.0)
     if not clear:
         return [
-            f"None of {len(compared)} comparisons is clear after Holm’s correction. That does not show that "
+            f"None of {len(claims)} comparisons is clear after Holm’s correction. That does not show that "
             "the conditions are alike: the intervals give the differences that remain possible."
         ]
-    named = sorted(clear, key=lambda one: one.adjusted[plan.target] or 0.0)[:MOST_NAMED]
-    points = [f"{len(clear)} of {len(compared)} comparisons are clear after Holm’s correction."]
-    return points + [_difference_sentence(one, titles, plan.target) for one in named]
+    points = [f"{len(clear)} of {len(claims)} comparisons are clear after Holm’s correction."]
+    return points + [_difference_sentence(claim, titles) for claim in clear[:MOST_NAMED]]
 
 
-def _is_clear(one: Comparison, plan: Plan) -> bool:
-    p = one.adjusted.get(plan.target)
-    return p is not None and p <= plan.alpha
-
-
-def _difference_sentence(one: Comparison, titles: dict[str, str], target: Target) -> str:
-    factor, decimals, unit = _format(one)
-    found = one.about(target)
-    value, bounds = number((found.estimate or 0.0) * factor, decimals), scale(found.interval, factor)
+def _difference_sentence(claim: _Claim, titles: dict[str, str]) -> str:
+    one, (factor, decimals, unit) = claim.one, _format(claim.one)
+    value = number((claim.estimate or 0.0) * factor, decimals)
     between = " as a ratio to " if one.measure.geometric else " minus "
     return (
         f"{one.measure.label}: {titles[one.second]}{between}{titles[one.first]} is {value}{unit} "
-        f"{interval(bounds, decimals)}, p {p_text(one.adjusted.get(target))}."
+        f"{interval(scale(claim.interval, factor), decimals)}, p {p_text(claim.p)}."
     )
 
 
-def _forest(
-    study: Study, inference: Inference, shown: Sequence[Comparison], name: str, caption: str
-) -> Figure | None:
-    titles = {condition.name: condition.title for condition in study.conditions}
-    rows = []
-    for one in sorted(shown, key=lambda one: [each.measure for each in shown].index(one.measure)):
-        factor, _, unit = _format(one)
-        of = f"{one.measure.label} ({'ratio' if one.measure.geometric else unit.strip() or 'points'})"
-        found = one.about(inference.plan.target)
-        sizes = "/".join(map(str, found.n[:1] if one.paired else found.n))
-        sign = " / " if one.measure.geometric else " − "
-        label = f"{titles[one.second]}{sign}{titles[one.first]}, n\u00a0=\u00a0{sizes}"
-        is_clear = _is_clear(one, inference.plan)
-        estimate, bounds = (found.estimate or 0.0) * factor, scale(found.interval, factor)
-        rows.append(ForestRow(of, label, estimate, bounds, 1.0 if one.measure.geometric else 0.0, is_clear))
+def _forest(study: Study, shown: Sequence[_Claim], alpha: float, name: str, caption: str) -> Figure | None:
+    """Draw claims, those about a measure together."""
+    measures = list(dict.fromkeys(claim.one.measure for claim in shown))
+    alike = len({_sizes(claim) for claim in shown}) == 1
+    rows = [
+        _forest_row(study, claim, alpha, n_in_panel=alike)
+        for claim in sorted(shown, key=lambda claim: measures.index(claim.one.measure))
+    ]
     return forest_figure(name, caption, rows)
+
+
+def _forest_row(study: Study, claim: _Claim, alpha: float, *, n_in_panel: bool) -> ForestRow:
+    titles = {condition.name: condition.title for condition in study.conditions}
+    one, (factor, _, unit) = claim.one, _format(claim.one)
+    geometric = one.measure.geometric
+    panel = f"{one.measure.label} ({'ratio' if geometric else unit.strip() or 'points'})"
+    label = f"{titles[one.second]}{' / ' if geometric else ' − '}{titles[one.first]}"
+    n = f", n\u00a0=\u00a0{_sizes(claim)}"
+    return ForestRow(
+        panel=panel + n if n_in_panel else panel,
+        label=label if n_in_panel else label + n,
+        estimate=(claim.estimate or 0.0) * factor,
+        interval=scale(claim.interval, factor),
+        no_difference=1.0 if geometric else 0.0,
+        is_clear=claim.is_clear(alpha),
+    )
+
+
+def _sizes(claim: _Claim) -> str:
+    first, second = claim.n
+    return str(first) if claim.one.paired else f"{first} and {second}"
 
 
 def _format(one: Comparison) -> tuple[float, int, str]:
@@ -113,22 +150,21 @@ def _format(one: Comparison) -> tuple[float, int, str]:
     return shown.factor, shown.decimals, units.get(one.measure.unit, "")
 
 
-def _of_main_measure(study: Study, compared: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons of the main measure, or of the first one."""
-    present = [one.measure.key for one in compared]
-    key = next((key for key in MAIN_MEASURES if key in present), present[0])
-    return [one for one in compared if one.measure.key == key]
+def _follow_card(section: Section) -> Card:
+    """Take the sentences and the first figure of the section on the score."""
+    points = [block.text for block in section.blocks if isinstance(block, Text)]
+    figure = next((block for block in section.blocks if isinstance(block, Figure)), None)
+    return Card("Do people follow the score?", points, figure)
 
 
 def _helpful_card(study: Study, inference: Inference) -> Card:
     """Compare styles of one system, or show the ratings of helpfulness."""
     title = "Is the explanation helpful?"
-    compared = _compared(inference.styles, inference.plan.target)
-    if compared:
-        shown = _of_main_measure(study, compared)[:MOST_ROWS]
+    if claims := _claims(inference.styles.comparisons, inference.plan.target):
+        alpha = inference.plan.alpha
         caption = "Styles of the same system: differences with 95 % confidence intervals."
-        figure = _forest(study, inference, shown, "styles-forest", caption)
-        return Card(title, _verdicts(study, compared, inference.plan), figure)
+        figure = _forest(study, _first_rows(claims, alpha), alpha, "styles-forest", caption)
+        return Card(title, _verdicts(study, claims, alpha), figure)
     estimates = study.retained.estimates
     if not estimates.available("helpfulness"):
         return Card(
@@ -151,12 +187,9 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
     highest = max(rated, key=lambda one: one.value or 0.0)
     lowest = min(rated, key=lambda one: one.value or 0.0)
     sentences = [
-        f"On a scale of 1 to {points}, means" * bool(points) or "Means",
+        f"Mean ratings{f' on a scale of 1 to {points}' if points else ''} run from {number(lowest.value)} "
+        f"({titles[lowest.condition]}) to {number(highest.value)} ({titles[highest.condition]})."
     ]
-    sentences[0] += (
-        f" of helpfulness run from {number(lowest.value)} ({titles[lowest.condition]}) to "
-        f"{number(highest.value)} ({titles[highest.condition]})."
-    )
     if points:
         middle = (points + 1) / 2
         above = [titles[one.condition] for one in rated if one.interval and one.interval[0] > middle]
@@ -166,8 +199,8 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
         sentences += [] if above or below else ["No mean is clearly above or below the middle of the scale."]
     if all(condition.explained for condition in study.systems):
         sentences.append(
-            "No condition shows a system without its explanation, so ratings say how helpful people found it, "
-            "not if it helped them."
+            "No condition shows a system without its explanation, so ratings say how helpful people found "
+            "it, not if it helped them."
         )
     return sentences
 
@@ -178,24 +211,33 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
     people = [len(grid.participants) for grid in study.retained.grids]
     size = str(min(people)) if min(people) == max(people) else f"{min(people)} to {max(people)}"
     points = [
-        f"Holm’s correction covers all {family.size} comparisons; at most {100 * inference.plan.alpha:g} % of "
-        "such families would hold a false one.",
+        f"Holm’s correction covers all {family.size} comparisons; at most {100 * inference.plan.alpha:g} % "
+        "of such families would hold a false one.",
         f"{size} participants per condition judged {study.trials['item_id'].nunique()} items.",
     ]
     n = len(study.systems)
     if n >= 2 and study.retained.relations.scores:
         smallest = smallest_p(n, "spearman")
         points.append(
-            f"Scores are compared over n = {n} systems. The smallest p that any ranking of {n} could reach is "
-            f"{smallest:.2g}"
+            f"Scores are compared over n = {n} systems. The smallest p that any ranking of them could reach "
+            f"is {smallest:.2g}"
             + (
                 ", so the relation describes these systems and cannot show that it holds for others."
                 if n < LEAST_FOR_P
                 else "."
             )
         )
-    if study.mode != "live":
-        points.append(f"The participants are of mode {study.mode}; they say nothing about people’s judgement.")
+    truth = [one.title for one in study.conditions if one.system is None or one.ground_truth]
+    if truth:
+        points.append(
+            f"Ground truth, not a system: {', '.join(truth)}. It is measured like the others and left out of "
+            "rankings and correlations."
+        )
+    if unexplained := [condition.title for condition in study.systems if not condition.explained]:
+        points.append(
+            f"Shown without explanations: {', '.join(unexplained)}. Scores of explanations are not related "
+            "to what people said about them."
+        )
     if not study.retained.estimates.available("fraction_correct"):
         points.append(
             "The data do not record which answers are correct, so they cannot show how well people judged."
@@ -214,7 +256,9 @@ def _planned(study: Study, inference: Inference) -> list[str]:
         points += [f"Hypothesis: {hypothesis}" for hypothesis in plan.hypotheses]
         if plan.participants:
             smallest = min(len(grid.participants) for grid in study.retained.grids)
-            points.append(f"It planned {plan.participants} participants per condition; the smallest has {smallest}.")
+            points.append(
+                f"It planned {plan.participants} participants per condition; the smallest has {smallest}."
+            )
     else:
         points.append(
             "No plan was declared, so everything here is exploratory: it can suggest a hypothesis, and a new "

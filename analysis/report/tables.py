@@ -181,13 +181,15 @@ class Table:
 
     def latex(self) -> str:
         """Return what the page shows as a LaTeX table (package booktabs)."""
-        rows = [[cell.plain for cell in row] for row in self.rows]
+        rows = [[(cell.text, cell.detail) for cell in row] for row in self.rows]
         return latex_table(self.name, self.caption, self.header, rows, self.notes)
 
     @property
     def look(self) -> str:
         """Classes of the table on the page."""
-        return " ".join(name for name, is_so in (("wide", self.wide), ("many", len(self.header) > MANY)) if is_so)
+        return " ".join(
+            name for name, is_so in (("wide", self.wide), ("many", len(self.header) > MANY)) if is_so
+        )
 
 
 def pairs_table(name: str, caption: str, headings: tuple[str, str], values: Mapping[str, str]) -> Table:

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import call_command
 
 from analysis.participants.bundle import load_bundle
-from analysis.report.build import against_scores_section
 from analysis.report.page import Figure
+from analysis.report.section_against_scores import against_scores_section
 from analysis.scores.per_question import check_agreement, read_question_scores
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse

@@ -70,7 +70,6 @@ def test_the_figures_of_the_released_study_say_what_they_show(study):
     assert "Over-estimation" not in boxes.alternative  # the release does not say what is correct
     times = times_figure(study)
     for figure in (bars, boxes, times):
-        assert figure.png.startswith(b"\x89PNG")
         assert figure.svg.count("<svg") == 1
 
 
