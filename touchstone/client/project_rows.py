@@ -183,6 +183,7 @@ class Saved(TypedDict):
 
     revision: int
     values: list[Any]
+    runs: list[list[Any]]
     mismatch: bool | None
     saved: list[SavedOperation]
 
@@ -192,6 +193,7 @@ class EditorState(TypedDict):
 
     revision: int
     values: list[Any]
+    runs: list[list[Any]]
     mismatch: bool | None
     id: str
     task: Task
