@@ -17,6 +17,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Role
+from modelserver.evaluation.predict_file import write_predictions
 from modelserver.serving.fake_server import FakeModelServer
 from modelserver.serving.model_cache import Source
 from modelserver.systems.language import chat_requests
@@ -97,6 +98,29 @@ def test_it_works(serve: Serve, openai: FakeOpenAI) -> None:
     shown = page(_address(stored))
     assert f"sent to {openai.url}" in shown
     assert "fake-1" in shown
+
+
+def test_the_page_of_a_question_shows_the_rationale(serve: Serve, openai: FakeOpenAI) -> None:
+    serve(openai)
+    dataset = made_dataset("films", entries(1))
+    predict("--wait")
+    question = dataset.questions.get()
+    assert "The first sentence says so." in page(reverse("data:question", args=[question.pk]))
+
+
+def test_rationales_and_logprobs_go_through_a_predictions_file(
+    serve: Serve, openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    serve(openai)
+    dataset = made_dataset("films", entries(1))
+    predict("--wait")
+    answered = PredictionRun.objects.get().predictions.get()
+    write_predictions(tmp_path / "predictions.json", [answered.wire("q0")])
+    call_command(
+        "import_predictions", str(tmp_path / "predictions.json"), "--dataset", "films", "--system", "copy"
+    )
+    copy = dataset.runs.get(system__name="copy").predictions.get()
+    assert (copy.rationale, copy.answer_logprob) == (answered.rationale, answered.answer_logprob)
 
 
 def _address(stored: PredictionRun) -> str:
