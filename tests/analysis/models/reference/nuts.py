@@ -45,7 +45,10 @@ def summary(chains):
     }  # fmt: skip
 
 
-found = {"software": f"numpyro {numpyro.__version__}, jax {jax.__version__}", "command": "python nuts.py TRIALS.csv"}
+found = {
+    "software": f"numpyro {numpyro.__version__}, jax {jax.__version__}",
+    "command": "python nuts.py TRIALS.csv",
+}
 for by_condition, name in enumerate(("plain", "items within conditions")):
     kernel = NUTS(model, target_accept_prob=0.9)
     mcmc = MCMC(kernel, num_warmup=500, num_samples=3000, num_chains=4, chain_method="vectorized")
