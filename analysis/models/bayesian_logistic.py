@@ -34,7 +34,8 @@ START_SD = 0.7  # of random effects, where the search for a start lies
 CHAINS, WARM_UP, DRAWS = 4, 100, 1_000
 
 ACCEPTED = 0.8  # share of proposals that the step size aims at
-FEWEST_EFFECTIVE, MOST_R_HAT = 400, 1.01  # beyond which the posterior is refused
+FEWEST_EFFECTIVE, MOST_R_HAT = 400, 1.01  # of contrasts, beyond which the posterior is refused
+MOST_R_HAT_OF_SPREADS = 1.1  # standard deviations mix slowly, and contrasts hardly depend on them
 PRIOR_FACTORS = (0.5, 2.0)  # of the prior's standard deviation of effects, to show how much it matters
 
 
@@ -74,8 +75,8 @@ class BayesModel(Fit):
 
     spreads: posterior means of the random effects' standard deviations. draws:
     over all chains. effective: the fewest independent draws that would say as
-    much about a contrast or a standard deviation; r_hat: the largest split R-hat
-    of them. rope: region of practical equivalence.
+    much about a contrast; r_hat: the largest split R-hat of a contrast. rope:
+    region of practical equivalence.
     """
 
     contrasts: tuple[Posterior, ...] = ()
@@ -135,9 +136,10 @@ def bayes_logistic(
     pairs = list(combinations(range(count), 2))
     contrasts = [draws[1 + second] - draws[1 + first] for first, second in pairs]
     spreads = draws[target.columns :]
-    checked = [_diagnose(values) for values in (*contrasts, *spreads)]
+    checked = [_diagnose(values) for values in contrasts]
     r_hat, effective = max(one[0] for one in checked), min(one[1] for one in checked)
-    if r_hat > MOST_R_HAT or effective < FEWEST_EFFECTIVE:
+    apart = max(_diagnose(values)[0] for values in spreads)
+    if r_hat > MOST_R_HAT or apart > MOST_R_HAT_OF_SPREADS or effective < FEWEST_EFFECTIVE:
         reason = f"the chains do not agree (R-hat {r_hat:.3f}, {effective:.0f} effective draws)"
         return BayesModel(METHOD, *trials.counts, level=level, reason=reason)
     others = [target.weights_under(draws[: target.columns], factor) for factor in PRIOR_FACTORS]

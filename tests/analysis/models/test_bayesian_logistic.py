@@ -26,7 +26,13 @@ def fit(rows, conditions=("a", "b"), seed=1, **more):
 @pytest.fixture
 def few_draws(monkeypatch):
     """Enough for a rough interval."""
-    for name, value in {"WARM_UP": 60, "DRAWS": 200, "FEWEST_EFFECTIVE": 50, "MOST_R_HAT": 1.2}.items():
+    for name, value in {
+        "WARM_UP": 60,
+        "DRAWS": 200,
+        "FEWEST_EFFECTIVE": 50,
+        "MOST_R_HAT": 1.2,
+        "MOST_R_HAT_OF_SPREADS": 2.0,
+    }.items():
         monkeypatch.setattr(bayesian_logistic, name, value)
 
 
@@ -79,7 +85,7 @@ def released(tmp_path_factory):
 
 @pytest.mark.parametrize("item_by_condition", [False, True])
 def test_the_released_study_beside_nuts(released, item_by_condition):
-    """`reference/nuts.py` made the figures: the same model and priors, sampled by numpyro."""
+    """`reference/nuts.py.txt` made the figures: the same model and priors, sampled by numpyro."""
     expected = REFERENCE["items within conditions" if item_by_condition else "plain"]
     rng = np.random.default_rng(1)
     model = bayes_logistic(released, rng=rng, item_by_condition=item_by_condition)
@@ -91,7 +97,7 @@ def test_the_released_study_beside_nuts(released, item_by_condition):
         assert found.sd == pytest.approx(own["sd"], rel=0.08)
         assert found.interval == pytest.approx((own["low"], own["high"]), abs=0.2 * own["sd"])
         assert found.above == pytest.approx(own["above"], abs=0.04)
-    assert [sd for _, sd in model.spreads] == pytest.approx(expected["sds"], rel=0.06)
+    assert [sd for _, sd in model.spreads] == pytest.approx(expected["sds"], rel=0.1)
 
 
 def test_why_statsmodels_fits_are_not_used(released):
@@ -128,10 +134,12 @@ def test_diagnostics_of_chains_with_known_answers():
     assert r_hat == pytest.approx(1, abs=0.005)
     assert effective == pytest.approx(8000, rel=0.1)
     slow = np.zeros((4000, 4))
-    for row in range(1, 4000):  # each draw remembers 0.8 of the last: (1 - 0.8) / (1 + 0.8) of the draws count
+    for row in range(
+        1, 4000
+    ):  # each draw remembers 0.8 of the last: (1 - 0.8) / (1 + 0.8) of the draws count
         slow[row] = 0.8 * slow[row - 1] + rng.standard_normal(4)
     assert _diagnose(slow)[1] == pytest.approx(16000 / 9, rel=0.2)
-    assert _diagnose(rng.standard_normal((500, 4)) + [0, 0, 0, 2])[0] > 1.2
+    assert _diagnose(rng.normal([0, 0, 0, 2], 1, (500, 4)))[0] > 1.2
 
 
 def test_another_prior_is_as_a_fit_with_it(monkeypatch):
