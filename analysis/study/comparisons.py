@@ -1,4 +1,4 @@
-"""Differences between conditions: two targets, tests, effect sizes, omnibus tests.
+"""Differences between conditions, for two targets, and omnibus tests.
 
 A statement is about these items, which other participants might have seen, or about items like these, which
 are a sample too. Each target has estimate, confidence interval and p of one distribution, so that the
@@ -247,11 +247,11 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
     Raises:
         ValueError: A measure or a condition is unknown.
     """
-    found = [_omnibus(estimates, key, tuple(conditions)) for key in measures]
-    adjusted = {about: holm([one.p(about) for one in found]) for about in TARGETS}
+    tests = [_omnibus(estimates, key, tuple(conditions)) for key in measures]
+    adjusted = {about: holm([one.p(about) for one in tests]) for about in TARGETS}
     return [
         replace(one, adjusted={about: values[place] for about, values in adjusted.items()})
-        for place, one in enumerate(found)
+        for place, one in enumerate(tests)
     ]
 
 
@@ -271,7 +271,10 @@ def _omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) -> Omn
 def _crossed(
     estimates: Estimates, measure: Measure, conditions: Sequence[str], *, items: bool
 ) -> CrossedTest | str:
-    """Test the conditions over participants and, if asked for, items, or say why not."""
+    """Test the conditions over participants and items, or return a reason.
+
+    items: they are a sample too.
+    """
     blocks: dict[int, list[str]] = {}
     for name in conditions:
         place = estimates.conditions.index(name)
@@ -281,12 +284,12 @@ def _crossed(
     built = [_block(estimates, measure, names, items=items) for names in blocks.values()]
     if any(isinstance(block, str) for block in built):
         return next(block for block in built if isinstance(block, str))
-    found = crossed_test([block for block in built if isinstance(block, Block)], items=items)
-    return found if not found.reason else found.reason
+    test = crossed_test([block for block in built if isinstance(block, Block)], items=items)
+    return test if not test.reason else test.reason
 
 
 def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, items: bool) -> Block | str:
-    """Return the values of participants who have all of them, with the items' influence."""
+    """Return the values of participants who have all, and items' influence."""
     places = [estimates.conditions.index(name) for name in names]
     values = np.stack([estimates.per_participant[measure.key][place] for place in places], axis=1)
     with np.errstate(divide="ignore"):
@@ -308,25 +311,25 @@ def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, item
 def _finding(
     measure: Measure, paired: bool, crossed: CrossedTest | str, fixed: Finding, level: float
 ) -> Finding:
-    """Give the statement about items like these the form of the one about these."""
+    """Give the test of items like these the form of that of these items."""
     result = Finding(QUANTITIES[paired, False], fixed.n, CROSSED, level=level)
     if isinstance(crossed, str) or fixed.estimate is None:
         return replace(result, reason=fixed.reason or str(crossed))
-    found = replace(
+    finding = replace(
         result,
         estimate=crossed.estimate,
         interval=crossed.interval(level),
         p=crossed.p,
         assumptions=(INDEPENDENT, SAMPLED_ITEMS, NORMAL_CHANGES if paired else NORMAL_MEANS),
     )
-    return _own_scale(measure, paired, found)
+    return _own_scale(measure, paired, finding)
 
 
-def _own_scale(measure: Measure, paired: bool, found: Finding) -> Finding:
+def _own_scale(measure: Measure, paired: bool, finding: Finding) -> Finding:
     """From logarithms to the ratio, if the measure is geometric."""
     if not measure.geometric:
-        return found
-    return found.mapped(QUANTITIES[paired, True], exp)
+        return finding
+    return finding.mapped(QUANTITIES[paired, True], exp)
 
 
 def _equivalence(
