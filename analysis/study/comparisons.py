@@ -40,6 +40,8 @@ from ..stats.results import (
 )
 from ..stats.streams import substream
 
+MOST_LOG = 20.0  # a ratio beyond its exponential, 500 million, is bounded by nothing
+UNBOUNDED = "so few participants or items do not bound the ratio, so it has no interval"
 MOST_UNDEFINED = 0.05  # of participants and items, where leaving out the item leaves nothing
 UNDEFINED_WITHOUT = (
     "without single items the measure is undefined for more than one participant in twenty, so nothing says "
@@ -329,6 +331,8 @@ def _own_scale(measure: Measure, paired: bool, finding: Finding) -> Finding:
     """From logarithms to the ratio, if the measure is geometric."""
     if not measure.geometric:
         return finding
+    if finding.interval and max(map(abs, finding.interval)) > MOST_LOG:
+        finding = replace(finding, interval=None, reason=UNBOUNDED)
     return finding.mapped(QUANTITIES[paired, True], exp)
 
 
@@ -357,11 +361,12 @@ def _equivalence(
     above, below = crossed.p_beyond(low, above=True), crossed.p_beyond(high, above=False)
     p = max(above, below)
     ends = crossed.interval(fixed.level)
+    bounded = not measure.geometric or max(map(abs, ends)) <= MOST_LOG
     return replace(
         fixed,
         method=f"two one-sided tests, {CROSSED}",
         estimate=back(crossed.estimate),
-        interval=(back(ends[0]), back(ends[1])),
+        interval=(back(ends[0]), back(ends[1])) if bounded else None,
         p=p,
         assumptions=(INDEPENDENT, SAMPLED_ITEMS, NORMAL_CHANGES if paired else NORMAL_MEANS),
         welch_interval=None,
