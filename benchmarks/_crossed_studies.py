@@ -1,4 +1,4 @@
-"""Simulated studies of crossed participants and items, and tables of rates.
+"""Simulated studies of crossed participants and items; tables of rates.
 
 Shared by `benchmarks.coverage` and what it measures.
 """

@@ -34,58 +34,56 @@ Outcome = dict[str, float | None]  # p by label
 
 def comparisons(rng: np.random.Generator, size: Size) -> Outcome:
     """Compare conditions that are alike, between and within participants."""
-    found: Outcome = {}
+    p: Outcome = {}
     disagreed = 0
     for design in ("between", "within"):
         alike, unlike = (_estimates(rng, size, design, items_differ) for items_differ in (False, True))
         for key in KEYS:
-            one = compare(alike, key, "a", "b", rng=rng, permutations=199)
+            pair = compare(alike, key, "a", "b", rng=rng, permutations=199)
             for target in TARGETS:
-                disagreed += _disagrees(one.about(target), 1.0 if key == "time_geometric" else 0.0)
-            found[f"these items: {key}, {design}"] = one.these_items.p
-            found[f"items like these, acting alike: {key}, {design}"] = one.items_like_these.p
-        for pair in omnibus(unlike, KEYS, FOUR[:2]):  # of two conditions, it is the comparison
-            found[f"items like these, acting unlike: {pair.measure.key}, {design}"] = pair.p(
+                disagreed += _disagrees(pair.about(target), 1.0 if key == "time_geometric" else 0.0)
+            p[f"these items: {key}, {design}"] = pair.these_items.p
+            p[f"items like these, acting alike: {key}, {design}"] = pair.items_like_these.p
+        for tested in omnibus(unlike, KEYS, FOUR[:2]):  # of two conditions, it is the comparison
+            p[f"items like these, acting unlike: {tested.measure.key}, {design}"] = tested.p(
                 "items_like_these"
             )
         names = FOUR if design == "between" else FOUR[:3]
         of_alike, of_unlike = (omnibus(estimates, KEYS, names) for estimates in (alike, unlike))
         for first, second in zip(of_alike, of_unlike, strict=True):
             label = f"{len(names)} conditions: {first.measure.key}, {design}"
-            found[f"these items, {label}"] = first.p("these_items")
-            found[f"items like these, acting alike, {label}"] = first.p("items_like_these")
-            found[f"items like these, acting unlike, {label}"] = second.p("items_like_these")
-    return found | {DISAGREE: 0.0 if disagreed else 1.0}
+            p[f"these items, {label}"] = first.p("these_items")
+            p[f"items like these, acting alike, {label}"] = first.p("items_like_these")
+            p[f"items like these, acting unlike, {label}"] = second.p("items_like_these")
+    return p | {DISAGREE: 0.0 if disagreed else 1.0}
 
 
 def marginal(rng: np.random.Generator, size: Size) -> Outcome:
     """Fit the marginal models to conditions that are alike."""
-    found: Outcome = {}
+    p: Outcome = {}
     for design in ("between", "within"):
         grids = _grids(rng, size, design, items_differ=False)
         for name, model, outcome in (
             ("GEE", gee_logistic, "correctness_rating"),
             ("ordinal model", ordinal_logit, "certainty"),
         ):
-            found[f"{name}, two conditions, {design}"] = model(trials_of(grids[:2], outcome)).joint_p
-            found[f"{name}, {len(grids)} conditions jointly, {design}"] = model(
-                trials_of(grids, outcome)
-            ).joint_p
-    return found
+            p[f"{name}, two conditions, {design}"] = model(trials_of(grids[:2], outcome)).joint_p
+            p[f"{name}, {len(grids)} conditions jointly, {design}"] = model(trials_of(grids, outcome)).joint_p
+    return p
 
 
 def mixed(rng: np.random.Generator, size: Size) -> Outcome:
     """Fit the mixed model of log time to conditions that are alike."""
-    found: Outcome = {}
+    p: Outcome = {}
     for items_differ in (False, True):
         grids = _grids(rng, size, "between", items_differ)
         words = "unlike" if items_differ else "alike"
         model = mixed_log_time(trials_of(grids, "seconds"), position=False)
-        found[f"mixed model, items acting {words}, two of 4 conditions"] = (
+        p[f"mixed model, items acting {words}, two of 4 conditions"] = (
             None if model.reason else model.contrasts[0].p
         )
-        found[f"mixed model, items acting {words}, 4 conditions jointly"] = model.joint_p
-    return found
+        p[f"mixed model, items acting {words}, 4 conditions jointly"] = model.joint_p
+    return p
 
 
 STUDIES = {"comparisons": comparisons, "marginal": marginal, "mixed": mixed}
@@ -160,5 +158,5 @@ def _stored(store: Path | None) -> dict[str, Mapping[str, Sequence[int]]]:
 
 
 def _count(values: Sequence[float | None], alpha: float) -> list[int]:
-    known = [value for value in values if value is not None]
-    return [sum(value <= alpha for value in known), len(known), len(values) - len(known)]
+    defined = [value for value in values if value is not None]
+    return [sum(value <= alpha for value in defined), len(defined), len(values) - len(defined)]

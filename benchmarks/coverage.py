@@ -69,7 +69,10 @@ def measures(rng: np.random.Generator, size: Size, resamples: int) -> Found:
 
 
 def differences(rng: np.random.Generator, size: Size, resamples: int) -> Found:
-    """Compare two conditions, on these items and, where they act unlike, on items like these."""
+    """Compare two conditions on these items, and on items like these.
+
+    Items then act unlike in the two conditions.
+    """
     labels: Found = {}
     for target, own_item_sd in (("these_items", 0.0), ("items_like_these", OWN_ITEM_SD)):
         world = World(rng, size.items, own_item_sd)
@@ -77,8 +80,8 @@ def differences(rng: np.random.Generator, size: Size, resamples: int) -> Found:
         estimates = estimate(grids, MEASURED, rng=rng, resamples=0)
         for key in ("agreement", "time_geometric"):
             result = compare(estimates, key, "a", "b", rng=rng, permutations=499 if resamples else 1)
-            found = result.these_items if target == "these_items" else result.items_like_these
-            labels[f"difference, {target.replace('_', ' ')}: {key}"] = (found.estimate, found.interval)
+            finding = result.these_items if target == "these_items" else result.items_like_these
+            labels[f"difference, {target.replace('_', ' ')}: {key}"] = (finding.estimate, finding.interval)
     return labels
 
 
@@ -245,7 +248,7 @@ def print_tests(studies: int) -> int:
 
 
 def print_levels(kind: str, studies: int, store: Path | None) -> int:
-    """Print rejections of the tests of conditions, and count those above the bar."""
+    """Print rejections of tests of conditions, and count those above the bar."""
     rejected = levels(kind, LEVEL_SIZES, studies, store=store)
     print(f"{kind} at 5 %: share of {studies} studies without a difference that reject, in percent")
     print("\n".join(rows(rejected, interval=False)), flush=True)

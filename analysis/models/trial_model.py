@@ -268,7 +268,7 @@ def fitted_model(
 
 
 def _is_regular(estimates: Array, covariance: Array) -> bool:
-    """Test if everything is finite and no combination of effects has no variance."""
+    """Test if all is finite and each combination of effects has a variance."""
     if not (np.isfinite(estimates).all() and np.isfinite(covariance).all()):
         return False
     variances = np.linalg.eigvalsh(covariance)

@@ -43,7 +43,7 @@ class Plan:
 
     Attributes:
         hypotheses: Sentences.
-        target: What the confirmatory comparisons are about.
+        target: Subject of the confirmatory comparisons: these items, or items like these.
         baseline: Condition with which the others are compared where no family is declared.
         family: Measure, first and second condition of each confirmatory comparison; Holm's correction covers
             them together.

@@ -61,7 +61,7 @@ def _target_blocks(
     blocks: list[Block] = []
     plan = inference.plan
     shown = [one for one in comparisons if not one.reason]
-    for target in sorted(TARGETS, key=lambda one: one != plan.target) if shown else ():
+    for target in sorted(TARGETS, key=lambda each: each != plan.target) if shown else ():
         tests = ", and ".join(
             words.format(permutations=f"{plan.permutations:,}")
             for paired, words in HOW_TESTED.items()

@@ -157,7 +157,7 @@ class _Splits:
     def __init__(
         self, values: Array, labels: NDArray[np.bool_], splits: Iterable[NDArray[np.bool_]], drawn: int
     ) -> None:
-        """Sum up the splits (rows), in parts; the first `drawn` of them and the observed one count.
+        """Sum up the splits (rows), in parts; the first `drawn` of them count.
 
         Per split: participants of the second condition on the second side, the sum and the sum of squares of
         its values, and the sum of those that are of the second condition.

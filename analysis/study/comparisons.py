@@ -1,4 +1,4 @@
-"""Differences between conditions: two targets, tests, effect sizes, omnibus tests.
+"""Differences between conditions, for two targets, and omnibus tests.
 
 A statement is about these items, which other participants might have seen, or about items like these, which
 are a sample too. Each target has estimate, confidence interval and p of one distribution, so that the
@@ -40,6 +40,8 @@ from ..stats.results import (
 )
 from ..stats.streams import substream
 
+MOST_LOG = 20.0  # a ratio beyond its exponential, 500 million, is bounded by nothing
+UNBOUNDED = "so few participants or items do not bound the ratio, so it has no interval"
 MOST_UNDEFINED = 0.05  # of participants and items, where leaving out the item leaves nothing
 UNDEFINED_WITHOUT = (
     "without single items the measure is undefined for more than one participant in twenty, so nothing says "
@@ -247,11 +249,11 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
     Raises:
         ValueError: A measure or a condition is unknown.
     """
-    found = [_omnibus(estimates, key, tuple(conditions)) for key in measures]
-    adjusted = {about: holm([one.p(about) for one in found]) for about in TARGETS}
+    tests = [_omnibus(estimates, key, tuple(conditions)) for key in measures]
+    adjusted = {about: holm([one.p(about) for one in tests]) for about in TARGETS}
     return [
         replace(one, adjusted={about: values[place] for about, values in adjusted.items()})
-        for place, one in enumerate(found)
+        for place, one in enumerate(tests)
     ]
 
 
@@ -271,7 +273,10 @@ def _omnibus(estimates: Estimates, key: str, conditions: tuple[str, ...]) -> Omn
 def _crossed(
     estimates: Estimates, measure: Measure, conditions: Sequence[str], *, items: bool
 ) -> CrossedTest | str:
-    """Test the conditions over participants and, if asked for, items, or say why not."""
+    """Test the conditions over participants and items, or return a reason.
+
+    items: they are a sample too.
+    """
     blocks: dict[int, list[str]] = {}
     for name in conditions:
         place = estimates.conditions.index(name)
@@ -281,12 +286,12 @@ def _crossed(
     built = [_block(estimates, measure, names, items=items) for names in blocks.values()]
     if any(isinstance(block, str) for block in built):
         return next(block for block in built if isinstance(block, str))
-    found = crossed_test([block for block in built if isinstance(block, Block)], items=items)
-    return found if not found.reason else found.reason
+    test = crossed_test([block for block in built if isinstance(block, Block)], items=items)
+    return test if not test.reason else test.reason
 
 
 def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, items: bool) -> Block | str:
-    """Return the values of participants who have all of them, with the items' influence."""
+    """Return the values of participants who have all, and items' influence."""
     places = [estimates.conditions.index(name) for name in names]
     values = np.stack([estimates.per_participant[measure.key][place] for place in places], axis=1)
     with np.errstate(divide="ignore"):
@@ -308,11 +313,11 @@ def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, item
 def _finding(
     measure: Measure, paired: bool, crossed: CrossedTest | str, fixed: Finding, level: float
 ) -> Finding:
-    """Give the statement about items like these the form of the one about these."""
+    """Give the test of items like these the form of that of these items."""
     result = Finding(QUANTITIES[paired, False], fixed.n, CROSSED, level=level)
     if isinstance(crossed, str) or fixed.estimate is None:
         return replace(result, reason=fixed.reason or str(crossed))
-    found = replace(
+    finding = replace(
         result,
         estimate=crossed.estimate,
         interval=crossed.interval(level),
@@ -320,14 +325,16 @@ def _finding(
         freedom=crossed.freedom[1],
         assumptions=(INDEPENDENT, SAMPLED_ITEMS, NORMAL_CHANGES if paired else NORMAL_MEANS),
     )
-    return _own_scale(measure, paired, found)
+    return _own_scale(measure, paired, finding)
 
 
-def _own_scale(measure: Measure, paired: bool, found: Finding) -> Finding:
+def _own_scale(measure: Measure, paired: bool, finding: Finding) -> Finding:
     """From logarithms to the ratio, if the measure is geometric."""
     if not measure.geometric:
-        return found
-    return found.mapped(QUANTITIES[paired, True], exp)
+        return finding
+    if finding.interval and max(map(abs, finding.interval)) > MOST_LOG:
+        finding = replace(finding, interval=None, reason=UNBOUNDED)
+    return finding.mapped(QUANTITIES[paired, True], exp)
 
 
 def _equivalence(
@@ -355,11 +362,12 @@ def _equivalence(
     above, below = crossed.p_beyond(low, above=True), crossed.p_beyond(high, above=False)
     p = max(above, below)
     ends = crossed.interval(fixed.level)
+    bounded = not measure.geometric or max(map(abs, ends)) <= MOST_LOG
     return replace(
         fixed,
         method=f"two one-sided tests, {CROSSED}",
         estimate=back(crossed.estimate),
-        interval=(back(ends[0]), back(ends[1])),
+        interval=(back(ends[0]), back(ends[1])) if bounded else None,
         p=p,
         assumptions=(INDEPENDENT, SAMPLED_ITEMS, NORMAL_CHANGES if paired else NORMAL_MEANS),
         welch_interval=None,

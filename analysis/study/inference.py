@@ -65,7 +65,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     """Compare the conditions of a study.
 
     The family is that of the plan. Without one, all pairs of up to three conditions, or contrasts of more
-    with a baseline, in the main measures; the ground truth is no system and left out.
+    with a baseline, in the main measures; the ground truth is not a system and left out.
 
     Raises:
         AnalysisError: The plan names a measure or condition that the study lacks.
@@ -120,7 +120,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
 
 
 def _baseline(plan: Plan, systems: Sequence[str]) -> str:
-    """Return the condition with which the others are compared, "" for all pairs.
+    """Return the condition to compare the others with, "" for all pairs.
 
     Without a declared one, the first condition of many.
     """

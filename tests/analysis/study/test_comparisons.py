@@ -224,6 +224,17 @@ def test_refusals():
     assert "at least 2 items" in one_item.items_like_these.reason
 
 
+def test_a_ratio_that_nothing_bounds_has_no_interval():
+    """Two participants and two items with times that differ by orders of magnitude."""
+    times = ([[1.0, 2.0], [3e3, 5e3]], [[40.0, 2e4], [9e5, 8.0]])
+    grids = [grid_of(np.ones((2, 2)), np.array(own), name) for own, name in zip(times, "ab", strict=True)]
+    rng = np.random.default_rng(1)
+    found = compare(estimate(grids, SOME, rng=rng, resamples=0), "time_geometric", "a", "b", rng=rng)
+    assert found.items_like_these.p > 0.05
+    assert found.items_like_these.interval is None
+    assert "do not bound the ratio" in found.items_like_these.reason
+
+
 def test_values_that_do_not_vary():
     always = [
         grid_of(np.full((4, 5), rated), np.full((4, 5), 60.0), name)
