@@ -335,6 +335,6 @@ def test_one_participant_in_all(tmp_path):
 def test_without_resamples_there_are_no_intervals_and_the_page_says_so(tmp_path):
     study = analyse(load_bundle(planted_study(tmp_path, scores=scores())), Options(resamples=0))
     html = render(build_report(study))
-    assert html.count("Confidence intervals were switched off (--resamples 0).") == 4
+    assert html.count("Confidence intervals were switched off (--resamples 0).") == 3
     assert "In brackets" not in html
     assert study.retained.estimates.get("agreement", "one").interval is None
