@@ -141,4 +141,4 @@ class Command(JobCommand):
 
 
 def _money(cost: Cost) -> str:
-    return "unknown" if cost.money is None else f"{cost.money:.2f} {cost.currency}"
+    return "unknown" if cost.money is None else f"{cost.money:.4f} {cost.currency}"
