@@ -1,4 +1,4 @@
-"""The codebook of a report's tables: every file, and every column with its type and meaning.
+"""Codebook of a report's tables: every column with type and meaning.
 
 It is written as a Frictionless data package (Table Schema), which R, Python and spreadsheets read.
 """
@@ -146,8 +146,8 @@ def meaning(column: str) -> str:
         return f"{_BOUNDS[end]} confidence bound: {of}"
     if column in _MEANINGS:
         return _MEANINGS[column]
-    if known := find_measure(column):
-        return f"{known.label}: {known.definition}"
+    if measure := find_measure(column):
+        return f"{measure.label}: {measure.definition}"
     if score := find_score(column):
         return f"model score {score.label}"
     return column.replace("_", " ")

@@ -189,7 +189,7 @@ def _draw_times(axes: Axes, styles: dict[str, Look], times: Sequence[TimeAtCerta
 
 @dataclass(frozen=True)
 class ForestRow:
-    """A difference with its interval; `is_clear` if its corrected test rejects."""
+    """A difference with its interval; `is_clear` if its test rejects."""
 
     panel: str
     label: str
@@ -200,7 +200,7 @@ class ForestRow:
 
 
 def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure | None:
-    """Draw differences with intervals, one panel per measure; None without rows."""
+    """Draw differences, one panel per measure; None without rows."""
     if not rows:
         return None
     panels = {title: list(own) for title, own in groupby(rows, lambda row: row.panel)}
@@ -221,7 +221,7 @@ def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure 
 
 
 def _draw_forest(panel: Axes, rows: Sequence[ForestRow]) -> None:
-    """Draw one row per difference below its label; a filled mark is a clear one."""
+    """Draw one row per difference; a filled mark is a clear one."""
     panel.axvline(rows[0].no_difference, color=INK, linewidth=0.8)
     for y, row in enumerate(rows):
         panel.text(

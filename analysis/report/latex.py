@@ -45,17 +45,17 @@ def latex_text(text: str) -> str:
 
 
 @cache
-def _character(one: str) -> str:
-    if one in _CHARACTERS:
-        return _CHARACTERS[one]
-    if one.isascii():
-        return one if one.isprintable() else " "
-    parts = unicodedata.normalize("NFD", one)
+def _character(character: str) -> str:
+    if character in _CHARACTERS:
+        return _CHARACTERS[character]
+    if character.isascii():
+        return character if character.isprintable() else " "
+    parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
         return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
-    if one in _GREEK:
-        return rf"$\{unicodedata.name(one).split()[-1].lower()}$"
-    return f"{{[}}U+{ord(one):04X}]"
+    if character in _GREEK:
+        return rf"$\{unicodedata.name(character).split()[-1].lower()}$"
+    return f"{{[}}U+{ord(character):04X}]"
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
 
 
 def measures_section(study: Study) -> Section:
-    """Show the measures per condition; the file has them without exclusions too."""
+    """Show the measures per condition, and what the exclusions change."""
     view = study.retained
     available = [m for m in view.estimates.measures if view.estimates.available(m.key)]
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock (there is no time in the data)"

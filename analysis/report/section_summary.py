@@ -1,4 +1,4 @@
-"""The first screen of the report: the study's answers, and how sure they are."""
+"""First screen of the report: the answers, and how sure they are."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,7 +27,7 @@ MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement")  # th
 class _Claim(NamedTuple):
     """A difference with the interval and corrected p of one target."""
 
-    one: Comparison
+    comparison: Comparison
     estimate: float | None
     interval: tuple[float, float] | None
     n: tuple[int, int]
@@ -76,12 +76,14 @@ def _differ_card(study: Study, inference: Inference) -> Card:
 
 
 def _first_rows(claims: Sequence[_Claim], alpha: float) -> list[_Claim]:
-    """Return what a forest plot has room for: clear ones, then the main measure."""
+    """Return the rows of a forest plot: clear ones, then the main measure."""
     if len(claims) <= MOST_ROWS:
         return list(claims)
-    present = [claim.one.measure.key for claim in claims]
+    present = [claim.comparison.measure.key for claim in claims]
     main = next((key for key in MAIN_MEASURES if key in present), present[0])
-    ordered = sorted(claims, key=lambda claim: (not claim.is_clear(alpha), claim.one.measure.key != main))
+    ordered = sorted(
+        claims, key=lambda claim: (not claim.is_clear(alpha), claim.comparison.measure.key != main)
+    )
     return ordered[:MOST_ROWS]
 
 
@@ -99,32 +101,32 @@ def _verdicts(study: Study, claims: Sequence[_Claim], alpha: float) -> list[str]
 
 
 def _difference_sentence(claim: _Claim, titles: dict[str, str]) -> str:
-    one, (factor, decimals, unit) = claim.one, _format(claim.one)
+    pair, (factor, decimals, unit) = claim.comparison, _format(claim.comparison)
     value = number((claim.estimate or 0.0) * factor, decimals)
-    between = " as a ratio to " if one.measure.geometric else " minus "
+    between = " as a ratio to " if pair.measure.geometric else " minus "
     return (
-        f"{one.measure.label}: {titles[one.second]}{between}{titles[one.first]} is {value}{unit} "
+        f"{pair.measure.label}: {titles[pair.second]}{between}{titles[pair.first]} is {value}{unit} "
         f"{interval(scale(claim.interval, factor), decimals)}, p {p_text(claim.p)}."
     )
 
 
 def _forest(study: Study, shown: Sequence[_Claim], alpha: float, name: str, caption: str) -> Figure | None:
     """Draw claims, those about a measure together."""
-    measures = list(dict.fromkeys(claim.one.measure for claim in shown))
+    measures = list(dict.fromkeys(claim.comparison.measure for claim in shown))
     alike = len({_sizes(claim) for claim in shown}) == 1
     rows = [
         _forest_row(study, claim, alpha, n_in_panel=alike)
-        for claim in sorted(shown, key=lambda claim: measures.index(claim.one.measure))
+        for claim in sorted(shown, key=lambda claim: measures.index(claim.comparison.measure))
     ]
     return forest_figure(name, caption, rows)
 
 
 def _forest_row(study: Study, claim: _Claim, alpha: float, *, n_in_panel: bool) -> ForestRow:
     titles = {condition.name: condition.title for condition in study.conditions}
-    one, (factor, _, unit) = claim.one, _format(claim.one)
-    geometric = one.measure.geometric
-    panel = f"{one.measure.label} ({'ratio' if geometric else unit.strip() or 'points'})"
-    label = f"{titles[one.second]}{' / ' if geometric else ' − '}{titles[one.first]}"
+    pair, (factor, _, unit) = claim.comparison, _format(claim.comparison)
+    geometric = pair.measure.geometric
+    panel = f"{pair.measure.label} ({'ratio' if geometric else unit.strip() or 'points'})"
+    label = f"{titles[pair.second]}{' / ' if geometric else ' − '}{titles[pair.first]}"
     n = f", n\u00a0=\u00a0{_sizes(claim)}"
     return ForestRow(
         panel=panel + n if n_in_panel else panel,
@@ -138,16 +140,16 @@ def _forest_row(study: Study, claim: _Claim, alpha: float, *, n_in_panel: bool) 
 
 def _sizes(claim: _Claim) -> str:
     first, second = claim.n
-    return str(first) if claim.one.paired else f"{first} and {second}"
+    return str(first) if claim.comparison.paired else f"{first} and {second}"
 
 
-def _format(one: Comparison) -> tuple[float, int, str]:
+def _format(pair: Comparison) -> tuple[float, int, str]:
     """Return factor, decimals and unit of a difference."""
-    if one.measure.geometric:
+    if pair.measure.geometric:
         return 1, 2, ""
-    shown = FORMATS[one.measure.unit]
+    shown = FORMATS[pair.measure.unit]
     units = {"share": " percentage points", "seconds": " s"}
-    return shown.factor, shown.decimals, units.get(one.measure.unit, "")
+    return shown.factor, shown.decimals, units.get(pair.measure.unit, "")
 
 
 def _follow_card(section: Section) -> Card:
@@ -184,8 +186,8 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
     titles = {condition.name: condition.title for condition in study.conditions}
     question = study.version.question("helpfulness")
     points = getattr(question.scale, "points", None) if question else None
-    highest = max(rated, key=lambda one: one.value or 0.0)
-    lowest = min(rated, key=lambda one: one.value or 0.0)
+    highest = max(rated, key=lambda estimate: estimate.value or 0.0)
+    lowest = min(rated, key=lambda estimate: estimate.value or 0.0)
     sentences = [
         f"Mean ratings{f' on a scale of 1 to {points}' if points else ''} run from {number(lowest.value)} "
         f"({titles[lowest.condition]}) to {number(highest.value)} ({titles[highest.condition]})."
