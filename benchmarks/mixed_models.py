@@ -48,15 +48,15 @@ def simulate(rng: np.random.Generator, size: Size, spread: float) -> dict[str, T
 
 def rejections(size: Size, studies: int, *, seed: int = 5, alpha: float = 0.05) -> list[Rate]:
     """Count the studies in which each test rejects."""
-    found: list[dict[str, float | None]] = []
+    studied: list[dict[str, float | None]] = []
     for study in range(studies):
         row: dict[str, float | None] = {}
         for words, spread in SPREADS.items():
             rng = substream(np.random.default_rng(seed), "mixed", str(size), words, str(study))
             for name, trials in simulate(rng, size, spread).items():
                 row[name + words] = mixed_logit(trials).joint_p
-        found.append(row)
-    frame = pd.DataFrame(found).astype(float)
+        studied.append(row)
+    frame = pd.DataFrame(studied).astype(float)
     return [
         Rate(label, size, int((own <= alpha).sum()), len(own), studies - len(own))
         for label, own in ((label, frame[label].dropna()) for label in frame.columns)

@@ -89,7 +89,7 @@ def mixed_logit(
         return refuse(f"the outcome has more than {MOST_POINTS} values, so it is not a rating")
     components, notes = random_effects(trials, item_by_condition=item_by_condition)
     if not {"participant", "item"} <= components.keys():
-        return refuse("no participant, or no item, has two trials, so it cannot be told from chance")
+        return refuse("no participant, or no item, has two trials, so it cannot be separated from chance")
     exog = design(trials, intercept=False, position=position)
     fit = _fit(ratings, exog, components, trials)
     if isinstance(fit, str):
@@ -161,10 +161,10 @@ def _fit(ratings: Codes, exog: Array, components: dict[str, Codes], trials: Tria
     if (spread == 0).any() or np.linalg.matrix_rank(np.insert(exog, 0, 1, axis=1)) <= exog.shape[1]:
         return "position and condition say the same"
     likelihood = Likelihood(ratings, exog / spread, trials.participant, others, within)
-    found = maximise(likelihood)
-    if isinstance(found, str):
-        return found
-    parameters, value, covariance = found
+    maximum = maximise(likelihood)
+    if isinstance(maximum, str):
+        return maximum
+    parameters, value, covariance = maximum
     chosen = slice(likelihood.points - 1, likelihood.points - 1 + len(spread))
     effects = parameters[chosen] / spread
     if np.abs(parameters[chosen]).max() > SEPARATED or np.abs(effects).max() > SEPARATED:

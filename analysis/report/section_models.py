@@ -94,7 +94,7 @@ def _effects(
 ) -> Iterator[_Effect]:
     """Pair the marginal and the mixed model of each outcome."""
     for label in dict.fromkeys([*inference.models, *inference.mixed]):
-        marginal, mixed = (found.get(label) for found in (inference.models, inference.mixed))
+        marginal, mixed = (models.get(label) for models in (inference.models, inference.mixed))
         own, crossed = (_by_pair(model) for model in (marginal, mixed))
         for pair in dict.fromkeys([*own, *crossed]):
             model = mixed if mixed and pair in crossed else marginal
@@ -126,19 +126,19 @@ def _refits(study: Study, estimates: pd.DataFrame) -> dict[tuple[str, str], Mapp
     }
     labels |= {RIGHT: "Right rating"} | ({rating.key: "Rated correct"} if rating else {})
     labels |= {CLOCK_COLUMNS[study.clock]: "Completion time"} if study.clock else {}
-    known = estimates[estimates["term"].notna()].to_dict("records")
+    rows = estimates[estimates["term"].notna()].to_dict("records")
     numbers = ("estimate", "standard_error")
     return {
         (labels[row["outcome"]], row["term"]): {name: float(row[name]) for name in numbers}
-        for row in known
+        for row in rows
         if row["outcome"] in labels
     }
 
 
 def _r_notes(estimates: pd.DataFrame) -> Text:
     """Say where R's estimates come from, and what its fits complained of."""
-    said = estimates[estimates["message"].notna()].drop_duplicates(["outcome", "message"])
-    complaints = "".join(f" {row['outcome']}: {row['message']}." for row in said.to_dict("records"))
+    warned = estimates[estimates["message"].notna()].drop_duplicates(["outcome", "message"])
+    complaints = "".join(f" {row['outcome']}: {row['message']}." for row in warned.to_dict("records"))
     return Text(
         f"R's estimates are those of {ESTIMATES} in the bundle, which refit.R wrote (lmer, glmer, clmm); the "
         f"difference is ours minus R's.{complaints}"
@@ -224,12 +224,12 @@ def _effects_table(
 
 def _contrast_columns(name: str, heading: str) -> list[Column]:
     def cell(row: _Effect) -> Cell | str:
-        found: Contrast | None = getattr(row, name)
-        return value_cell(found.estimate, found.interval, 1, row.decimals) if found else "–"
+        contrast: Contrast | None = getattr(row, name)
+        return value_cell(contrast.estimate, contrast.interval, 1, row.decimals) if contrast else "–"
 
     def p_cell(row: _Effect) -> str:
-        found: Contrast | None = getattr(row, name)
-        return p_text(found.p) if found else "–"
+        contrast: Contrast | None = getattr(row, name)
+        return p_text(contrast.p) if contrast else "–"
 
     return [
         Column(f"{name}_estimate", f"{name}.estimate", heading, cell),
