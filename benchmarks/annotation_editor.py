@@ -212,7 +212,14 @@ def pulled(page: Page, seconds: float) -> list[float]:
 def _in_passage(page: Page) -> tuple[float, float]:
     place = page.locator("#stage").bounding_box()
     assert place is not None
-    return place["x"] + place["width"] / 2, min(place["y"] + place["height"], SIZE[1]) / 2
+    x, y = place["x"] + place["width"] / 2, min(place["y"] + place["height"], SIZE[1]) / 2
+    # Between two lines there may be no word to take hold of.
+    down: int = page.evaluate(
+        """([x, y]) => [...Array(60).keys()].find(
+          down => document.elementFromPoint(x, y + down)?.closest(".token")) ?? 0""",
+        [x, y],
+    )
+    return x, y + down
 
 
 def _saved(page: Page) -> None:

@@ -288,6 +288,16 @@ def test_members() -> None:
         run("annotation_members", project.slug, "nobody")
 
 
+def test_a_failed_qualification_is_lifted_by_command() -> None:
+    member = make_member()
+    Membership.objects.update(qualified=False)
+    told = run("annotation_members", member.project.slug, member.user.username, "--qualify")
+    assert told == f"{member.project.slug}: {member.user.username} is qualified\n"
+    assert Membership.objects.get().qualified is True
+    with pytest.raises(CommandError, match="has no role"):
+        run("annotation_members", member.project.slug, make_user().username, "--qualify")
+
+
 def test_the_released_boxes_come_in_and_go_out_byte_for_byte(tmp_path: Path) -> None:
     """The 536 usable examples of the paper, by way of the database."""
     csv = real_data("faithful_nmn/nlvr2_test_box_annotations.csv")

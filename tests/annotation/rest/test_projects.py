@@ -350,3 +350,12 @@ def test_nothing_is_stored_by_reads() -> None:
     script.get(f"annotations/{annotation.pk}/")
     assert Annotation.objects.values().get(pk=annotation.pk) == before
     assert Membership.objects.count() == Item.objects.count() == 1
+
+
+def test_a_manager_decides_about_a_qualification() -> None:
+    member = make_member()
+    manager = script_of(member.project)
+    path = f"projects/{member.project.slug}/members/{member.user.username}/qualify/"
+    assert manager.post(path, {"qualified": False})["qualified"] is False
+    assert manager.post(path, {"qualified": True})["qualified"] is True
+    Script(member.user).post(path, {"qualified": True}, 403)
