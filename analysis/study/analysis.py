@@ -1,6 +1,6 @@
 """Analysis of a study: retained trials, measures, and systems."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -290,7 +290,7 @@ def condition_grids(
     *,
     clock: Clock | None,
     items: Sequence[str],
-    post_columns: Mapping[str, str] | None = None,
+    post_columns: dict[str, str] | None = None,
 ) -> list[Grid]:
     """Build the grids of a set of trials, one per condition of a version.
 

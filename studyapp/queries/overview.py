@@ -91,7 +91,10 @@ def _floor(at: datetime, *, by_hour: bool) -> datetime:
 
 
 def times(study: Study) -> Times:
-    """Return how long live participants took from consent to completion. One query."""
+    """Return the minutes from consent to completion of live participants.
+
+    One query.
+    """
     rows = (
         _live(study)
         .filter(consented_at__isnull=False, completed_at__isnull=False)

@@ -59,7 +59,7 @@ def words(html: str) -> set[str]:
     """The words that a page shows or a screen reader says, without keys, codes and links."""
     html = re.sub(r'<(script|style|code|time|\w+ class="path")\b.*?</', " ", html, flags=re.DOTALL)
     shown = unescape(" ".join([*SHOWN.findall(html), re.sub(r"<[^>]*>", " ", html)]))
-    return set(re.findall(r"[a-zäöüß]+", re.sub(r"\S+@\S+|https?://\S+", " ", shown).lower()))
+    return set(re.findall(r"\b[a-zäöüß]+\b", re.sub(r"\S+@\S+|https?://\S+", " ", shown).lower()))
 
 
 def english(response) -> set[str]:
