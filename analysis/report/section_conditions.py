@@ -50,7 +50,7 @@ def differences_section(study: Study, inference: Inference) -> Section:
         blocks.append(_omnibus_table(inference, titles))
     blocks += _target_blocks(comparisons, titles, inference, "differences")
     if margins := [one for one in comparisons if not one.reason and one.equivalence is not None]:
-        blocks.append(_equivalence_table(margins, titles, inference.plan.target))
+        blocks.append(_equivalence_table(margins, titles, inference.plan.target, inference.plan.alpha))
     return Section("differences", "Differences between conditions", blocks)
 
 
@@ -218,13 +218,34 @@ def _differences_table(
     return Table.from_columns(name, caption, comparisons, columns, notes, shown=shown, wide=True)
 
 
-def _equivalence_table(shown: Sequence[Comparison], titles: dict[str, str], target: Target) -> Table:
+def _equivalence_table(
+    shown: Sequence[Comparison], titles: dict[str, str], target: Target, alpha: float
+) -> Table:
     columns = [
-        Column("", heading="Measure", cell=lambda row: _measure_cell(row, titles)),
-        Column("", heading="Margin", cell=lambda row: _margin(row.measure, row.equivalence)),
-        Column("", heading="Difference, 90 %", cell=lambda row: _own_cell(row, row.equivalence)),
-        Column("", heading="p", cell=lambda row: p_text(row.equivalence.p)),
-        Column("", heading="Two one-sided tests", cell=lambda row: _verdict(row.equivalence), is_text=True),
+        Column("measure", "measure.key", "Measure", lambda row: _measure_cell(row, titles)),
+        *fields("first", "second"),
+        Column(
+            "margin_low margin_high",
+            "equivalence.margin",
+            "Margin",
+            lambda row: _margin(row.measure, row.equivalence),
+        ),
+        Column(
+            "difference",
+            "equivalence.estimate",
+            f"Difference, {100 * (1 - 2 * alpha):g} %",
+            lambda row: _own_cell(row, row.equivalence),
+        ),
+        Column("low high", "equivalence.interval"),
+        Column("p", "equivalence.p", "p", lambda row: p_text(row.equivalence.p)),
+        Column(
+            "equivalent",
+            "equivalence.equivalent",
+            "Two one-sided tests",
+            lambda row: _verdict(row.equivalence),
+            is_text=True,
+        ),
+        Column("reason", "equivalence.reason"),
     ]
     caption = f"Equivalence within the declared margins, {SHORT[target]}"
     return Table.from_columns("equivalence", caption, shown, columns)

@@ -22,7 +22,7 @@ from .paired import complete_pairs, unchanged
 from .results import (
     INDEPENDENT,
     NORMAL_MEANS,
-    SAMPLED_ITEMS,
+    SAME_ITEMS,
     Finding,
     check_level,
     constant,
@@ -41,15 +41,12 @@ class Equivalence(Finding):
         p: The larger of the two one-sided p.
         p_above_lower: Of the test against the lower bound.
         p_below_upper: Of the test against the upper bound.
-        interval: Two-way bootstrap at level 1 − 2α, None if none was given.
-        welch_interval: Welch's (if paired, Student's) at the same level.
-        equivalent: True if p is at most α and the bootstrap interval, if there is
-            one, lies within the margin; None where refused.
+        interval: At level 1 − 2α; it lies within the margin exactly if p is at most α.
+        equivalent: True if p is at most α; None where refused.
     """
 
     margin: tuple[float, float] = (float("nan"), float("nan"))
     alpha: float = 0.05
-    welch_interval: tuple[float, float] | None = None
     p_above_lower: float | None = None
     p_below_upper: float | None = None
     equivalent: bool | None = None
@@ -70,7 +67,6 @@ def equivalence(
     second: ArrayLike,
     margin: tuple[float, float],
     *,
-    interval: tuple[float, float] | None = None,
     alpha: float = 0.05,
     ratio: bool = False,
     paired: bool = False,
@@ -78,16 +74,14 @@ def equivalence(
     """Test equivalence within a margin by two one-sided tests.
 
     The two p are those of t = (difference − lower)/s above, and (difference −
-    upper)/s below, with Welch's s and degrees of freedom. Items count as fixed in
-    these; the bootstrap interval counts them as sampled, so both have to agree.
+    upper)/s below, with Welch's s and degrees of freedom, which the interval has too.
+    Items count as fixed.
 
     Args:
         first: One value per participant, NaN where undefined.
         second: The same for the second condition.
         margin: Declared before the data were seen; lower < 0 < upper for a
             difference, 0 < lower < 1 < upper for a ratio.
-        interval: Of the two-way bootstrap at level 1 − 2 alpha, on the scale of
-            the margin.
         alpha: Of each one-sided test.
         ratio: Compare geometric means of positive values by their ratio.
         paired: The same participants in the same order; t is then that of the
@@ -127,17 +121,15 @@ def equivalence(
     low, high = map(exp, ends) if ratio else ends
     estimate = float(groups[1].mean() - groups[0].mean())
     p = max(p_lower, p_upper)
-    inside = interval is None or (margin[0] < interval[0] and interval[1] < margin[1])
     return replace(
         result,
         estimate=exp(estimate) if ratio else estimate,
-        interval=interval,
+        interval=(low, high),
         p=p,
-        assumptions=(INDEPENDENT, NORMAL_MEANS, *([SAMPLED_ITEMS] if interval else [])),
-        welch_interval=(low, high),
+        assumptions=(INDEPENDENT, NORMAL_MEANS, SAME_ITEMS),
         p_above_lower=p_lower,
         p_below_upper=p_upper,
-        equivalent=p <= alpha and inside,
+        equivalent=p <= alpha,
     )
 
 

@@ -31,7 +31,6 @@ from ..stats.results import (
     INDEPENDENT,
     LEAST,
     NORMAL_MEANS,
-    SAME_ITEMS,
     SAMPLED_ITEMS,
     TARGETS,
     Finding,
@@ -235,7 +234,9 @@ def compare(
         cliffs_delta=methods.delta(before, after, level=level),
         superiority=methods.superiority(before, after, level=level),
         ratio=methods.ratio(before, after, level=level) if timed else None,
-        equivalence=_equivalence(definition, (before, after), margin, crossed, target, paired=paired),
+        equivalence=_equivalence(
+            definition, (before, after), margin, crossed, target, paired=paired, alpha=1 - level
+        ),
         reason=missing,
         paired=paired,
     )
@@ -345,16 +346,17 @@ def _equivalence(
     target: Target,
     *,
     paired: bool,
+    alpha: float,
 ) -> Equivalence | None:
     """Test equivalence about the target; None without a margin."""
     if margin is None:
         return None
-    fixed = equivalence(*values, margin, ratio=measure.geometric, paired=paired)
+    fixed = equivalence(*values, margin, ratio=measure.geometric, paired=paired, alpha=alpha)
     if target == "these_items":
-        return replace(fixed, interval=fixed.welch_interval, assumptions=(*fixed.assumptions, SAME_ITEMS))
+        return fixed
     if isinstance(crossed, str) or fixed.reason:
         return Equivalence(
-            quantity=fixed.quantity, n=fixed.n, method=CROSSED, level=fixed.level, margin=margin,
+            quantity=fixed.quantity, n=fixed.n, method=CROSSED, level=fixed.level, margin=margin, alpha=alpha,
             reason=fixed.reason or str(crossed),
         )  # fmt: skip
     back = exp if measure.geometric else float
@@ -370,10 +372,10 @@ def _equivalence(
         interval=(back(ends[0]), back(ends[1])) if bounded else None,
         p=p,
         assumptions=(INDEPENDENT, SAMPLED_ITEMS, NORMAL_CHANGES if paired else NORMAL_MEANS),
-        welch_interval=None,
         p_above_lower=above,
         p_below_upper=below,
-        equivalent=p <= fixed.alpha,
+        freedom=crossed.freedom[1],
+        equivalent=p <= alpha,
     )
 
 

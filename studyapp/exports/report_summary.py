@@ -12,6 +12,7 @@ from analysis.io.spreadsheet import original_text
 from analysis.participants.measures import find_measure
 from foundation.frozen_model import FrozenModel
 
+ALPHA = 0.05  # of Holm's p
 KEY_MEASURES = ("over_estimation", "fraction_correct", "agreement")  # the first that the data have
 
 
@@ -37,8 +38,11 @@ class Difference(FrozenModel):
 
     @property
     def is_clear(self) -> bool:
-        """True if the interval leaves out zero."""
-        return not self.low <= 0 <= self.high
+        """True if the interval leaves out zero, and the corrected p is small.
+
+        The interval is that of this comparison alone.
+        """
+        return not self.low <= 0 <= self.high and (self.p is None or self.p <= ALPHA)
 
 
 class RankCell(FrozenModel):

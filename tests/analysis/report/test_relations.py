@@ -116,7 +116,7 @@ def test_do_people_follow_the_score():
 
 def comparison(first, second, margin=None):
     test = equivalence(first, second, (-10, 10))
-    low, high = test.welch_interval
+    low, high = test.interval
     adjusted = dict.fromkeys(TARGETS, 0.4)
     level = Finding("difference of means", (len(first), len(second)), "t", test.estimate, (low, high), 0.9)
     measure = next(measure for measure in MEASURES if measure.key == "agreement")
