@@ -101,12 +101,12 @@ def test_places_are_typed_as_numbers(editor: Editor, page: Page):
     annotation = editor.make(**DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.4, 0.4))})
     editor.open(page, annotation)
     page.locator(".object-row").click()
-    page.get_by_label("Left").fill("25.5")
-    page.get_by_label("Left").press("Enter")
+    page.get_by_role("spinbutton", name="Left").fill("25.5")
+    page.get_by_role("spinbutton", name="Left").press("Enter")
     saved(page)
     near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0.255, 0.1, 0.555, 0.4), 1e-6)
-    page.get_by_label("Width").fill("300")  # more than there is: as wide as the image
-    page.get_by_label("Width").press("Tab")
+    page.get_by_role("spinbutton", name="Width").fill("300")  # more than there is: as wide as the image
+    page.get_by_role("spinbutton", name="Width").press("Tab")
     saved(page)
     near(editor.objects(annotation, FIND_DOGS)[0]["box"], (0, 0.1, 1, 0.4), 1e-6)
 
