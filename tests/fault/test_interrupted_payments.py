@@ -44,14 +44,18 @@ for number, bot in enumerate(walk.make_bots({bots}, {{"honest": 1.0}}, seed=2026
     assert bot.code, bot.error
 """
 ORDER = """
+from django.db.models import F
 from accounts.models import User, Workspace
 from jobs.actions.jobs import create_job
 from jobs.tasks import enqueue_job
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.definition.payments import PaymentOrder
 from studyapp.models import Payment, Study
+from studyapp.models.payments import SENDING
 study, user, workspace = Study.objects.get(), User.objects.get(), Workspace.objects.get()
-for payment in Payment.objects.filter(state="unknown"):
+unknown = Payment.objects.filter(state="unknown")
+unknown.update(sent_at=F("sent_at") - SENDING)  # as if somebody had waited for so long
+for payment in unknown:
     settle_unknown(payment=payment, was_paid=False, by=user)
 order = PaymentOrder(approve=True, bonus={name!r}, bonus_each={amount!r})
 store_order(study=study, order=order, by=user)
