@@ -225,7 +225,9 @@ def test_r_refits_with_participants_within_conditions(tmp_path):
     study = analyse(load_bundle(folder), Options(resamples=0))
     script, out = tmp_path / "refit.R", tmp_path / "estimates.csv"
     script.write_text(r_script(study.version, study.bundle.rules, mode="live", clock="server"))
-    ran = subprocess.run(["Rscript", str(script), str(folder), str(out)], capture_output=True, check=False)
+    ran = subprocess.run(
+        ["Rscript", str(script), str(folder), str(out)], capture_output=True, check=False, timeout=240
+    )
     if b"there is no package" in ran.stderr:
         pytest.skip("the R packages lme4 and ordinal are not installed")
     assert ran.returncode == 0, ran.stderr

@@ -32,8 +32,9 @@ cat(jsonlite::toJSON(list(
 
 def in_r(folder, script):
     done = subprocess.run(
-        ["Rscript", "--vanilla", "-e", script], cwd=folder, capture_output=True, text=True, check=False
-    )
+        ["Rscript", "--vanilla", "-e", script],
+        cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120,
+    )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
 
