@@ -346,7 +346,7 @@ def _tallies(
             continue
         own = units[layers.layer_unit] & ~np.isnan(layers.number)
         values, unit = layers.number[own], layers.layer_unit[own]
-        reason = NO_VARIATION if units.any() else NO_PAIR
+        reason = NO_VARIATION if np.bincount(unit, minlength=1).max() > 1 else NO_PAIR
         yield f"count_alpha_{metric}", alpha(values, unit, layers.unit_item, len(items), metric, reason)
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from ..io.errors import AnalysisError
 from ..participants.allocation import Allocation, allocate
 from ..participants.bundle import MODES, Bundle, Scores, SystemScores
+from ..participants.condition_grids import condition_grids, measure_stream
 from ..participants.estimates import Estimates, estimate
 from ..participants.exclusion_rules import (
     CLOCK_COLUMNS,
@@ -20,9 +21,9 @@ from ..participants.exclusion_rules import (
     apply_rules,
 )
 from ..participants.measures import MEASURES, Measure, own_measures, scale_measures
-from ..participants.study_version import Condition, Points, Question, Version
+from ..participants.study_version import Condition, Points, Version
 from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
-from ..participants.trial_grid import Grid, build_grids, choose_clock
+from ..participants.trial_grid import Grid, choose_clock
 from ..scores.per_question import check_agreement, score_replicates
 from ..scores.score_table import SCORES, Score
 from ..stats.arrays import chunks
@@ -206,11 +207,6 @@ def _score_replicates(
     return score_replicates(questions, names, rng=rng, resamples=options.resamples)
 
 
-def measure_stream(seed: int) -> np.random.Generator:
-    """Return the generator of the bootstrap of measures."""
-    return substream(np.random.default_rng(seed), "measures")
-
-
 @dataclass(frozen=True)
 class _Viewer:
     """Builds a view of a set of trials; views share the seed and all else."""
@@ -280,57 +276,6 @@ class _Viewer:
 def _quantity(source: Measure | Score, values: Sequence[float | None], draws: np.ndarray | None) -> Quantity:
     numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
     return Quantity(source.key, source.label, source.wanted, numbers, draws, source.headline)
-
-
-def condition_grids(
-    version: Version,
-    trials: pd.DataFrame,
-    members: pd.DataFrame,
-    post_survey: pd.DataFrame | None = None,
-    *,
-    clock: Clock | None,
-    items: Sequence[str],
-    post_columns: dict[str, str] | None = None,
-) -> list[Grid]:
-    """Build the grids of a set of trials, one per condition of a version.
-
-    Args:
-        version: Names the conditions and the columns.
-        trials: The retained trials.
-        members: Participants with the conditions that they saw.
-        post_survey: Answers after the trials.
-        clock: The clock whose times count; None without one.
-        items: The items to show if no trial is retained.
-        post_columns: Columns of ``post_survey`` by key; those of the version if not given.
-    """
-    if post_columns is None and post_survey is not None:
-        post_columns = _named(version.post_survey) | _scores(version, "post_survey")
-    return build_grids(
-        trials,
-        members,
-        post_survey,
-        conditions=[condition.name for condition in version.conditions],
-        clock=CLOCK_COLUMNS[clock] if clock else None,
-        item_columns=item_columns(version),
-        post_columns=post_columns or {},
-        items=None if len(trials) else items,
-        unasked=version.unasked(),
-    )
-
-
-def item_columns(version: Version) -> dict[str, str]:
-    """Return the columns of answers and scales of a trial, by role or key."""
-    return _named(version.item_questionnaire) | _scores(version, "trials")
-
-
-def _named(questions: Sequence[Question]) -> dict[str, str]:
-    """Role (or key, where there is no role) of each question to its column."""
-    return {question.role or question.key: question.key for question in questions}
-
-
-def _scores(version: Version, table: str) -> dict[str, str]:
-    """Columns of the scores of scales in a table, by themselves."""
-    return {score.column: score.column for score in version.scale_scores if score.table == table}
 
 
 def _people(bundle: Bundle, mode: str, version: int) -> tuple[pd.DataFrame, int]:

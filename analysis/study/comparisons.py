@@ -298,6 +298,8 @@ def _block(estimates: Estimates, measure: Measure, names: Sequence[str], *, item
     with np.errstate(divide="ignore"):
         values = np.log(values) if measure.geometric else values
     whole = ~np.isnan(values).any(axis=1)
+    if not whole.any():
+        return "no participant has a value in every condition"
     if not items:
         return Block(values[whole], np.zeros((int(whole.sum()), len(names), 0)))
     if not estimates.grids:

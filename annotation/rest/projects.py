@@ -166,10 +166,10 @@ class Qualification(ProjectView):
     def post(self, request: Request, slug: str, user: str) -> HttpResponse:
         """Decide if a person qualified; it lifts a failed qualification."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        decision = read_body(request, shapes.Qualification)
         chosen = member_named(member.project, user)
         if chosen is None:
             raise Http404(NOT_THERE)
+        decision = read_body(request, shapes.Qualification)
         return _member(qualification.decide(member=chosen, qualified=decision.qualified, by=self.user))
 
 

@@ -10,12 +10,12 @@ import pandas as pd
 from django.db.models import Count, Max
 
 from analysis.participants.allocation import allocate
+from analysis.participants.condition_grids import condition_grids, item_columns, measure_stream
 from analysis.participants.estimates import Estimate, estimate
 from analysis.participants.exclusion_rules import CLOCK_COLUMNS, parse_rules
 from analysis.participants.measures import Measure, find_measure, scale_measures
 from analysis.participants.study_version import ScaleScore, Version
 from analysis.participants.trial_grid import choose_clock
-from analysis.study.analysis import condition_grids, item_columns, measure_stream
 from studyapp.exports import documents, rows
 from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial
 from studyapp.queries.results import CHANGING

@@ -13,6 +13,7 @@ from tests.annotation import factories
 ITEMS = "/api/v1/projects/{slug}/items/"
 IMPORTS = "/api/v1/imports/"
 PROJECT_IMPORTS = "/api/v1/projects/{slug}/imports/"
+PAYMENTS = "/api/v1/studies/{slug}/payments/"  # needs a study on a platform; its own tests hold both
 ITEM = {"external_id": "one", "kind": "spans", "program": "find[goals]", "text": "How?", "passage": "A goal."}
 
 
@@ -50,4 +51,6 @@ def test_each_returns_a_documented_status_and_no_other_is_documented(client: Cli
             imported = client.post(address, b"[]", content_type="application/octet-stream")
             assert imported.status_code < 300, imported.content
             seen[path].add(str(imported.status_code))
-    assert seen == documented() == {ITEMS: {"200", "201"}, IMPORTS: {"202"}, PROJECT_IMPORTS: {"202"}}
+    found = documented()
+    assert found.pop(PAYMENTS) == {"200", "201"}
+    assert seen == found == {ITEMS: {"200", "201"}, IMPORTS: {"202"}, PROJECT_IMPORTS: {"202"}}

@@ -51,7 +51,7 @@ def test_items_are_those_that_the_site_compares(source: Path, tmp_path: Path):
             if each.status in FINISHED and not each.document.problem
         }
         program = parse(record.program, kind=kind)
-        assert item == agreement_item(item.id, program, documents, tokens=len(record.tokens))
+        assert item == agreement_item(item.id, program, documents, tokens=record.tokens)
 
 
 def test_the_command_prints_measures_as_a_table_and_as_json(tmp_path: Path, capsys):

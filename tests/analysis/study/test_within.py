@@ -67,7 +67,8 @@ def test_it_works(tmp_path):
         for target in TARGETS:
             assert same.about(target).interval[0] < nothing < same.about(target).interval[1]
             assert same.about(target).p > 0.05
-    models = infer(study).models
+    inference = infer(study)
+    models = inference.models | {"Completion time": inference.mixed["Completion time"]}
     for label in ("Rated correct", "Completion time", "Certainty"):
         assert models[label].contrast("one", "three").interval[0] > 0, label
         assert models[label].contrast("one", "two").p > 0.05, label

@@ -406,6 +406,7 @@ def test_the_command_prints_tables_and_json(dev, capsys):
     assert json.loads(capsys.readouterr().out) == found
 
 
+@pytest.mark.paper_figures
 def test_the_command_writes_a_page_figures_and_ids(dev, tmp_path, capsys):
     bias = group(read_examples(dev))
     system, out = tmp_path / "mine.csv", tmp_path / "out"

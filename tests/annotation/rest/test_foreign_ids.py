@@ -56,6 +56,7 @@ IDS: dict[str, dict[str, str]] = {
     "projects_rest:deliveries": {"pk": "webhook"},
     "projects_rest:cancel_run": {"pk": "run"},
     "projects_rest:member": {"user": "user"},
+    "projects_rest:qualify": {"user": "user"},
     "projects_rest:invitation": {"pk": "invitation"},
 }
 # What another annotator of the same project may not see either: annotation is blind.
@@ -70,6 +71,8 @@ NOT_THERE = (
     "projects_rest:invitation",
     "annotation:import",
     "annotation:apply_import",
+    "annotation:qualify",  # its form names the person
+    "projects_rest:qualify",  # the requests to `member` have removed the person
 )
 METHODS = ("get", "post", "put", "patch", "delete")
 
