@@ -141,7 +141,7 @@ async def walk(
         while clock() < until:
             if status == 302:
                 status, path_after, page = await connection.ask("GET", path)
-                path = path_after or path
+                path = _page(path_after) or path
                 continue
             if status != 200:
                 raise Unexpected(f"{path}: status {status}\n{page[:2000].decode(errors='replace')}")
@@ -154,13 +154,18 @@ async def walk(
             status, target, page = await connection.ask("POST", sent, form)
             if status != 302:
                 raise Unexpected(f"{sent}: status {status}\n{page[:2000].decode(errors='replace')}")
-            path = target
+            path = _page(target)
             tally.consents += sent.endswith("/consent/")
             if ITEM.search(sent):
                 tally.items += 1
                 tally.answers[form["page_key"]] = form
     finally:
         connection.close()
+
+
+def _page(location: str) -> str:
+    """Return the address of a page, without the mark that a repeated form came late."""
+    return location.partition("?")[0]
 
 
 def filled(page: bytes, rng: random.Random) -> dict[str, str]:
