@@ -123,4 +123,6 @@ def load_plan(path: Path) -> Plan:
     except ValueError as error:
         raise InputError(path, f"looks: {error}") from None
     target = plan.target or ("these_items" if looks else "items_like_these")
+    if looks and target != "these_items":
+        raise InputError(path, "target: the tests of interim analyses are about these_items; set it to that")
     return Plan(**{**dict(plan), "looks": bounds, "target": target})

@@ -230,8 +230,6 @@ def _check(frozen: FrozenVersion, plan: Plan) -> None:
         raise AnalysisError(
             f"the interim analyses spend an alpha of {plan.looks.alpha:g}, the plan has {plan.alpha:g}"
         )
-    if plan.looks is not None and plan.target != "these_items":
-        raise AnalysisError("the tests of interim analyses are about these_items; set the target to that")
     systems = [condition.name for condition in frozen.version.conditions if not condition.ground_truth]
     if plan.baseline is not None and plan.baseline not in systems:
         raise AnalysisError(f"the baseline {plan.baseline!r} is not one of the systems' conditions {systems}")

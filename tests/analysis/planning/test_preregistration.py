@@ -130,6 +130,9 @@ def test_looks_make_these_items_the_target_of_a_plan_file(tmp_path):
     for fields, target in (({}, "items_like_these"), ({"looks": {"fractions": [1.0]}}, "these_items")):
         path.write_text(json.dumps(fields), encoding="utf-8")
         assert load_plan(path).target == target
+    path.write_text(json.dumps({"looks": {"fractions": [1.0]}, "target": "items_like_these"}))
+    with pytest.raises(InputError, match=r"target: the tests of interim analyses are about these_items"):
+        load_plan(path)
 
 
 def test_a_wrong_hash_is_told(tmp_path):
@@ -170,7 +173,6 @@ def test_the_text_is_of_one_version(tmp_path):
         ({"participants": 1}, "too few"),
         ({"looks": boundaries([1.0])}, "interim analyses test one"),
         ({"looks": boundaries([1.0]), "family": FAMILY[:1], "alpha": 0.01}, "interim analyses spend"),
-        ({"looks": boundaries([1.0]), "family": FAMILY[:1]}, "these_items; set the target"),
         ({"baseline": "truth"}, "the baseline 'truth' is not one of"),
     ],
 )
