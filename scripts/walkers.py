@@ -164,7 +164,7 @@ async def walk(
 
 
 def _page(location: str) -> str:
-    """Return the address of a page, without the mark that a repeated form came late."""
+    """Return the address without the mark of a form that came late."""
     return location.partition("?")[0]
 
 
