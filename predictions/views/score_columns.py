@@ -15,6 +15,9 @@ COLUMNS: dict[str, str | Promise] = {
     "joint_f1": _("Joint F1"),
     "farm_4": "FaRM(4)",
     "loca": "LocA",
+}
+# On the page of a run alone, because the table has no room for them.
+ERASURE: dict[str, str | Promise] = {
     "comprehensiveness": _("Comprehensiveness"),
     "sufficiency": _("Sufficiency"),
 }
@@ -30,7 +33,7 @@ class Cell(NamedTuple):
 
 def score_table(runs: Iterable[PredictionRun]) -> list[tuple[PredictionRun, list[Cell]]]:
     """Return the scored ones of runs with their cells."""
-    return [(run, score_cells(run)) for run in runs if hasattr(run, "score")]
+    return [(run, score_cells(run)[: len(COLUMNS)]) for run in runs if hasattr(run, "score")]
 
 
 def score_cells(run: PredictionRun) -> list[Cell]:
@@ -42,5 +45,5 @@ def score_cells(run: PredictionRun) -> list[Cell]:
             None if values.get(key) is None else 100 * values[key],
             reasons.get(key, ""),
         )
-        for key, label in COLUMNS.items()
+        for key, label in (COLUMNS | ERASURE).items()
     ]

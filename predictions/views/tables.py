@@ -51,13 +51,12 @@ def _score(place: int) -> Any:
     return value
 
 
-SHORT = {"comprehensiveness": "Comp.", "sufficiency": "Suff."}  # as their paper has them, for narrow columns
 SCORES = Table(
     (
         Column("system", _("System"), lambda row: row[0].system.name.casefold()),
         Column("dataset", _("Dataset"), lambda row: row[0].dataset.name.casefold()),
         *(
-            Column(name, SHORT.get(name, label), _score(place), is_number=True)
+            Column(name, label, _score(place), is_number=True)
             for place, (name, label) in enumerate(COLUMNS.items())
         ),
     ),
