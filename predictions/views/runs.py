@@ -85,6 +85,7 @@ def start(request: HttpRequest, workspaces: list[Workspace], kind: str) -> HttpR
 @run_page(Act.DATA_SEE)
 def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Show a run: progress, failures by reason, scores, and what to do next."""
+    jobs = list(jobs_of(run)[:5])  # before their results: the page of an open one refreshes itself
     row = run_row(run)
     manages = cast(DataRequest, request).manages
     return render(
@@ -93,9 +94,10 @@ def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
         {
             "run": run,
             "row": row,
+            "is_watched": run.status == PredictionRun.Status.RUNNING or any(job.is_open for job in jobs),
             "failures": list(failures_by_kind(run)),
             "cells": score_cells(run) if hasattr(run, "score") else [],
-            "jobs": jobs_of(run)[:5],
+            "jobs": jobs,
             "saliency_form": StartSaliency(),
             "model": run.asked,
             "cost": counted_cost(run, run.asked) if run.asked else None,

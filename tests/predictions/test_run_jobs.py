@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.test import Client
 from pytest_django.fixtures import Settings
 
 from accounts.models import User
@@ -18,6 +19,7 @@ from predictions.actions.predictions import start_run
 from predictions.models import PredictionRun, ReducedAnswer, Score
 from predictions.queries.estimates import job_seconds, predicting_seconds
 from predictions.tasks import enqueue_missing
+from predictions.views import runs
 from tests.modelserver.saliency.planted import systems
 from tests.predictions.commands.test_probe_reading import ROWS
 from tests.studyapp.factories import make_dataset, make_run, make_user
@@ -134,6 +136,24 @@ def test_a_deleted_run_fails_the_job(user: User) -> None:
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert job.error == "The run was deleted."
+
+
+def test_scores_that_end_while_the_page_is_made_refresh_it(
+    user: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(dataset=make_dataset())
+    job = start_scoring(run=run, by=user)
+    client.force_login(user)
+    made = runs.run_row
+
+    def ended(of: PredictionRun) -> Any:
+        run_job(job_id=job.pk)
+        return made(of)
+
+    monkeypatch.setattr(runs, "run_row", ended)
+    page = client.get(f"/systems/runs/{run.pk}/").content.decode()
+    assert "data-refresh=" in page
+    assert "refresh.js" in page
 
 
 def test_estimates_come_from_earlier_runs(user: User) -> None:
