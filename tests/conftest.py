@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 from django.apps import apps as global_apps
 from django.db.models.signals import post_migrate
 from django.utils import translation
+
+# Of processes that tests start, too; `tests/analysis/conftest.py` has the others drawn where they are tested.
+os.environ.setdefault("TOUCHSTONE_FIGURES", "svg")
 
 pytest_plugins = ["tests.services", "tests.site"]
 

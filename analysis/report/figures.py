@@ -28,7 +28,7 @@ from ..participants.time_by_certainty import TimeAtCertainty
 from ..study.analysis import Study, View
 from ..study.human_vs_model import Quantity, Relations
 from .flow_diagram import flow_layout
-from .page import Figure
+from .page import FORMS, Figure
 from .tables import interval, number
 
 INK = "#1c2430"
@@ -59,7 +59,6 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "path.simplify": False,
 }
-FORMS = ("svg", "pdf", "png")
 METADATA: dict[str, dict[str, Any]] = {  # nothing that differs between two runs
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,14 @@ from .tables import Table, csv_text
 
 MANIFEST = "files.json"
 SCHEMA = "tables/schema.json"
+
+ALL_FORMS = ("svg", "pdf", "png")
+# Papers want all three, a page SVG alone; fonts of PDF files take a third of a report's time.
+FORMS = tuple(
+    form
+    for form in ALL_FORMS
+    if form == "svg" or form in os.environ.get("TOUCHSTONE_FIGURES", "pdf png").split()
+)
 
 
 @dataclass(frozen=True)
@@ -196,6 +205,7 @@ def render(page: Page) -> str:
     environment.filters["inline_svg"] = inline_svg
     environment.globals["source_of"] = source_of
     environment.filters["side_by_side"] = _side_by_side
+    environment.globals["forms"] = FORMS
     environment.globals["script"] = Markup(SORTING)
     for kind in (Table, Figure, Points, Script, Data, Cards, Details):
         environment.tests[kind.__name__.lower()] = lambda block, kind=kind: isinstance(block, kind)

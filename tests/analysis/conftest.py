@@ -2,9 +2,11 @@
 
 import pytest
 
+from analysis.report import figures, page
+
 
 @pytest.fixture(autouse=True)
-def one_form(request, monkeypatch):
-    """Draws SVG alone, but for tests marked ``paper_figures``."""
-    if "paper_figures" not in request.keywords:
-        monkeypatch.setattr("analysis.report.figures.FORMS", ("svg",))
+def every_form(request, monkeypatch):
+    """Draws SVG, PDF and PNG in tests marked ``paper_figures``; `tests/conftest.py` leaves SVG alone."""
+    if "paper_figures" in request.keywords:
+        monkeypatch.setattr(figures, "FORMS", page.ALL_FORMS)
