@@ -59,7 +59,7 @@ RUNS = Table(
     (
         Column("system", _("System"), lambda row: (row[0].system.casefold(), row[0].revision)),
         Column("status", _("Status"), lambda row: str(row[0].get_status_display())),
-        Column("progress", _("Progress"), lambda row: row[1].done, is_number=True),
+        Column("progress", _("Progress"), lambda row: row[1].done),
         Column("failed", _("Failed"), lambda row: row[1].failures, is_number=True),
         Column("action", _("Action")),
     ),
