@@ -348,8 +348,15 @@ def _annotation_pages(large: Large) -> dict[str, str]:
         **{state: f"state={state.replace(' ', '+')}"
            for state in ("open", "in progress", "complete", "gold", "no gold", "known")},
         "gold and no word": "state=gold&search=zeppelin",
+        **{
+            f"by {order}, {place}": f"sort={order}&page={number}"
+            for order in ("item", "-item", "submitted", "-submitted", "-position")
+            for place, number in (("first", 1), ("middle", rows // 100), ("last", rows // 50))
+        },
+        "by item, last of common word": f"search=goals&sort=item&page={rows // 50}",
+        "by item, gold": "state=gold&sort=item",
     }  # fmt: skip
-    log = {"first": "", "middle": "page=500", "last": "page=1000000"}
+    log = {"first": "", "middle": "page=500", "last": "page=1000000", "oldest": "sort=time"}
     return {
         "projects": "/annotate/",
         "project: overview": at,

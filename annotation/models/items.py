@@ -75,6 +75,7 @@ class Item(models.Model):
                 fields=["project", "purpose", "submitted", "annotators_wanted", "assigned", "id"],
                 name="items_by_state",
             ),
+            models.Index(fields=["project", "submitted", "id"], name="items_by_submitted"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["project", "external_id"], name="item_once_per_project"),

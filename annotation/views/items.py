@@ -19,6 +19,7 @@ from annotation.models import Item, Membership
 from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
 from annotation.queries.items import item_page
 from annotation.views.access import members_only
+from annotation.views.tables import ITEMS
 from foundation import errors
 from jobs.actions.jobs import create_job
 from jobs.actions.previews import apply_preview
@@ -35,11 +36,17 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the items, with search and filter by state."""
     form = ItemFilterForm(request.GET)
     wanted = form.wanted()
-    page = item_page(member.project, **wanted)
+    table = ITEMS.of(request.GET)
+    order = () if table.is_default else table.order()
+    page = item_page(member.project, **wanted, order=order, number=table.number)
+    backwards, forwards = ("before", "after") if table.is_default else ("page", "page")
     context = {
         "project": member.project,
         "form": form,
         "page": page,
+        "table": table,
+        "previous": table.address(**{backwards: page.before}) if page.before else "",
+        "next": table.address(**{forwards: page.after}) if page.after else "",
         "is_empty": not page.items and not member.project.items.exists(),
         "filtered": bool(wanted["search"] or wanted["state"]),
     }

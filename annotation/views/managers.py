@@ -20,6 +20,7 @@ from annotation.queries.progress import totals
 from annotation.queries.records import guideline_versions
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
+from annotation.views.tables import AUDIT
 from jobs.actions.jobs import create_job
 from jobs.queries import jobs_of
 from jobs.tasks import enqueue_job
@@ -151,12 +152,20 @@ def export(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def audit(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show the audit log, newest first."""
-    rows = member.project.audit.select_related("actor").order_by("-pk")
-    page = Paginator(rows, 100).get_page(request.GET.get("page"))
+    table = AUDIT.of(request.GET)
+    rows = member.project.audit.select_related("actor").order_by(*table.order())
+    page = Paginator(rows, 100).get_page(table.number)
     acts = [
         (event, EVENT_LABELS.kind_label(event.kind), EVENT_LABELS.detail_labels(event.data)) for event in page
     ]
-    return render(request, "annotation/audit.html", {"project": member.project, "page": page, "acts": acts})
+    context = {
+        "project": member.project,
+        "acts": acts,
+        "table": table,
+        "first": table.address() if page.has_previous() else "",
+        "next": table.address(page=page.next_page_number()) if page.has_next() else "",
+    }
+    return render(request, "annotation/audit.html", context)
 
 
 @require_POST

@@ -25,6 +25,7 @@ from annotation.queries.outputs import Faithfulness, compare, faithfulness, syst
 from annotation.queries.runs import runs_with_progress
 from annotation.tasks import enqueue_missing
 from annotation.views.access import members_only
+from annotation.views.tables import RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
 from jobs.model_gateway import served_names, served_system
 from modelserver.wire.errors import ModelServerError
@@ -58,7 +59,9 @@ class CompareForm(forms.Form):
 def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the systems; with ?first=…&second=…, compare two of them."""
     form = CompareForm(request.GET if "first" in request.GET else None, project=member.project)
-    context = {"systems": systems(member.project), "form": form, **_runs(member)}
+    table = SYSTEMS.of(request.GET)
+    context = {"form": form, "table": table, "systems": table.rows(systems(member.project))}
+    context |= _runs(request, member)
     if may(member, Act.ANNOTATION_MANAGE):
         context |= _served(member.project)
     if form.is_bound and form.is_valid():
@@ -74,7 +77,7 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_SETTLE)
 def runs(request: HttpRequest, member: Membership) -> HttpResponse:
     """Show the progress of runs, for the part of the page that reloads."""
-    return render(request, "annotation/output_runs.html", _runs(member))
+    return render(request, "annotation/output_runs.html", _runs(request, member))
 
 
 @require_POST
@@ -158,13 +161,16 @@ def system(request: HttpRequest, member: Membership, system: str, revision: str)
     return render(request, "annotation/faithfulness.html", context)
 
 
-def _runs(member: Membership) -> dict[str, Any]:
-    runs = runs_with_progress(member.project)
+def _runs(request: HttpRequest, member: Membership) -> dict[str, Any]:
+    manages = may(member, Act.ANNOTATION_MANAGE)
+    table = RUNS.of(request.GET, without=() if manages else ("action",))
+    runs = table.rows(runs_with_progress(member.project))
     return {
         "project": member.project,
         "runs": runs,
+        "runs_table": table,
         "running": any(run.status == OutputRun.Status.RUNNING for run, _progress, _failures in runs),
-        "manages": may(member, Act.ANNOTATION_MANAGE),
+        "manages": manages,
     }
 
 

@@ -32,6 +32,49 @@ PEOPLE = Table(
     ),
     "-finished",
 )
+# Only orders that an index gives: a project may have 100,000 items. A text is too long for an index, and a
+# state is computed from several tables; the page searches the one and filters by the other.
+ITEMS = Table(
+    (
+        Column("item", _("Item"), ("external_id",)),
+        Column("text", _("Text")),
+        Column("state", _("State")),
+        Column("submitted", _("Submitted"), ("submitted",), is_number=True),
+        Column("position", _("Position"), ("position",)),
+    ),
+    "position",
+)
+SYSTEMS = Table(
+    (
+        Column("system", _("System"), lambda row: (row.system.casefold(), row.revision)),
+        Column("revision", _("Revision"), lambda row: row.revision),
+        Column("items", _("Items"), lambda row: row.items, is_number=True),
+        Column("gold", _("With gold"), lambda row: row.with_gold, is_number=True),
+    ),
+    "system",
+    parameter="systems",
+)
+# A row is a run, its progress, and the reasons of its failures.
+RUNS = Table(
+    (
+        Column("system", _("System"), lambda row: (row[0].system.casefold(), row[0].revision)),
+        Column("status", _("Status"), lambda row: str(row[0].get_status_display())),
+        Column("progress", _("Progress"), lambda row: row[1].done),
+        Column("failed", _("Failed"), lambda row: row[1].failures, is_number=True),
+        Column("action", _("Action")),
+    ),
+    parameter="runs",
+)
+AUDIT = Table(
+    (
+        Column("time", _("Time (UTC)"), ()),  # events are written as they happen
+        # The words of these are in other tables or translated, so no index has their order.
+        Column("user", _("User")),
+        Column("event", _("Event")),
+        Column("details", _("Details")),
+    ),
+    "-time",
+)
 IN_PROGRESS = Table(
     (
         Column("item", _("Item"), ("item__position",)),

@@ -14,7 +14,14 @@ from foundation.errors import BadFile, Conflict
 from foundation.findings import Findings
 from jobs.model_gateway import predict_items
 from jobs.sliced_runs import RunKind
-from modelserver.wire.schema import SCHEMA_VERSION, ItemError, LanguageModel, QAPrediction, SystemKind
+from modelserver.wire.schema import (
+    SCHEMA_VERSION,
+    ItemError,
+    LanguageModel,
+    ProgramKind,
+    QAPrediction,
+    SystemKind,
+)
 from predictions.actions import events
 from predictions.actions.executions import Outcome, execute_questions
 from predictions.formats.predictions import PredictionsFile
@@ -39,17 +46,19 @@ def start_run(
     revision: str,
     kind: PredictionRun.Kind = PredictionRun.Kind.PREDICT,
     language_model: LanguageModel | None = None,
+    programs: ProgramKind | None = None,
     by: User | None = None,
 ) -> PredictionRun:
     """Return the started or resumed run of this revision; see `RunKind.start`.
 
-    ``language_model`` is what the server says of the system, so that the run tells later where texts went.
+    ``language_model`` is what the server says of the system, so that the run tells later where texts went;
+    ``programs`` is the kind of programs that it executes.
 
     Raises:
-        Conflict: Programs are to be executed on questions that have neither images nor a single article.
+        Conflict: Programs are to be executed on questions that they do not fit; see `require_programs`.
     """
     if kind == PredictionRun.Kind.EXECUTE:
-        _require_programs(dataset)
+        require_programs(dataset, programs)
     run, _ = PredictionRun.objects.get_or_create(
         dataset=dataset,
         system=System.objects.get_or_create(name=system)[0],
@@ -62,14 +71,30 @@ def start_run(
     return RUNS.start(run, by=by)
 
 
-def _require_programs(dataset: Dataset) -> None:
+def require_programs(dataset: Dataset, programs: ProgramKind | None) -> None:
+    """Check that programs of a kind (None: either) fit a dataset.
+
+    Raises:
+        Conflict: Its questions have neither images nor a single article, or not what such programs look at,
+            so that every question would fail.
+    """
     first = dataset.questions.first()
-    if first is not None and not first.images and len(first.context) != 1:
+    if first is None:
+        return
+    if not first.images and len(first.context) != 1:
         raise Conflict(
             gettext(
                 "Programs are executed on images or on one article, and the questions of this dataset have "
                 "neither."
             )
+        )
+    if programs == "boxes" and not first.images:
+        raise Conflict(
+            gettext("This system executes programs over images, and the questions of this dataset have none.")
+        )
+    if programs == "spans" and first.images:
+        raise Conflict(
+            gettext("This system executes programs over passages, and this dataset asks about images.")
         )
 
 

@@ -191,7 +191,12 @@ class Runs(RestView):
         kind = PredictionRun.Kind(new.kind)
         served = served_system(new.system, SYSTEM_KINDS[kind])
         run = start_run(
-            dataset=dataset, system=served.name, revision=served.revision, kind=kind, by=self.user
+            dataset=dataset,
+            system=served.name,
+            revision=served.revision,
+            kind=kind,
+            programs=served.programs,
+            by=self.user,
         )
         transaction.on_commit(partial(enqueue_missing, run))
         return answer(_runs([rest.runs_for(self.user).get(pk=run.pk)])[0], status=201)

@@ -7,8 +7,10 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
+from foundation.errors import Conflict
 from jobs.served_systems import served_systems
 from modelserver.wire.schema import SaliencyMethod
+from predictions.actions.predictions import require_programs
 from predictions.imports import QUESTION_FORMATS
 from predictions.models import Dataset, PredictionRun
 
@@ -106,7 +108,19 @@ class StartRun(forms.Form):
         assert isinstance(system, forms.ChoiceField)
         datasets.queryset = Dataset.objects.filter(workspace__in=list(workspaces)).order_by("name")
         wanted = "modular" if kind == PredictionRun.Kind.EXECUTE else "reader"
-        system.choices = [(each.name, each.name) for each in served_systems() if each.kind == wanted]
+        self._served = {each.name: each for each in served_systems() if each.kind == wanted}
+        system.choices = [(name, name) for name in self._served]
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a system whose programs do not fit the dataset."""
+        data = super().clean() or {}
+        dataset, system = data.get("dataset"), self._served.get(data.get("system", ""))
+        if dataset is not None and system is not None and system.kind == "modular":
+            try:
+                require_programs(dataset, system.programs)
+            except Conflict as error:
+                raise forms.ValidationError(str(error)) from error
+        return data
 
 
 class StartSaliency(forms.Form):

@@ -61,9 +61,9 @@ def systems(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
 def start(request: HttpRequest, workspaces: list[Workspace], kind: str) -> HttpResponse:
     """Start predictions or program executions; a GET shows the estimate."""
     run_kind = PredictionRun.Kind(kind)
-    form = StartRun(
-        workspaces, run_kind, request.POST if request.method == "POST" else None, initial=_initial(request)
-    )
+    chosen = _initial(request)
+    data = request.POST if request.method == "POST" else chosen if len(chosen) > 1 else None
+    form = StartRun(workspaces, run_kind, data, initial=chosen)
     if request.method == "POST" and form.is_valid():
         dataset, name = form.cleaned_data["dataset"], form.cleaned_data["system"]
         try:
@@ -199,6 +199,7 @@ def _started(request: HttpRequest, dataset: Dataset, system: str, kind: Predicti
         revision=served.revision,
         kind=kind,
         language_model=served.language_model,
+        programs=served.programs,
         by=user,
     )
     try:

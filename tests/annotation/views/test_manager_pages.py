@@ -1,5 +1,6 @@
 """Pages of managers: items, uploads, invitations, webhooks, guidelines, exports, runs with failures."""
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from django.test import Client
 from accounts.actions.invitations import create_invitation
 from accounts.models import Invitation
 from accounts.models import Role as WorkspaceRole
+from annotation.actions import audit
 from annotation.actions.projects import set_member
 from annotation.models import Delivery, Guideline, Item, OutputFailure, OutputRun, Project, Role, Webhook
 from foundation import image_files
@@ -112,6 +114,48 @@ def test_items_are_searched_filtered_and_paged(client: Client, project: Project)
     make_annotation(member=make_member(project))
     assert text_of(client, f"{base}?state=in+progress").count('<th scope="row">') == 1
     assert client.get(f"{base}?after=x&before=-1&state=none&search=%00").status_code == 200
+
+
+def names_of(text: str) -> list[str]:
+    return re.findall(r'<th scope="row"><a href="[^"]+">([^<]+)</a>', text)
+
+
+def test_items_are_sorted_page_by_page(client: Client, project: Project) -> None:
+    make_items(project, 120)
+    Item.objects.filter(external_id="i7").update(assigned=1, submitted=1)
+    base = f"/annotate/{project.slug}/items/"
+    by_name = sorted(f"i{number}" for number in range(1, 121))
+    first = text_of(client, f"{base}?sort=item")
+    assert names_of(first) == by_name[:50]
+    assert '"?sort=item&amp;page=2"' in first
+    last = text_of(client, f"{base}?sort=item&page=3")
+    assert names_of(last) == by_name[100:]
+    assert '"?sort=item&amp;page=2"' in last
+    assert "Next items" not in last
+    assert names_of(text_of(client, f"{base}?sort=-submitted"))[0] == "i7"
+    assert names_of(text_of(client, f"{base}?sort=-position"))[0] == "i120"
+    assert names_of(text_of(client, f"{base}?sort=text"))[0] == "i1"  # as unknown columns: in the usual order
+
+
+def test_search_and_order_of_items_stay_together(client: Client, project: Project) -> None:
+    make_items(project, 120)
+    shown = text_of(client, f"/annotate/{project.slug}/items/?search=i1&state=open&sort=-item&page=1")
+    assert names_of(shown)[0] == "i19"
+    assert '"?search=i1&amp;state=open&amp;sort=item"' in shown  # the head turns the order around
+    assert '<input type="hidden" name="sort" value="-item">' in shown  # the filter keeps it
+
+
+def test_audit_log_turns_around(client: Client, project: Project) -> None:
+    for number in range(101):
+        audit.record(project=project, kind="image_added", by=None, data={"name": f"picture{number}."})
+    base = f"/annotate/{project.slug}/audit/"
+    newest, oldest = text_of(client, base), text_of(client, f"{base}?sort=time")
+    assert "picture100." in newest
+    assert "picture0." not in newest
+    assert "picture0." in oldest
+    assert "picture100." not in oldest
+    assert '"?sort=time&amp;page=2"' in oldest
+    assert "picture100." in text_of(client, f"{base}?sort=time&page=2")
 
 
 def test_an_item_is_corrected_with_a_checked_program(client: Client, project: Project) -> None:

@@ -189,3 +189,21 @@ def test_a_system_may_have_a_slash_in_its_name(manager) -> None:
     assert address is not None
     assert "org/model" in client.get(address[1]).content.decode()
     assert client.get(f"{address[1]}{output.item_id}/").status_code == 200
+
+
+def test_systems_and_runs_are_sorted_apart(manager):
+    project = manager.member.project
+    for item, system in zip(make_items(project, 3), ("b-net", "a-net", "b-net"), strict=True):
+        SystemOutput.objects.create(item=item, system=system, revision="1", modules=[])
+    for system in ("b-net", "a-net"):
+        OutputRun.objects.create(
+            project=project, system=system, revision="1", status=OutputRun.Status.RUNNING
+        )
+    at = f"/annotate/{project.slug}/"
+    page = manager.get(f"{at}outputs/?runs=-system&systems=-items").content.decode()
+    runs, systems = page.split('id="systems"')
+    assert runs.index("b-net <span") < runs.index("a-net <span")
+    assert f'data-refresh="{at}runs/?runs=-system&amp;systems=-items"' in runs
+    assert systems.index(">b-net</a>") < systems.index(">a-net</a>")
+    reloaded = manager.get(f"{at}runs/?runs=system").content.decode()
+    assert reloaded.index("a-net <span") < reloaded.index("b-net <span")

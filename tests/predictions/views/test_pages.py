@@ -15,6 +15,7 @@ from django.test import Client
 from accounts.models import AuditEntry, Role
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
+from modelserver.wire.schema import SystemInfo
 from predictions.models import Dataset, PredictionRun, Question
 from tests import workspaces
 from tests.studyapp.factories import make_dataset, make_run, make_study, make_user
@@ -264,6 +265,32 @@ def test_only_systems_of_the_right_kind_are_offered(
     assert ("fake", "fake") in form.fields["system"].choices
     names = [name for name, _ in researcher.get("/systems/execute/").context["form"].fields["system"].choices]
     assert "fake" not in names
+
+
+def test_a_system_of_other_programs_is_refused_before_it_starts(
+    researcher: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    systems = [
+        SystemInfo(
+            name=f"over-{kind}", revision="1", description="", loaded=True, kind="modular", programs=kind
+        )
+        for kind in ("boxes", "spans")
+    ]
+    for module in ("forms", "runs"):
+        monkeypatch.setattr(f"predictions.views.{module}.served_systems", lambda: systems)
+    scenes, games = (make_dataset(name=name, questions=1) for name in ("scenes", "games"))
+    scenes.questions.update(images=["left.png"])
+    games.questions.update(context=[["Game", ["Ada kicked."]]])
+    for dataset, wrong, right in ((scenes, "spans", "boxes"), (games, "boxes", "spans")):
+        chosen = {"dataset": dataset.pk, "system": f"over-{wrong}"}
+        refused = researcher.get("/systems/execute/", chosen)
+        assert refused.status_code == 422
+        assert b"This system executes programs over" in refused.content
+        assert b"Start run" not in refused.content
+        assert researcher.post("/systems/execute/", chosen).status_code == 422
+        fits = researcher.get("/systems/execute/", {**chosen, "system": f"over-{right}"})
+        assert b"Start run" in fits.content
+    assert not PredictionRun.objects.exists()
 
 
 def test_a_run_with_failures_is_not_done(researcher: Client, model_server: FakeModelServer) -> None:
