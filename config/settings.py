@@ -17,6 +17,7 @@ from kombu import Queue
 
 from analysis import __version__
 from config.log_files import logging_settings
+from config.steady_schedule import every
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -440,37 +441,37 @@ RETENTION_SECONDS = env.int("RETENTION_SECONDS", default=3600)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {
         "task": "predictions.tasks.sweep_runs",
-        "schedule": RUN_SWEEP_SECONDS,
+        "schedule": every(RUN_SWEEP_SECONDS),
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "sweep-output-runs": {
         "task": "annotation.tasks.sweep_output_runs",
-        "schedule": RUN_SWEEP_SECONDS,
+        "schedule": every(RUN_SWEEP_SECONDS),
         "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "sweep-jobs": {
         "task": "jobs.tasks.sweep_jobs",
-        "schedule": JOB_SWEEP_SECONDS,
+        "schedule": every(JOB_SWEEP_SECONDS),
         "options": {"expires": JOB_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "purge-job-files": {
         "task": "jobs.tasks.purge_files",
-        "schedule": RETENTION_SECONDS,
+        "schedule": every(RETENTION_SECONDS),
         "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "deliver-webhooks": {
         "task": "jobs.tasks.deliver_webhooks",
-        "schedule": WEBHOOK_SECONDS,
+        "schedule": every(WEBHOOK_SECONDS),
         "options": {"expires": WEBHOOK_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "apply-retention": {
         "task": "studyapp.tasks.keep_promises",
-        "schedule": RETENTION_SECONDS,
+        "schedule": every(RETENTION_SECONDS),
         "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
     "purge-logins": {
         "task": "accounts.tasks.purge_logins",
-        "schedule": RETENTION_SECONDS,
+        "schedule": every(RETENTION_SECONDS),
         "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },
 }

@@ -69,7 +69,9 @@ def choose_density(request: HttpRequest) -> HttpResponse:
 def _remembered(request: HttpRequest, name: str, values: Collection[str]) -> HttpResponse:
     """Keep a choice in a cookie, empty if it is none of the values."""
     address = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(address, {request.get_host()}, request.is_secure()):
+    allowed = url_has_allowed_host_and_scheme(address, {request.get_host()}, request.is_secure())
+    # A word alone is the name of a page to `redirect`, which fails for one that there is not.
+    if not allowed or "/" not in address:
         address = "/"
     response = redirect(address)
     chosen = request.POST.get(name, "")

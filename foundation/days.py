@@ -17,6 +17,16 @@ def day_end(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, time.max))
 
 
+def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
+    """Return the seconds from a time to another; None if unknown.
+
+    A clock that was set back in between does not tell them.
+    """
+    if start is None or end is None or end < start:
+        return None
+    return (end - start).total_seconds()
+
+
 class EpochSeconds(Func):
     """The whole seconds from 1970 to a time."""
 

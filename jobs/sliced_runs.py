@@ -154,8 +154,12 @@ class RunKind(Generic[Run, Unit]):
             task: The task that computes a slice.
             enqueue: Enqueues what a run lacks and returns the number of slices.
         """
-        before = timezone.now() - timedelta(seconds=settings.RUN_SWEEP_SECONDS)
-        running = self.model._default_manager.filter(status=Status.RUNNING, progressed_at__lt=before)
+        now = timezone.now()
+        # What progressed in the future did so before the clock was set back.
+        recent = (now - timedelta(seconds=settings.RUN_SWEEP_SECONDS), now)
+        running = self.model._default_manager.filter(status=Status.RUNNING).exclude(
+            progressed_at__range=recent
+        )
         for run in running.order_by("pk"):
             if under_way(task, run.pk, workers()):
                 continue

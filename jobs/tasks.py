@@ -42,8 +42,10 @@ def sweep_jobs() -> None:
     """Enqueue jobs again that lost their worker or their message."""
     lost = jobs.release_lost()
     if not count_queued():  # else the message of a pending job may be among those that wait
-        early = timezone.now() - timedelta(minutes=1)
-        pending = Job.objects.filter(status=Job.Status.PENDING, created_at__lt=early)
+        now = timezone.now()
+        # What was created in the future is of before the clock was set back.
+        recent = (now - timedelta(minutes=1), now)
+        pending = Job.objects.filter(status=Job.Status.PENDING).exclude(created_at__range=recent)
         lost = sorted({*lost, *pending.values_list("pk", flat=True)})
     publish(run_job, [(pk,) for pk in lost])
 

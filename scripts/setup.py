@@ -46,7 +46,10 @@ def main(kind: str) -> None:
     files = [part for name in REQUIREMENTS[kind] for part in ("--requirement", name)]
     checked = ["--require-hashes"] if kind == "hashed" else ["--constraint", "requirements.txt"]
     if subprocess.call([*pip, *checked, *files], cwd=ROOT):
-        stop("pip could not install the requirements; its message is above. Run the command again.")
+        stop(
+            "pip could not install the requirements; its message is above. "
+            + ("See docs/how-to/install.md." if kind == "hashed" else "Run the command again.")
+        )
     # The command touchstone of this checkout; what it needs is there already.
     # What builds it is installed already where hashes are required, and fetched without one elsewhere.
     build = ["--no-build-isolation"] if kind == "hashed" else []
@@ -55,7 +58,9 @@ def main(kind: str) -> None:
             "pip could not install the command touchstone; its message is above. Run the same command again."
         )
     install_front_end(kind)
-    with open(os.path.join(VENV, "." + kind), "w", encoding="utf-8") as stamp:
+    # What is there by its hashes is all that make asks for; it would install again without them.
+    name = ".dev" if kind == "dev" else ".run"
+    with open(os.path.join(VENV, name), "w", encoding="utf-8") as stamp:
         stamp.write("installed from " + ", ".join(REQUIREMENTS[kind]) + "\n")
 
 

@@ -75,6 +75,6 @@ def check_storable(name: str, texts: Sequence[str], json_texts: Sequence[str]) -
     if any("\0" in text for text in texts) or ("\\u0000" in together and _NUL.search(together)):
         raise Conflict(f"{name}: holds the character NUL, which cannot be stored")
     try:
-        together.encode()
+        "".join((*texts, together)).encode()
     except UnicodeEncodeError as error:
         raise Conflict(f"{name}: holds half of a surrogate pair, which is not a character") from error

@@ -184,7 +184,8 @@ def _apply_all(
     insert(*rows)
     applied.update({row.uid: row for row in rows})
     since = now - (annotation.saved_at or annotation.started_at)
-    annotation.active_seconds += since.total_seconds() if since < PAUSE else 0
+    # A clock that was set back in between does not tell the time.
+    annotation.active_seconds += since.total_seconds() if timedelta() <= since < PAUSE else 0
     annotation.document = document.model_dump(mode="json")
     annotation.saved_at = now
     assignments.set_end(annotation, now)

@@ -169,8 +169,10 @@ def release_lost() -> list[int]:
     """
     lost = []
     # A lease that could not be taken at once is younger than that.
-    started = timezone.now() - timedelta(seconds=settings.JOB_LEASE_SECONDS)
-    for job in Job.objects.filter(status=Job.Status.RUNNING, started_at__lt=started):
+    now = timezone.now()
+    started = now - timedelta(seconds=settings.JOB_LEASE_SECONDS)
+    # One that starts in the future began before the clock was set back.
+    for job in Job.objects.filter(status=Job.Status.RUNNING).exclude(started_at__range=(started, now)):
         if leases.age(job.lease) is not None:
             continue
         if job.attempts >= ATTEMPTS:

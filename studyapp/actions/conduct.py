@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Case, F, QuerySet, Value, When
 
+from foundation.days import seconds_between
 from foundation.prepared_queries import PreparedUpdate, slot
 from studyapp.definition.suspicion_flags import IMPOSSIBLE_SECONDS, ItemPage, number_of
 from studyapp.models import Event, Item, ItemTime, Participant, Stage, StageResponse, StudyVersion, Trial
@@ -41,7 +42,7 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
     """Count a submitted item, in the transaction that stores it."""
     if trial.shown_at is None:  # another tab showed it since it was read
         trial.refresh_from_db(fields=["shown_at"])
-    seconds = None if trial.shown_at is None else max((now - trial.shown_at).total_seconds(), 0.0)
+    seconds = seconds_between(trial.shown_at, now)
     page = ItemPage(trial.item.external_id, answers, seconds, timing.client_total_ms, timing.client_hidden_ms)
     rules = rule_condition(trial.participant.version)
     rows = with_time(Trial.objects.filter(pk=trial.pk))
@@ -101,8 +102,8 @@ def _times(trials: QuerySet[Trial]) -> Iterator[int]:
     """Yield the server times of submitted items in tenths of a second."""
     rows = trials.filter(submitted_at__isnull=False, shown_at__isnull=False, item__kind=Item.Kind.ITEM)
     for shown, submitted in rows.order_by().values_list("shown_at", "submitted_at").iterator(chunk_size=5000):
-        if shown and submitted:
-            yield round(10 * (submitted - shown).total_seconds())
+        if (seconds := seconds_between(shown, submitted)) is not None:
+            yield round(10 * seconds)
 
 
 def _figures(page: ItemPage) -> dict[str, int]:

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from functools import cached_property
 from itertools import islice
 from typing import Any, cast
@@ -20,6 +19,7 @@ from analysis.participants.exclusion_rules import (
     parse_rules,
     person_hits,
 )
+from foundation.days import seconds_between
 from studyapp.definition.freezing import FrozenStudy, has_stages
 from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
@@ -468,6 +468,5 @@ def _displayed(
 
 
 def _elapsed(page: Row) -> int | None:
-    if page["shown_at"] is None or page["submitted_at"] is None:
-        return None
-    return int((page["submitted_at"] - page["shown_at"]) / timedelta(milliseconds=1))
+    seconds = seconds_between(page["shown_at"], page["submitted_at"])
+    return None if seconds is None else round(1000 * seconds)

@@ -88,7 +88,8 @@ def rule_condition(version: StudyVersion) -> Q | None:
 
 
 def _time(rule: MinTimeRule | MaxTimeRule, word: str) -> Q:
-    server = Q(**{f"took__{word}": timedelta(milliseconds=rule.milliseconds)})
+    # A clock that was set back in between does not tell the time.
+    server = Q(**{f"took__{word}": timedelta(milliseconds=rule.milliseconds)}, took__gte=timedelta())
     if rule.clock == "server":
         return server
     column = f"{rule.clock}_ms"

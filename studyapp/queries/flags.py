@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
+from foundation.days import seconds_between
 from studyapp.definition import suspicion_flags
 from studyapp.definition.suspicion_flags import Flag, ItemPage
 from studyapp.models import Event, Item, Mode, Participant, Stage, StageResponse, Study, Trial
@@ -189,7 +190,7 @@ def _grouped(trials: QuerySet[Trial]) -> Iterator[tuple[int, tuple[int, str], li
             ItemPage(
                 item,
                 answers,
-                (submitted - shown).total_seconds() if shown and submitted else None,
+                seconds_between(shown, submitted),
                 total,
                 hidden,
             )

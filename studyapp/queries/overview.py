@@ -98,6 +98,7 @@ def times(study: Study) -> Times:
     rows = (
         _live(study)
         .filter(consented_at__isnull=False, completed_at__isnull=False)
+        .filter(completed_at__gte=F("consented_at"))
         .annotate(seconds=EpochSeconds("completed_at") - EpochSeconds("consented_at"))
         .values_list("seconds")
         .annotate(number=Count("pk"))

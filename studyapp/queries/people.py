@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from foundation.days import seconds_between
 from foundation.errors import NotFound
 from foundation.frozen_model import FrozenModel
 from studyapp.definition.questionnaires import Question
@@ -69,10 +70,8 @@ class Person:
     @property
     def minutes(self) -> float | None:
         """Minutes from consent to the end, None without both."""
-        end = self.row.completed_at or self.row.ended_at
-        if end is None or self.row.consented_at is None:
-            return None
-        return (end - self.row.consented_at).total_seconds() / 60
+        seconds = seconds_between(self.row.consented_at, self.row.completed_at or self.row.ended_at)
+        return None if seconds is None else seconds / 60
 
 
 @dataclass(frozen=True)
@@ -203,9 +202,7 @@ class Step:
     def seconds(self) -> float | None:
         """Seconds from the first sight of the page to its submission."""
         page = self.page
-        if page is None or page.shown_at is None or page.submitted_at is None:
-            return None
-        return (page.submitted_at - page.shown_at).total_seconds()
+        return None if page is None else seconds_between(page.shown_at, page.submitted_at)
 
 
 # Events that a page of the way says already.

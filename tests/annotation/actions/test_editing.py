@@ -1,9 +1,11 @@
 """Saving: each operation once, on the newest revision only, all or none, with a history that stays."""
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from annotation.actions.editing import save_operations, submit
 from annotation.errors import BadEdit, NotReady, StaleBase
@@ -130,3 +132,11 @@ def test_the_database_wants_times_where_the_status_needs_them() -> None:
     for change in ({"status": "submitted"}, {"reserved_until": None}):
         with pytest.raises(IntegrityError), transaction.atomic():
             Annotation.objects.filter(pk=annotation.pk).update(**change)
+
+
+def test_a_clock_that_is_set_back_takes_no_active_time_away() -> None:
+    annotation = make_annotation()
+    Annotation.objects.filter(pk=annotation.pk).update(saved_at=timezone.now() + timedelta(hours=1))
+    edits = [operation(0, 3, put=[box("a")])]
+    saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
+    assert saved.annotation.active_seconds == 0
