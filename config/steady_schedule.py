@@ -1,4 +1,4 @@
-"""A schedule of the beat that a clock set forward or back does not hold up."""
+"""A schedule of the beat that no clock set forward or back holds up."""
 
 import time
 from datetime import UTC, datetime, timedelta
