@@ -123,7 +123,7 @@ def test_scores_once_they_are_computed(researcher: Client) -> None:
 
 
 class Served:
-    name, revision = "qi2019", "r2"
+    name, revision, programs = "qi2019", "r2", None
 
 
 @pytest.fixture
