@@ -123,7 +123,7 @@ def make_world(slug: str) -> World:
         ("data", "number"): 1,
         **{
             (f"data:{name}", "pk"): run.dataset_id
-            for name in ("dataset", "delete", "questions", "predictions")
+            for name in ("dataset", "delete", "questions", "questions_csv", "predictions")
         },
         **{(f"data:{name}", "pk"): judged.question_id for name in ("question", "image")},
         **{(f"data:{name}", "pk"): job.pk for name in ("import", "apply")},

@@ -37,7 +37,7 @@ questionnaire:
     - {template: umux-lite}
 """
 # A shift of agreement, or of a rank.
-PLANTED = {"share": -0.4, "said_clear": -0.4, "order_b": 4, "umux_ease": -0.4, "umux_capabilities": -0.4}
+PLANTED = {"share": -0.6, "said_clear": -0.6, "order_b": 4, "umux_ease": -0.6, "umux_capabilities": -0.6}
 
 pytestmark = pytest.mark.service
 
@@ -96,7 +96,7 @@ def test_every_kind_of_question(site: Site, tmp_path: Path):
     load_example(site, slug="kinds", items=1, systems=2, more=KINDS)
     effect = "wrong:" + ",".join(f"{name}={shift}" for name, shift in PLANTED.items())
     site.manage(
-        *("simulate_participants", "kinds", "-n", "90", "--behaviour", "random"),
+        *("simulate_participants", "kinds", "-n", "150", "--behaviour", "random"),
         *("--effect", effect, "--seed", "1"),
     )
     site.manage("export_results", "kinds", "--out", str(tmp_path / "bundle"))

@@ -148,10 +148,10 @@ def test_no_character_is_cut(editor: Editor, page: Page):
     points = [(number, number + 1) for number, each in enumerate(text) if not each.isspace()]
     annotation = editor.make(**{**GOALS, "passage": text, "tokens": points, "answer": None})
     editor.open(page, annotation)  # the file's tokens cut them, words do not
-    assert [each.strip() for each in page.locator(".token").all_inner_texts()] == wanted
+    expect(page.locator(".token")).to_have_text(wanted, use_inner_text=True)
     page.keyboard.press("k")
     expect(page.locator(".passage.in-characters")).to_be_attached()
-    assert [each.strip() for each in page.locator(".token").all_inner_texts()] == wanted
+    expect(page.locator(".token")).to_have_text(wanted, use_inner_text=True)
     page.keyboard.press("q")
     for index in (0, 4, 8):  # waits until the line stands: the fonts of these characters come late
         page.locator(".token").nth(index).click(position={"x": 6, "y": 8})
