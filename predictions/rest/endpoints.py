@@ -195,6 +195,7 @@ class Runs(RestView):
             system=served.name,
             revision=served.revision,
             kind=kind,
+            language_model=served.language_model,
             programs=served.programs,
             by=self.user,
         )

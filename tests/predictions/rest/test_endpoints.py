@@ -9,6 +9,7 @@ from django.test import Client
 from accounts.models import AnsweredRequest, Role, User
 from foundation.errors import NoBroker
 from modelserver.wire.errors import Unavailable, UnknownSystem
+from modelserver.wire.schema import LanguageModel
 from predictions.models import Dataset, PredictionFailure, PredictionRun, Score
 from predictions.rest import endpoints
 from tests import workspaces
@@ -124,6 +125,7 @@ def test_scores_once_they_are_computed(researcher: Client) -> None:
 
 class Served:
     name, revision, programs = "qi2019", "r2", None
+    language_model = LanguageModel(model="m", recipient="https://llm.example")
 
 
 @pytest.fixture
@@ -145,7 +147,9 @@ def test_starting_a_run(researcher: Client, server: list[PredictionRun]) -> None
     response = start(researcher, make_dataset(questions=3))
     assert response.status_code == 201, response.content
     assert (response.json()["status"], response.json()["questions"]) == ("running", 3)
-    assert [run.pk for run in server] == [int(response.json()["id"])]
+    run = PredictionRun.objects.get(pk=response.json()["id"])
+    assert server == [run]
+    assert run.language_model["recipient"] == "https://llm.example"  # the page says where texts went
 
 
 @pytest.mark.django_db(transaction=True)
