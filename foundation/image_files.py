@@ -11,6 +11,7 @@ from django.http import FileResponse, Http404, HttpResponseBase, HttpResponseRed
 from django.utils.cache import patch_cache_control
 
 from foundation.image_cleaning import FORMATS, clean_image
+from foundation.whole_files import write_whole
 
 KEEP_SECONDS = 86_400  # in the browser; names are hashes of the bytes, so they never change
 # A redirect to the origin of user content is kept for half of the time for which its address works.
@@ -35,9 +36,7 @@ def store_image(source: Path) -> str:
     target = image_folder() / name
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}.part")
-        draft.write_bytes(content)
-        draft.replace(target)
+        write_whole(target, content)
     return name
 
 

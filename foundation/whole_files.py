@@ -13,9 +13,12 @@ def require_folder(out: Path | None) -> None:
         raise BadFile(out, "cannot be written: it is a folder, or its folder is not writable")
 
 
-def write_whole(out: Path, text: str) -> None:
-    """Replace a file with this text, whole or not at all."""
+def write_whole(out: Path, content: str | bytes) -> None:
+    """Replace a file with this content, whole or not at all.
+
+    Several processes may write the same file at once: the last one to end leaves its content.
+    """
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
         part = Path(folder) / out.name
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
         part.replace(out)

@@ -6,14 +6,13 @@ webhook has its own task, so that an address that does not answer delays no othe
 
 from datetime import timedelta
 
-import httpx
 from celery import shared_task
 from django.apps import apps
 from django.utils import timezone
 
 from foundation.errors import NoBroker
 from jobs.actions import jobs
-from jobs.actions.webhooks import TIMEOUT, deliver
+from jobs.actions.webhooks import deliver, open_client
 from jobs.models import Job
 from jobs.queue import count_queued, publish
 from jobs.webhooks.models import DeliveryBase
@@ -74,8 +73,7 @@ def deliver_to(table: str, webhook: int) -> None:
     """
     model = apps.get_model(table)
     assert issubclass(model, DeliveryBase)
-    # Without a proxy of the environment, so that the connection goes to the address that was checked.
-    with httpx.Client(timeout=TIMEOUT, trust_env=False) as client:
+    with open_client() as post:
         for delivery in due_deliveries(model, webhook, MOST):
-            if not deliver(model, delivery=delivery, client=client):
+            if not deliver(model, delivery=delivery, post=post):
                 break

@@ -4,9 +4,11 @@ A delivery is claimed by postponing it in one conditional update. Two workers th
 one at once, and the claims of a killed worker expire.
 """
 
+import asyncio
 import json
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -31,6 +33,9 @@ Hook = TypeVar("Hook", bound=WebhookBase)
 WAITS = (10, 60, 300, 1800, 7200, 21_600, 54_000)
 CLAIM = timedelta(minutes=5)  # longer than an attempt can take
 TIMEOUT = httpx.Timeout(10.0, connect=5.0)
+LONGEST = 20.0  # seconds for a whole response, which could come a byte at a time
+
+Post = Callable[[httpx.Request], httpx.Response]
 
 
 def check_url(url: str) -> None:
@@ -116,7 +121,29 @@ def queue_test(deliveries: type[DeliveryBase], hook: WebhookBase, *, about: Mapp
     deliveries._default_manager.create(kind=TEST, next_at=now, body=body, **columns)
 
 
-def deliver(table: type[DeliveryBase], *, delivery: int, client: httpx.Client) -> bool:
+@contextmanager
+def open_client(transport: httpx.AsyncBaseTransport | None = None) -> Iterator[Post]:
+    """Open the connections of one webhook's deliveries.
+
+    Proxies of the environment are left out, so that a connection goes to the address that was checked.
+    """
+    with asyncio.Runner() as runner:
+        client = httpx.AsyncClient(timeout=TIMEOUT, trust_env=False, transport=transport)
+
+        async def post(request: httpx.Request) -> httpx.Response:
+            async with asyncio.timeout(LONGEST):
+                # Do not read the response body, which could be of any length.
+                response = await client.send(request, stream=True, follow_redirects=False)
+                await response.aclose()
+                return response
+
+        try:
+            yield lambda request: runner.run(post(request))
+        finally:
+            runner.run(client.aclose())
+
+
+def deliver(table: type[DeliveryBase], *, delivery: int, post: Post) -> bool:
     """Send one delivery if it is due; return True if no more is to be done.
 
     Errors are stored with the delivery.
@@ -131,18 +158,18 @@ def deliver(table: type[DeliveryBase], *, delivery: int, client: httpx.Client) -
     if not held.webhook.active:
         rows_of(table).filter(pk=delivery).update(next_at=None, last_error="the webhook was ended")
         return True
-    error = _send(held, client)
+    error = _send(held, post)
     _record(held, error)
     return not error
 
 
-def _send(held: Any, client: httpx.Client) -> str:
+def _send(held: Any, post: Post) -> str:
     """Post a delivery; return an error message or ""."""
     body = json.dumps({"delivery": held.pk, **held.body}, ensure_ascii=False).encode()
     try:
         address = checked_address(held.webhook.url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
         url = httpx.URL(held.webhook.url)
-        request = client.build_request(
+        request = httpx.Request(
             "POST",
             url.copy_with(host=address),
             content=body,
@@ -150,9 +177,9 @@ def _send(held: Any, client: httpx.Client) -> str:
             # The certificate must be that of the name, not of the address.
             extensions={"sni_hostname": url.raw_host.decode("ascii"), "timeout": TIMEOUT.as_dict()},
         )
-        # Do not read the response body, which could be of any length.
-        response = client.send(request, stream=True, follow_redirects=False)
-        response.close()
+        response = post(request)
+    except TimeoutError:
+        return f"did not answer within {LONGEST:g} seconds"
     except (Refused, httpx.HTTPError, httpx.InvalidURL) as error:
         return str(error) or type(error).__name__
     if response.is_success:

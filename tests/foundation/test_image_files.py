@@ -96,6 +96,20 @@ def test_an_image_without_metadata_keeps_its_bytes(tmp_path: Path):
     assert clean_image(path)[0] == path.read_bytes()
 
 
+def test_two_workers_store_the_same_image_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    source, replace = photo(tmp_path / "a.png", "PNG"), Path.replace
+    names = list[str]()
+
+    def replace_after_another(self: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        names.append(store_image(source))
+        return self.replace(target)
+
+    monkeypatch.setattr(Path, "replace", replace_after_another)
+    assert [store_image(source)] == names
+    assert [path.name for path in image_folder().rglob("*") if path.is_file()] == [Path(names[0]).name]
+
+
 def test_an_animation_keeps_its_frames(tmp_path: Path):
     frames = [PIL.Image.new("RGB", SIZE, colour) for colour in ("red", "green", "blue")]
     for kind in ("GIF", "PNG", "WEBP"):

@@ -6,11 +6,11 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import httpx
 import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
@@ -171,15 +171,42 @@ def test_an_address_that_nobody_listens_on(settings: Any) -> None:
         webhook = hook(f"http://127.0.0.1:{free.getsockname()[1]}/", "gold_set")
     happen(webhook)
     run()
-    assert "refused" in webhook.deliveries.get().last_error
+    assert webhook.deliveries.get().last_error == "All connection attempts failed"
+
+
+def test_an_answer_that_comes_byte_by_byte_does_not_hold_a_worker(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.WEBHOOK_ALLOW_PRIVATE = True
+    monkeypatch.setattr(webhooks, "LONGEST", 0.3)
+    ended = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _peer = listener.accept()
+        with connection, suppress(OSError):
+            while not ended.wait(0.05):
+                connection.sendall(b"H")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,), daemon=True)
+        thread.start()
+        webhook = hook(f"http://127.0.0.1:{listener.getsockname()[1]}/", "gold_set")
+        happen(webhook)
+        guard = threading.Timer(10, ended.set)
+        guard.start()
+        run()
+        guard.cancel()
+        ended.set()
+        thread.join()
+    assert webhook.deliveries.get().last_error == "did not answer within 0.3 seconds"
 
 
 def test_a_claimed_delivery_is_left_alone(receiver: Receiver) -> None:
     webhook = hook(receiver.url, "gold_set")
     happen(webhook)
     Delivery.objects.update(next_at=timezone.now() + webhooks.CLAIM)  # another worker is at it
-    with httpx.Client() as client:
-        assert webhooks.deliver(Delivery, delivery=webhook.deliveries.get().pk, client=client)
+    with webhooks.open_client() as post:
+        assert webhooks.deliver(Delivery, delivery=webhook.deliveries.get().pk, post=post)
     assert not receiver.got
 
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Role
-from jobs.actions.webhooks import deliver
+from jobs.actions.webhooks import deliver, open_client
 from studyapp.actions.webhooks import add_webhook, end_webhook
 from studyapp.models import Study, StudyDelivery, StudyWebhook
 from tests.studyapp import factories
@@ -113,8 +113,8 @@ def test_a_test_is_sent_by_the_worker(page: Client, study: Study) -> None:
         sent.append(json.loads(request.content))
         return httpx.Response(500)
 
-    with httpx.Client(transport=httpx.MockTransport(answer)) as client:
-        deliver(StudyDelivery, delivery=StudyDelivery.objects.get().pk, client=client)
+    with open_client(httpx.MockTransport(answer)) as post:
+        deliver(StudyDelivery, delivery=StudyDelivery.objects.get().pk, post=post)
     assert (sent[0]["kind"], sent[0]["study"], sent[0]["data"]) == ("test", study.slug, {})
     shown = text(page.get(address(study, f"{hook.pk}/")))
     assert "Test" in shown
