@@ -56,6 +56,7 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+SECRET_KEY_FALLBACKS = [key for key in _secret("SECRET_KEY_FALLBACKS").split(",") if key]
 SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[urlsplit(SITE_URL).hostname or "127.0.0.1"])
 CSRF_TRUSTED_ORIGINS = [SITE_URL]

@@ -1,6 +1,8 @@
 """Adapters of allauth: our rules of sign-up, passwords and sessions."""
 
+import base64
 import logging
+import secrets
 from collections.abc import Iterable
 from smtplib import SMTPException
 from typing import Any
@@ -19,6 +21,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from accounts import encryption
 from accounts.actions import audit, passwords, sessions
 from accounts.client_address import client_address
 from accounts.login.invited import invitation_at, invitation_of
@@ -107,6 +110,21 @@ class SecondFactorAdapter(DefaultMFAAdapter):
     error_messages = DefaultMFAAdapter.error_messages | {
         "incorrect_code": _("The code is not correct."),
     }
+
+    def encrypt(self, text: str) -> str:
+        """Encrypt what codes are computed from."""
+        return encryption.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """Decrypt what codes are computed from.
+
+        If that cannot be read, the result is random, so that no code is correct.
+        """
+        try:
+            return encryption.decrypt(encrypted_text)
+        except encryption.InvalidToken:
+            logger.error("a second factor was stored under another SECRET_KEY; see SECRET_KEY_FALLBACKS")
+            return base64.b32encode(secrets.token_bytes(20)).decode()
 
     def get_totp_label(self, user: User) -> str:
         """Return the name that the authenticator app shows."""

@@ -1,5 +1,7 @@
 """Tests of the second factor: set up, asked for, required, and removed."""
 
+import json
+
 import pytest
 from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.mfa.models import Authenticator
@@ -88,6 +90,25 @@ def test_guessing_codes_is_stopped(client, user, secret):
     page = client.post(AUTHENTICATE, {"code": code_for(secret)})
     assert "too many wrong codes" in page.content.decode()
     assert not is_logged_in(client)
+
+
+def test_what_codes_come_from_is_encrypted(client, user, secret, settings):
+    stored = json.dumps(list(Authenticator.objects.values_list("data", flat=True)))
+    assert secret not in stored
+    assert not any(code in stored for code in recovery_codes(user))
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "a new key" * 9
+    log_in(client)
+    assert client.post(AUTHENTICATE, {"code": code_for(secret)}).url == "/start/"
+
+
+def test_a_lost_key_lets_no_code_in(client, user, secret, settings, caplog):
+    codes = [code_for(secret), recovery_codes(user)[0], code_for("")]
+    settings.SECRET_KEY = "a new key" * 9
+    log_in(client)
+    for code in codes:
+        assert "The code is not correct." in client.post(AUTHENTICATE, {"code": code}).content.decode()
+    assert not is_logged_in(client)
+    assert "a second factor was stored under another SECRET_KEY" in caplog.text
 
 
 def test_a_code_without_a_password_is_not_asked_for(client, user, secret):

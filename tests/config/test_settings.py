@@ -138,6 +138,7 @@ def test_every_variable_is_in_the_reference(path: str):
 
 SECRETS = {
     "SECRET_KEY": ("s" * 50, "SECRET_KEY"),
+    "SECRET_KEY_FALLBACKS": ("a" * 50 + "," + "b" * 50, "SECRET_KEY_FALLBACKS"),
     "DATABASE_URL": ("postgres://u:p@db:5432/site", "DATABASES"),
     "REDIS_URL": ("redis://:p@queue:6379/0", "REDIS_URL"),
     "EMAIL_URL": ("smtp+tls://u:p@mail.example.org:587", "EMAIL_URL"),
