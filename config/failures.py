@@ -19,7 +19,7 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _DETAILS = {
     400: "The request cannot be read. Send texts in UTF-8 and without NUL characters.",
     500: "The server failed. The error is logged; tell the people who run this site.",
-    503: "The database does not answer now. Nothing was stored. Try again in a few seconds.",
+    503: "A part of the site does not answer now. Nothing was stored. Try again in a few seconds.",
 }
 
 
@@ -66,8 +66,9 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Return 503 if the database does not answer now, and else 500."""
-    if not is_unavailable(sys.exc_info()[1]):
+    """Return 503 if a part of the site does not answer now, and else 500."""
+    error = sys.exc_info()[1]
+    if not is_unavailable(error) and getattr(error, "status", None) != HTTPStatus.SERVICE_UNAVAILABLE:
         return _failure(request, 500)
     response = _failure(request, 503)
     response.headers["Retry-After"] = str(RETRY_SECONDS)

@@ -6,18 +6,21 @@ because those who ask know an address of the machine alone. Answers name parts, 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
-from django.conf import settings
 from django.core.cache import cache
+from django.core.files.storage import storages
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from redis.exceptions import RedisError
 
-from foundation.image_files import image_folder
 from jobs.served_systems import server_states
+
+if TYPE_CHECKING:
+    from foundation.image_bucket import BucketStorage
+    from foundation.image_storage import FolderStorage
 
 # Without these no page works. The others fail alone: people go on annotating and answering.
 NEEDED = ("database", "migrations", "storage")
@@ -85,8 +88,7 @@ def _broker() -> bool:
 
 def _storage() -> bool:
     """Return True if images can be stored and read."""
-    folder = image_folder() if image_folder().exists() else settings.VAR_DIR
-    return os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+    return cast("FolderStorage | BucketStorage", storages["images"]).works()
 
 
 def _model_servers() -> bool:

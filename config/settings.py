@@ -324,7 +324,34 @@ STATICFILES_DIRS = [
         Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist",
     ),
 ]
+# s3://bucket, or s3://bucket/folder. Without it, images lie in VAR_DIR, which one machine has.
+IMAGE_BUCKET = env.str("IMAGE_BUCKET", default="")
+
+
+def _image_storage() -> dict[str, object]:
+    """Return the storage of images.
+
+    Raises:
+        ImproperlyConfigured: IMAGE_BUCKET is not the address of a bucket.
+    """
+    if not IMAGE_BUCKET:
+        return {"BACKEND": "foundation.image_storage.FolderStorage"}
+    url = urlsplit(IMAGE_BUCKET)
+    if url.scheme != "s3" or not url.netloc or url.query or url.fragment:
+        raise ImproperlyConfigured(f"IMAGE_BUCKET is {IMAGE_BUCKET!r}; write it as s3://bucket/folder.")
+    options = {
+        "bucket_name": url.netloc,
+        "location": url.path.strip("/"),
+        "endpoint_url": env.str("S3_ENDPOINT_URL", default="") or None,
+        "region_name": env.str("S3_REGION", default="") or None,
+        "access_key": _secret("S3_ACCESS_KEY") or None,
+        "secret_key": _secret("S3_SECRET_KEY") or None,
+    }
+    return {"BACKEND": "foundation.image_bucket.BucketStorage", "OPTIONS": options}
+
+
 STORAGES = {
+    "images": _image_storage(),
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"

@@ -17,7 +17,7 @@ from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project
 from annotation.parsed_items import kind_of
 from annotation.queries.runs import missing
 from annotation.schemas import SystemRecord
-from foundation.image_files import image_folder
+from foundation.image_files import read_image
 from foundation.import_fields import first_error
 from jobs.model_gateway import execute_items
 from jobs.sliced_runs import RunKind
@@ -85,7 +85,7 @@ def _image(name: str, file: ImageFile | None) -> ModuleImage:
     if file is None or not file.path:
         return ModuleImage(name=name)
     try:
-        content = (image_folder() / file.path).read_bytes()
+        content = read_image(file.path)
     except OSError as error:
         raise ValueError(f"images: {name}: {error.strerror or error}") from error
     return ModuleImage(name=name, data=base64.b64encode(content))

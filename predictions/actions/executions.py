@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from analysis.programs import ProgramError
-from foundation.image_files import image_folder
+from foundation.image_files import read_image
 from foundation.import_fields import first_error
 from jobs.model_gateway import execute_items
 from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
@@ -45,7 +45,7 @@ def _request(question: Question) -> ModuleItem | ItemError:
 
 
 def _image(path: str) -> ModuleImage:
-    return ModuleImage(name=path, data=base64.b64encode((image_folder() / path).read_bytes()))
+    return ModuleImage(name=path, data=base64.b64encode(read_image(path)))
 
 
 def _columns(outcome: Execution | ItemError, item: ModuleItem) -> Outcome:

@@ -6,11 +6,11 @@ import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from foundation.errors import BadFile
-from foundation.image_files import image_folder
+from foundation.image_files import has_image, read_image
 from studyapp.exports import documents, rows
 from studyapp.exports.codebook import codebook, codebook_page, table_columns
 from studyapp.exports.columns import TABLES
@@ -109,9 +109,9 @@ def _images(data: StudyData, folder: Path) -> None:
     """Copy the images of questions; one that the site lost is left out."""
     asked = [question for content in data.frozen.values() for question in content.asked]
     for path in sorted({question.image.path for question in asked if question.image}):
-        if (source := image_folder() / path).is_file():
+        if has_image(path):
             folder.mkdir(exist_ok=True)
-            shutil.copyfile(source, folder / source.name)
+            (folder / PurePosixPath(path).name).write_bytes(read_image(path))
 
 
 def table_rows(data: StudyData, name: str, tally: Tally) -> Iterator[Row]:

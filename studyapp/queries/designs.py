@@ -10,7 +10,7 @@ from django.db.models import Q
 from accounts.models import Workspace
 from analysis.scores import hotpotqa
 from foundation.errors import NotFound
-from foundation.image_files import image_folder
+from foundation.image_files import has_image
 from foundation.messages import message_of, say
 from modelserver.wire.schema import SaliencyOptions
 from predictions.highlights import check_places, fact_weights, highlights
@@ -403,7 +403,7 @@ def _check_images(definition: StudyDefinition) -> None:
     """Raise StudyRefused unless the site holds the images of all questions."""
     for part, questions in definition.parts.items():
         for question in questions:
-            if question.image and not (image_folder() / question.image.path).is_file():
+            if question.image and not has_image(question.image.path):
                 raise StudyRefused(
                     (part,) if part in ("screening", "comprehension") else ("questionnaire", part),
                     say(
@@ -453,7 +453,7 @@ def _frozen_item(question: Question) -> FrozenItem:
     """
     images = IMAGES.validate_python(question.images)
     for image in images:
-        if not (image_folder() / image.path).is_file():
+        if not has_image(image.path):
             raise StudyRefused(
                 ("dataset",),
                 say(

@@ -125,10 +125,10 @@ def test_providers_that_are_malformed_are_explained(tmp_path: Path, given: str):
 def test_every_variable_is_in_the_reference(path: str):
     code = (ROOT / path).read_text(encoding="utf-8")
     patterns = [
-        r'env\.\w+\(\s*"([A-Z_]+)"',
+        r'env\.\w+\(\s*"([A-Z0-9_]+)"',
         r'environ\.get\("([A-Z_]+)"\)',
         r'\bport\("([A-Z_]+)"',
-        r'_secret\("([A-Z_]+)"',
+        r'_secret\("([A-Z0-9_]+)"',
     ]
     names = {name for pattern in patterns for name in re.findall(pattern, code)}
     reference = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
@@ -145,6 +145,8 @@ SECRETS = {
     "MODEL_SERVER_URL": ("http://u:p@models:8100", "MODEL_SERVER_URL"),
     "MODEL_SERVER_TOKEN": ("token", "MODEL_SERVER_TOKEN"),
     "PROLIFIC_WEBHOOK_SECRET": ("hook", "PROLIFIC_WEBHOOK_SECRET"),
+    "S3_ACCESS_KEY": ("access", "STORAGES"),
+    "S3_SECRET_KEY": ("secret", "STORAGES"),
     "OIDC_PROVIDERS": (
         json.dumps([dict.fromkeys(("id", "name", "server_url", "client_id", "secret"), "x")]),
         "SOCIALACCOUNT_PROVIDERS",

@@ -11,7 +11,7 @@ from annotation.actions.assignments import next_annotation
 from annotation.actions.imports import correct_item, delete_item, undo_import
 from annotation.errors import Conflict
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Project
-from foundation import errors, image_files
+from foundation import errors, image_storage
 from foundation.findings import Refusal
 from jobs.actions.jobs import cancel_job, create_job, run_job
 from jobs.actions.previews import apply_preview
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 @pytest.fixture(autouse=True)
 def _folders(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.JOB_FOLDER = tmp_path / "jobs"
-    monkeypatch.setattr(image_files, "image_folder", lambda: tmp_path / "images")
+    monkeypatch.setattr(image_storage, "image_folder", lambda: tmp_path / "images")
 
 
 @pytest.fixture

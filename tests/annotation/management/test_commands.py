@@ -15,7 +15,7 @@ from annotation.actions.editing import save_operations
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.models import Gold, ImageFile, Item, Membership, Project, SystemOutput
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
-from foundation import image_files
+from foundation import image_storage
 from predictions.models import Dataset
 from scripts.processes import ROOT
 from tests.analysis.data import real_data
@@ -142,7 +142,7 @@ def test_images_are_copied_and_measured(file: Path, pictures: Path) -> None:
     run("import_dataset", "jsonl", file, "--name", "dogs", "--images", pictures)
     left, right = ImageFile.objects.order_by("name")
     assert (left.width, left.height, right.width, right.height) == (64, 48, 32, 48)
-    assert (image_files.image_folder() / left.path).read_bytes() == (pictures / "left.png").read_bytes()
+    assert (image_storage.image_folder() / left.path).read_bytes() == (pictures / "left.png").read_bytes()
 
 
 def test_images_that_come_later_are_filled_in(file: Path, pictures: Path) -> None:

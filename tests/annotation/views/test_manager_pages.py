@@ -15,7 +15,7 @@ from accounts.models import Role as WorkspaceRole
 from annotation.actions import audit
 from annotation.actions.projects import set_member
 from annotation.models import Delivery, Guideline, Item, OutputFailure, OutputRun, Project, Role, Webhook
-from foundation import image_files
+from foundation import image_storage
 from jobs.actions.jobs import run_job
 from jobs.models import Job
 from tests.annotation.factories import make_annotation, make_items, make_member, make_project, make_user
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _folders(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.JOB_FOLDER = tmp_path / "jobs"
-    monkeypatch.setattr(image_files, "image_folder", lambda: tmp_path / "images")
+    monkeypatch.setattr(image_storage, "image_folder", lambda: tmp_path / "images")
 
 
 @pytest.fixture

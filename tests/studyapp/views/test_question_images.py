@@ -8,7 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from PIL import Image
 
-from foundation.image_files import image_folder, store_image
+from foundation.image_files import store_image
+from foundation.image_storage import image_folder
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import DraftRevision
 from studyapp.queries.designs import StudyRefused
