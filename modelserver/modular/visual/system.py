@@ -16,6 +16,7 @@ import torch
 from PIL import Image, ImageDraw
 
 from analysis.programs import ProgramError
+from modelserver.inputs.decoding import require_finite_logits
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.folder import Network
@@ -72,7 +73,8 @@ class VisualSystem(Identified):
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
         """Execute the items.
 
-        Raises InvalidRequest when `check` would for any of them.
+        Raises InvalidRequest when `check` would for any of them, and PredictionFailed for scores that are
+        not finite.
         """
         if not items:
             return []
@@ -81,7 +83,8 @@ class VisualSystem(Identified):
         with torch.inference_mode(), self._lock:
             sights = collate([each.regions for each in read], device)
             if isinstance(self.model, Baseline):
-                truths = self.model([item.text for item in items], sights).tolist()
+                truths = self.model([item.text for item in items], sights)
+                require_finite_logits(truths.float().cpu().numpy())
                 return [
                     Execution(
                         id=item.id,
@@ -90,7 +93,7 @@ class VisualSystem(Identified):
                         proposals=[_boxes(regions) for regions in each.regions],
                         modules=[],
                     )
-                    for item, each, truth in zip(items, read, truths, strict=True)
+                    for item, each, truth in zip(items, read, truths.tolist(), strict=True)
                 ]
             forward = self.model([each.question for each in read], sights)
         return [

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.region_files import of_image, read_regions
 from modelserver.modular.visual.system import REGIONS, VisualSystem, load
 from modelserver.registry import load_modular_system
-from modelserver.wire.errors import InvalidRequest, UnreadableData, UnreadableWeights
+from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData, UnreadableWeights
 from modelserver.wire.schema import ModuleImage, ModuleItem
 
 CPU = torch.device("cpu")
@@ -229,6 +230,20 @@ def test_damaged_weights_are_refused_by_file(saved, tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"nothing")
     with pytest.raises(UnreadableWeights, match="tokenizer"):
         folder.load(tmp_path, CPU)
+
+
+@pytest.mark.parametrize("name", ["visual-nmn", "lxmert"])
+def test_numbers_that_are_not_finite_are_refused(saved, tmp_path, name):
+    copy = shutil.copytree(saved[name], tmp_path / "copy")
+    system = load(copy, CPU, name=name, description="")
+    part = "head.0.bias" if name == "lxmert" else "by_words.bias"
+    with torch.no_grad():
+        system.model.get_parameter(part)[0] = torch.nan
+    with pytest.raises(PredictionFailed, match="not finite"):
+        system.execute([system.warm_up])
+    folder.save(copy, system.model, folder.load(saved[name], CPU)[1])
+    with pytest.raises(UnreadableWeights, match="bias: 1 of its numbers are not finite"):
+        folder.load(copy, CPU)
 
 
 def test_a_folder_loads_as_it_was_saved(saved, visual_network):

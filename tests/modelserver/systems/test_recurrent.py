@@ -12,6 +12,7 @@ from modelserver.inputs.features import Vocabulary, featurise
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import SYSTEMS, load_system
 from modelserver.systems.batches import Groups, collate
+from modelserver.systems.predict_each import predict_each
 from modelserver.systems.reader import RecurrentSystem, load, save
 from modelserver.systems.recurrent import THRESHOLD, BiSRU, Config, Recurrence, build
 from modelserver.wire.errors import InvalidRequest, UnknownSystem, UnreadableWeights
@@ -96,6 +97,17 @@ def test_an_answer_does_not_depend_on_its_batch_mates(system, items):
 
 def test_the_same_input_gives_the_same_output(system, items):
     assert system.predict(items) == system.predict(items)
+
+
+@pytest.mark.parametrize("part", ["judge.out.bias", "answer.type_out.bias", "answer.end_out.bias"])
+def test_logits_that_are_not_finite_are_an_error_of_the_item(items, part):
+    """Without it, the reader would answer with a word of a table of NaN."""
+    system = _system("qi2019", items)
+    with torch.no_grad():
+        system.model.get_parameter(part)[0] = torch.nan
+    outcomes = predict_each(system, items[:3])
+    assert [(one.id, one.error) for one in outcomes] == [(x.id, "prediction_failed") for x in items[:3]]
+    assert "logits are not finite" in outcomes[0].message
 
 
 def test_padding_does_not_reach_the_logits(system, items):
@@ -379,9 +391,16 @@ def _drop_tensor(folder):
     save_file(weights, folder / "model.safetensors")
 
 
+def _infinite(folder):
+    weights = load_file(folder / "model.safetensors")
+    weights["tell.bias"][:2] = torch.inf
+    save_file(weights, folder / "model.safetensors")
+
+
 @pytest.mark.parametrize(
     "damage, message",
     [
+        (_infinite, "model.safetensors: tell.bias: 2 of its numbers are not finite"),
         (lambda f: (f / "vocab.json").unlink(), "vocab.json"),
         (lambda f: (f / "model.safetensors").write_bytes(b"nothing"), "model.safetensors"),
         (lambda f: (f / "config.json").write_text("{"), "config.json"),
