@@ -222,6 +222,29 @@ def test_regions_of_another_size_are_refused(visual_network):
         system.check(named)
 
 
+def test_a_network_on_2048_wide_features_is_warmed_up_and_served(tmp_path, statements, monkeypatch):
+    """As on the features of a detector: LXMERT's columns, found by the name of a picture that comes along."""
+    torch.manual_seed(1)
+    encoder, tokenizer = folder.new_encoder([s.sentence for s in statements], hidden=16, features=2048)
+    network = folder.build(Config(), encoder, tokenizer)
+    folder.save(tmp_path / "wide", network, Config())
+    boxes = [[0, 0, 100, 50], [20, 10, 200, 100]]
+    features = np.random.default_rng(1).random((2, 2048), np.float32)
+    regions_tsv(tmp_path / "regions.tsv", boxes, features, name="photo")
+    monkeypatch.setenv(REGIONS, str(tmp_path / "regions.tsv"))
+    system = load(tmp_path / "wide", CPU, name="visual-nmn", description="")
+    assert system.execute([system.warm_up])[0].id == "warm-up"
+    image = ModuleImage(name="photo.png", data=picture((20, 20, "red")))
+    (executed,) = system.execute(
+        [ModuleItem(id="a", text="A dog.", program="exist(find[dog])", images=[image])]
+    )
+    assert executed.proposals == [[(0, 0, 0.5, 0.5), (0.1, 0.1, 1, 1)]]
+    unknown = image.model_copy(update={"name": "b"})
+    other = ModuleItem(id="b", text="A dog.", program="exist(find[dog])", images=[unknown])
+    with pytest.raises(InvalidRequest, match="this system reads 2048"):
+        system.check(other)
+
+
 def test_damaged_weights_are_refused_by_file(saved, tmp_path):
     with pytest.raises(UnreadableWeights, match=r"config\.json"):
         folder.load(tmp_path, CPU)
