@@ -32,7 +32,7 @@ from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Box, Execution, ModuleImage, ModuleItem, ModuleValue, NodeOutput
 
-REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, for images given by name alone
+REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, found by the names of images
 WARM_UP_IMAGE = "warm-up of the model server.png"
 REMEMBERED = 64  # pictures whose regions are kept, for an item is checked and then executed
 
@@ -48,8 +48,8 @@ class _Read:
 class VisualSystem(Identified):
     """A network over images.
 
-    ``regions`` are those of images by name; they win over a picture that comes with the name. The baseline ignores an item's program and
-    predicts its answer alone.
+    ``regions`` are those of images by name; they win over a picture that comes with the name. The
+    baseline ignores an item's program and predicts its answer alone.
     """
 
     def __init__(
