@@ -26,7 +26,7 @@ from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.registry import load_system
 from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData
-from modelserver.wire.schema import ItemError, QAItem, QAPrediction, first_problem
+from modelserver.wire.schema import ItemError, QAItem, QAPrediction, first_problem, text_problem
 from modelserver.wire.system_protocol import Predictor
 
 
@@ -91,11 +91,14 @@ def _item(path: Path, number: int, entry: object) -> QAItem:
         raise UnreadableData(f"{path}: entry {number}: expected an object, found {type(entry).__name__}")
     fields = {name.removeprefix("_"): entry[name] for name in ("_id", "question", "context") if name in entry}
     try:
-        return QAItem.model_validate(fields)
+        item = QAItem.model_validate(fields)
     except ValidationError as error:
         problem = first_problem(error)
         where = f"_{problem}" if problem.startswith("id") else problem
         raise UnreadableData(f"{path}: entry {number}: {where}") from error
+    if reason := text_problem(item):
+        raise UnreadableData(f"{path}: entry {number}: {reason}")
+    return item
 
 
 def predict_all(

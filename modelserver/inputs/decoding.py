@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modelserver.inputs.features import IN_TITLE, NO_FACT, Located, text_between
+from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import (
     LEAST_LOGPROB,
     AnswerLocation,
@@ -71,6 +72,12 @@ def _occurrences(item: QAItem, text: str) -> Iterator[tuple[int, int, int]]:
             while begin >= 0:
                 yield article, sentence, begin
                 begin = within.find(text, begin + 1)
+
+
+def require_finite_logits(*logits: Floats) -> None:
+    """Raise PredictionFailed unless all logits are finite numbers."""
+    if not all(np.isfinite(each).all() for each in logits):
+        raise PredictionFailed("the system's logits are not finite numbers: its weights are damaged")
 
 
 def span_scores(start: Floats, end: Floats, longest: int) -> Floats:

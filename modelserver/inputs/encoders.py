@@ -25,6 +25,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import nn
 from transformers.utils import logging as transformers_logging
 
+from modelserver.inputs.weight_files import require_finite
 from modelserver.wire.errors import UnreadableWeights
 
 ALLOW_HUB = "MODELSERVER_ALLOW_HUB"  # set to 1, the environment allows the hub
@@ -123,6 +124,7 @@ def open_model(
         if missing:
             advice = "; fine-tune it first with `train extractive-qa`" if trained else ""
             raise ValueError(f"weights are missing, {missing[0]} for one{advice}")
+        require_finite(model)
     loaded: transformers.PreTrainedModel = model.to(device).eval()
     return loaded
 

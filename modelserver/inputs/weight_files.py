@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import nn
@@ -35,9 +36,26 @@ def half_weights(model: nn.Module) -> bytes:
 
 
 def load_half_weights(model: nn.Module, path: Path) -> None:
-    """Load what `half_weights` gave, as 32-bit floats."""
+    """Load what `half_weights` gave, as 32-bit floats.
+
+    Raises ValueError for numbers that are not finite.
+    """
     weights = load_file(path)
     model.load_state_dict({k: t.float() if t.is_floating_point() else t for k, t in weights.items()})
+    require_finite(model)
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Load a safetensors file as it is; raises as `load_half_weights` does."""
+    model.load_state_dict(load_file(path))
+    require_finite(model)
+
+
+def require_finite(model: nn.Module) -> None:
+    """Raise ValueError, naming the tensor, for a weight that is not finite."""
+    for name, tensor in model.state_dict().items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise ValueError(f"{name}: {int((~torch.isfinite(tensor)).sum())} of its numbers are not finite")
 
 
 def finish_parts(folder: Path, names: Sequence[str]) -> None:

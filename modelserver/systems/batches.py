@@ -28,8 +28,10 @@ class Groups:
     """
 
     row: Tensor  # [K] where the row goes in a padded [G * L] array
-    reverse: Tensor  # [K] where it goes when each group is read backwards
     mask: Tensor  # [G, L] true where a row is
+    onwards: Tensor  # [K] the rows when packed: the first of every group, then the second of every group …
+    backwards: Tensor  # [K] the same when each group is read from its end
+    sizes: tuple[int, ...]  # rows of each packed step; longer groups come first, so they only fall
 
     @classmethod
     def of(cls, ids: Tensor, n: int) -> Groups:
@@ -39,18 +41,39 @@ class Groups:
         place = torch.arange(len(ids), device=ids.device) - start[ids]  # [K]
         longest = max(1, int(count.max())) if n else 1
         mask = torch.arange(longest, device=ids.device) < count[:, None]
-        return cls(ids * longest + place, ids * longest + count[ids] - 1 - place, mask)
+        rank = torch.argsort(torch.argsort(count, descending=True, stable=True))[ids]  # [K] of its group
+        sizes = torch.bincount(place, minlength=longest)  # [L]
+        first = sizes.cumsum(0) - sizes
+        onwards = torch.argsort(first[place] + rank)
+        backwards = torch.argsort(first[count[ids] - 1 - place] + rank)
+        return cls(ids * longest + place, mask, onwards, backwards, tuple(sizes.tolist()))
 
-    def pad(self, rows: Tensor, *, backwards: bool = False) -> Tensor:  # [K, d] -> [G, L, d]
+    def pad(self, rows: Tensor) -> Tensor:  # [K, d] -> [G, L, d]
         """Return the rows with padding, [G, L, d]."""
         groups, longest = self.mask.shape
         flat = rows.new_zeros(groups * longest, *rows.shape[1:])
-        index = self.reverse if backwards else self.row
-        return flat.index_copy(0, index, rows).view(groups, longest, *rows.shape[1:])
+        return flat.index_copy(0, self.row, rows).view(groups, longest, *rows.shape[1:])
 
-    def flatten(self, padded: Tensor, *, backwards: bool = False) -> Tensor:  # [G, L, d] -> [K, d]
+    def flatten(self, padded: Tensor) -> Tensor:  # [G, L, d] -> [K, d]
         """Return padded rows without padding, [K, d]."""
-        return padded.flatten(0, 1)[self.reverse if backwards else self.row]
+        return padded.flatten(0, 1)[self.row]
+
+    def pack(self, rows: Tensor) -> Tensor:  # [K, d] -> [K, d]
+        """Return the rows step by step.
+
+        The second half of the columns is read from the end of each group.
+        """
+        half = rows.shape[1] // 2
+        return torch.cat([rows[:, :half][self.onwards], rows[:, half:][self.backwards]], -1)
+
+    def unpack(self, packed: Tensor) -> Tensor:  # [K, d] -> [K, d]
+        """Undo `pack`."""
+        half = packed.shape[1] // 2
+        places = torch.arange(len(packed), device=packed.device)
+        onwards, backwards = (
+            torch.empty_like(x).scatter_(0, x, places) for x in (self.onwards, self.backwards)
+        )
+        return torch.cat([packed[:, :half][onwards], packed[:, half:][backwards]], -1)
 
 
 @dataclass(frozen=True)
@@ -72,13 +95,15 @@ class Context:
         articles = int(dense[-1]) + 1 if len(dense) else 0
         by_example = Groups.of(self.example, self.n)
         keys = by_example.pad(self.key)  # [N, T]
-        articles_of = by_example.pad(self.article + 1)  # [N, T]; 0 is padding
         same = keys[:, :, None] == keys[:, None, :]
-        elsewhere = (articles_of[:, :, None] != articles_of[:, None, :]) & (articles_of > 0)[:, None, :]
+        # The words of an example as numbers, and the first and last article of each.
+        _, word = torch.unique(torch.stack([self.example, self.key]), dim=1, return_inverse=True)
+        first = self.article.new_full((len(word),), articles).scatter_reduce(0, word, dense, "amin")
+        last = self.article.new_zeros(len(word)).scatter_reduce(0, word, dense, "amax")
         object.__setattr__(self, "by_article", Groups.of(dense, articles))
         object.__setattr__(self, "by_example", by_example)
         object.__setattr__(self, "same", same)
-        object.__setattr__(self, "shared", by_example.flatten((same & elsewhere).any(2)))
+        object.__setattr__(self, "shared", (first != last)[word])
 
     def only(self, kept: Tensor) -> Context:
         """Return the context without the rows where ``kept`` [K] is false.

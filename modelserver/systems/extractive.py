@@ -13,14 +13,22 @@ import torch
 import transformers
 from pydantic import TypeAdapter, ValidationError
 
-from modelserver.inputs.decoding import Bools, Floats, first_best, prediction, span_scores, text_logprob
+from modelserver.inputs.decoding import (
+    Bools,
+    Floats,
+    first_best,
+    prediction,
+    require_finite_logits,
+    span_scores,
+    text_logprob,
+)
 from modelserver.inputs.encoders import digest, find_folder, longest_window, open_encoder
 from modelserver.inputs.features import NO_FACT
 from modelserver.inputs.windows import Encoded, Window, WindowReader, WindowSettings
 from modelserver.saliency.attribution import explain
 from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.systems.extractive_saliency import ExtractiveSaliency, allowed
-from modelserver.wire.errors import PredictionFailed, UnreadableWeights
+from modelserver.wire.errors import UnreadableWeights
 from modelserver.wire.schema import Explanation, QAItem, QAPrediction, SaliencyOptions
 
 READING = "reading.json"  # how to read, beside the weights; without it, the defaults of WindowSettings
@@ -65,7 +73,7 @@ class ExtractiveSystem(Identified):
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Answer the items, their windows in common batches.
 
-        Raises InvalidRequest as `check` does, and PredictionFailed where the encoder gives no numbers.
+        Raises InvalidRequest as `check` does, and PredictionFailed for logits that are not finite.
         """
         encoded = [self.reader.encode(item) for item in items]
         windows = [self.reader.windows(tokens) for tokens in encoded]
@@ -92,10 +100,9 @@ class ExtractiveSystem(Identified):
             with torch.inference_mode():
                 outputs = self.model(**inputs.tensors)
             both = torch.stack((outputs.start_logits, outputs.end_logits)).float().cpu().numpy()  # [2, W, T]
-            if np.isnan(both).any():
-                raise PredictionFailed("the encoder's scores are not numbers: its weights are damaged")
             for row, (position, window, offset) in enumerate(zip(batch, chosen, inputs.offset, strict=True)):
                 logits[position] = both[:, row, offset : offset + window.end - window.start]
+                require_finite_logits(logits[position])
         return logits
 
 

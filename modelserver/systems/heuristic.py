@@ -15,14 +15,13 @@ from typing import Literal, Unpack, get_args
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from safetensors.torch import save as save_weights
 
 from modelserver.inputs import encoders
 from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
 from modelserver.inputs.features import Vocabulary, lower_words
 from modelserver.inputs.mentions import MentionType, mentions
-from modelserver.inputs.weight_files import finish_parts, naming_file
+from modelserver.inputs.weight_files import finish_parts, load_weights, naming_file
 from modelserver.systems.base import Identified, Identity, Labels, words
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import AnswerLocation, QAItem, QAPrediction
@@ -168,13 +167,13 @@ def load(
     with naming_file(folder / "vocab.json"):
         words_model = WordCNN(Vocabulary.load(folder / "vocab.json"), **sizes)
     with naming_file(folder / "words.safetensors"):
-        words_model.load_state_dict(load_file(folder / "words.safetensors"))
+        load_weights(words_model, folder / "words.safetensors")
     tokenizer = encoders.open_tokenizer(folder / ENCODER)
     # Saved without a head, so the span head that comes with it is new; nothing uses it.
     reader = encoders.open_model(folder / ENCODER, device, trained=False)
     encoder = EncoderTypes(encoders.without_head(reader, folder / ENCODER), tokenizer)
     with naming_file(folder / "head.safetensors"):
-        encoder.out.load_state_dict(load_file(folder / "head.safetensors"))
+        load_weights(encoder.out, folder / "head.safetensors")
     total.update(f"{choice}{encoders.digest(folder / ENCODER)}".encode())
     revision = total.hexdigest()[:12]
     return HeuristicSystem(choice, words_model.to(device), encoder.to(device), revision=revision, **labels)

@@ -13,7 +13,14 @@ import numpy as np
 import torch
 
 from modelserver.inputs import encoders
-from modelserver.inputs.decoding import Floats, allowed_scores, first_best, prediction, text_logprob
+from modelserver.inputs.decoding import (
+    Floats,
+    allowed_scores,
+    first_best,
+    prediction,
+    require_finite_logits,
+    text_logprob,
+)
 from modelserver.inputs.features import Features, Vocabulary, WordLimit, featurise
 from modelserver.inputs.weight_files import finish_parts, half_weights, load_half_weights, naming_file
 from modelserver.saliency.attribution import explain
@@ -87,7 +94,10 @@ class RecurrentSystem(Identified):
         return explain(RecurrentSaliency(self), items, options, revision=self.revision)
 
     def predict_features(self, items: Sequence[QAItem], features: Sequence[Features]) -> list[QAPrediction]:
-        """Answer items that have been turned into numbers already."""
+        """Answer items that have been turned into numbers already.
+
+        Raises PredictionFailed for logits that are not finite.
+        """
         batch = collate(features, self.device)
         with torch.inference_mode():
             outputs = self.model(batch)
@@ -96,6 +106,7 @@ class RecurrentSystem(Identified):
         log_types = torch.log_softmax(outputs.type.float(), -1).tolist()
         start, end = (x.float().cpu().numpy() for x in (outputs.start, outputs.end))
         seen = outputs.seen.cpu().numpy()
+        require_finite_logits(start, end, *(x.float().cpu().numpy() for x in (outputs.type, outputs.facts)))
         results: list[QAPrediction] = []
         token, fact, threshold = 0, 0, self.config.threshold
         for item, of, kind in zip(items, features, types, strict=True):

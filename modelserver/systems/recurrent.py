@@ -141,27 +141,33 @@ class Embedding(Embedder):
 
 
 class Recurrence(torch.autograd.Function):
-    """c[t] = forget[t] * c[t-1] + update[t] along the first axis, c[-1] = 0."""
+    """c[t] = forget[t] * c[t-1] + update[t] in packed groups, c[-1] = 0.
+
+    ``sizes`` are the rows of each step, which only fall: row i of a step follows row i of the step before.
+    """
 
     @staticmethod
-    def forward(ctx: Any, forget: Tensor, update: Tensor) -> Tensor:  # [L, G, d] each
-        """Return c for all steps, [L, G, d]."""
+    def forward(ctx: Any, forget: Tensor, update: Tensor, sizes: tuple[int, ...]) -> Tensor:  # [K, d] each
+        """Return c for all steps, [K, d]."""
         states = update.clone()
-        for t in range(1, len(states)):
-            states[t].addcmul_(forget[t], states[t - 1])
+        steps, factors = states.split(sizes), forget.split(sizes)
+        for t in range(1, len(sizes)):
+            steps[t].addcmul_(factors[t], steps[t - 1][: sizes[t]])
         ctx.save_for_backward(forget, states)
+        ctx.sizes = sizes
         return states
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the gradients of both inputs, [L, G, d] each."""
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        """Return the gradients of the first two inputs, [K, d] each."""
         forget, states = ctx.saved_tensors
-        carried = grad.clone()
-        for t in range(len(states) - 2, -1, -1):
-            carried[t].addcmul_(forget[t + 1], carried[t + 1])
-        to_forget = torch.zeros_like(forget)
-        torch.mul(carried[1:], states[:-1], out=to_forget[1:])
-        return to_forget, carried
+        sizes = ctx.sizes
+        carried, to_forget = grad.clone(), torch.zeros_like(forget)
+        steps, factors, before, out = (x.split(sizes) for x in (carried, forget, states, to_forget))
+        for t in range(len(sizes) - 1, 0, -1):
+            torch.mul(steps[t], before[t - 1][: sizes[t]], out=out[t])
+            steps[t - 1][: sizes[t]].addcmul_(factors[t], steps[t])
+        return to_forget, carried, None
 
 
 class BiSRU(nn.Module):
@@ -187,7 +193,8 @@ class BiSRU(nn.Module):
         # In 32 bits from here on, even if products are in 16: rounding errors would accumulate over tokens.
         value, forget, out = self.gates(rows).float().split(self.size, -1)  # [K, d] each
         forget, out = torch.sigmoid(forget), torch.sigmoid(out)
-        states = self._scan(forget, (1 - forget) * value, groups)
+        packed = Recurrence.apply(groups.pack(forget), groups.pack((1 - forget) * value), groups.sizes)
+        states = groups.unpack(packed)
         return out * torch.tanh(states) + (1 - out) * self.highway(rows)
 
     def _drop(self, rows: Tensor, groups: Groups) -> Tensor:
@@ -199,16 +206,6 @@ class BiSRU(nn.Module):
             return rows
         kept = rows.new_full((len(groups.mask), rows.shape[1]), 1 - self.dropout).bernoulli_()
         return rows * (kept / (1 - self.dropout))[groups.row // groups.mask.shape[1]]
-
-    def _scan(self, forget: Tensor, update: Tensor, groups: Groups) -> Tensor:  # [K, d], [K, d] -> [K, d]
-        half = self.size // 2
-        padded = [
-            torch.cat([groups.pad(x[:, :half]), groups.pad(x[:, half:], backwards=True)], -1).transpose(0, 1)
-            for x in (forget, update)
-        ]  # [L, G, d] each: the second half of the columns is read backwards
-        states = Recurrence.apply(padded[0].contiguous(), padded[1].contiguous()).transpose(0, 1)
-        onwards, backwards = states[..., :half], states[..., half:]
-        return torch.cat([groups.flatten(onwards), groups.flatten(backwards, backwards=True)], -1)
 
 
 class Similarity(nn.Module):
@@ -230,6 +227,22 @@ class Similarity(nn.Module):
         """Return the similarity of all pairs, [N, A, B]."""
         dot = torch.baddbmm(self.right(right).transpose(1, 2), left * self.both, right.transpose(1, 2))
         return dot + self.left(left) + same * self.equal(left)
+
+    def attend(
+        self, rows: Tensor, same: Tensor, mask: Tensor
+    ) -> Tensor:  # [N,T,d], [N,T,T], [N,T] -> [N,T,d]
+        """Return what each row attends to among the others, [N, T, d].
+
+        The similarity's first term is the same along a row: the softmax ignores it, and so does this. A
+        row without others gets zeros.
+        """
+        columns = self.right(rows).to(rows).transpose(1, 2).masked_fill(~mask[:, None], _NEVER)  # [N, 1, T]
+        bias = torch.addcmul(columns, same.to(rows), self.equal(rows).to(rows))  # [N, T, T]
+        bias.diagonal(dim1=1, dim2=2).fill_(_NEVER)
+        # With an axis for a single head, or torch would not take its fused kernel.
+        query, keys, bias = ((rows * self.both)[:, None], rows[:, None], bias[:, None])
+        attended = F.scaled_dot_product_attention(query, keys, keys, attn_mask=bias, scale=1.0)[:, 0]
+        return attended * (mask.sum(1) > 1)[:, None, None]
 
 
 def _weights(scores: Tensor, mask: Tensor) -> Tensor:
@@ -276,9 +289,7 @@ class SelfAttention(nn.Module):
     def forward(self, rows: Tensor, context: Context) -> Tensor:  # [K, d] -> [K, d]
         """Return the rows with what they attend to added, [K, d]."""
         x = context.by_example.pad(rows)  # [N, T, d]
-        itself = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)
-        others = context.by_example.mask[:, None, :] & ~itself  # [N, T, T]
-        attended = _weights(self.similarity(x, x, context.same), others) @ x
+        attended = self.similarity.attend(x, context.same, context.by_example.mask)
         merged = F.relu(self.merge(torch.cat([x, attended, x * attended], -1)))
         return rows + context.by_example.flatten(merged)
 

@@ -26,6 +26,8 @@ from pydantic_core import PydanticCustomError
 SCHEMA_VERSION = 1
 LONGEST_MESSAGE = 2_000  # characters
 LONGEST_REVISION = 50
+LONGEST_QUESTION = 10_000
+LONGEST_TEXT = 1_000_000  # of a title, a sentence or an answer
 
 
 def _same_version(version: int) -> int:
@@ -66,7 +68,9 @@ Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LogProbability = Annotated[float, Field(le=0.0, allow_inf_nan=False)]
 LEAST_LOGPROB = -700.0
 # The bound also makes pydantic refuse lone surrogates, which are not valid text and not valid JSON.
-Text = Annotated[str, Field(max_length=1_000_000)]
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
+# Of items: `text_problem` bounds these, because one item must not cost its whole request.
+UnboundedText = Annotated[str, Field(max_length=2**31)]
 Article = tuple[Text, list[Text]]
 Context = list[Article]
 Fact = tuple[Text, NonNegativeInt]
@@ -82,12 +86,12 @@ class QAItem(Wire):
     """One question with its articles.
 
     They have the HotpotQA form ``[[title, [sentence, ...]], ...]``. ``target`` is an answer of which the
-    caller wants the probability beside the system's own answer.
+    caller wants the probability beside the system's own answer. `text_problem` bounds the texts.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
-    question: Annotated[str, Field(min_length=1, max_length=10_000)]
-    context: Context
+    question: UnboundedText
+    context: list[tuple[UnboundedText, list[UnboundedText]]]
     target: Text | None = None
 
     @model_serializer(mode="wrap")
@@ -97,6 +101,22 @@ class QAItem(Wire):
         if self.target is None:
             fields.pop("target", None)
         return fields
+
+
+def text_problem(item: QAItem) -> str | None:
+    """Return ``field: message`` for an empty or too long text, or None."""
+    if not item.question:
+        return "question: it is empty"
+    if len(item.question) > LONGEST_QUESTION:
+        return f"question: {len(item.question)} characters; at most {LONGEST_QUESTION} are read"
+    for article, (title, sentences) in enumerate(item.context):
+        for place, text in (
+            (f"{article}.0", title),
+            *((f"{article}.1.{i}", s) for i, s in enumerate(sentences)),
+        ):
+            if len(text) > LONGEST_TEXT:
+                return f"context.{place}: {len(text)} characters; at most {LONGEST_TEXT} are read"
+    return None
 
 
 class AnswerLocation(Wire):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from modelserver.inputs import encoders
+from modelserver.inputs.weight_files import load_weights, require_finite
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.network import Config, VisualNetwork
 
@@ -59,6 +60,7 @@ def open_encoder(folder: Path) -> tuple[transformers.LxmertModel, transformers.P
     with encoders.naming_source(folder):
         tokenizer = encoders.open_tokenizer(folder)
         model = transformers.LxmertModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+        require_finite(model)
     return model, tokenizer
 
 
@@ -108,6 +110,6 @@ def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
             total.update(path.read_bytes())
     network = build(config, encoder, tokenizer)
     with encoders.naming_source(folder / WEIGHTS):
-        network.load_state_dict(load_file(folder / WEIGHTS))
+        load_weights(network, folder / WEIGHTS)
         total.update((folder / WEIGHTS).read_bytes())
     return network.to(device).eval(), config, total.hexdigest()[:12]

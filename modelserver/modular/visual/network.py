@@ -15,6 +15,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from modelserver.inputs.decoding import require_finite_logits
 from modelserver.modular.visual.baseline import read_beside_images
 from modelserver.modular.visual.counting import Counter, CountKind
 from modelserver.modular.visual.execution import Executor, Outputs, Partner, Place, Scene, Scores
@@ -111,7 +112,10 @@ class VisualNetwork(nn.Module):
         self.counter = Counter(config.count, hidden, most=config.most)
 
     def forward(self, questions: Sequence[Question], sights: Sights) -> Forward:
-        """Execute the programs of a batch on its images."""
+        """Execute the programs of a batch on its images.
+
+        Raises PredictionFailed for scores that are not finite, except in training.
+        """
         texts = self._texts(questions)
         words, regions = self._read(texts, sights)  # x and v of every reader, and of Layer-count
         places = list(texts.readers)
@@ -125,6 +129,8 @@ class VisualNetwork(nn.Module):
             pair=self._pairs(words[related], regions[related], projects),
             pair_row={places[row]: number for number, row in enumerate(related)},
         )
+        if not self.training:
+            require_finite_logits(*(each.float().cpu().numpy() for each in (scores.score, scores.pair)))
         whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)
         plans = [question.plan for question in questions]

@@ -12,10 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
 import torch
 from PIL import Image, ImageDraw
 
 from analysis.programs import ProgramError
+from modelserver.inputs.decoding import require_finite_logits
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.folder import Network
@@ -30,7 +32,8 @@ from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Box, Execution, ModuleImage, ModuleItem, ModuleValue, NodeOutput
 
-REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, for images given by name alone
+REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, found by the names of images
+WARM_UP_IMAGE = "warm-up of the model server.png"
 REMEMBERED = 64  # pictures whose regions are kept, for an item is checked and then executed
 
 
@@ -45,8 +48,8 @@ class _Read:
 class VisualSystem(Identified):
     """A network over images.
 
-    ``regions`` are those of images that come by name alone. The baseline ignores an item's program and
-    predicts its answer alone.
+    ``regions`` are those of images by name; they win over a picture that comes with the name. The
+    baseline ignores an item's program and predicts its answer alone.
     """
 
     def __init__(
@@ -55,6 +58,8 @@ class VisualSystem(Identified):
         super().__init__(**identity)
         self.model, self.regions = network.eval(), regions or {}
         self.size = int(network.encoder.config.visual_feat_dim)
+        # Of the network's own width, which need not be that of the features of pictures.
+        self._warm_up = Regions(np.array([[0, 0, 1, 1]], np.float32), np.zeros((1, self.size), np.float32))
         self.longest = int(network.encoder.config.max_position_embeddings)
         self.warm_up = _warm_up()
         # Tokenizers that pad are not safe to share between threads.
@@ -72,7 +77,8 @@ class VisualSystem(Identified):
     def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
         """Execute the items.
 
-        Raises InvalidRequest when `check` would for any of them.
+        Raises InvalidRequest when `check` would for any of them, and PredictionFailed for scores that are
+        not finite.
         """
         if not items:
             return []
@@ -81,7 +87,8 @@ class VisualSystem(Identified):
         with torch.inference_mode(), self._lock:
             sights = collate([each.regions for each in read], device)
             if isinstance(self.model, Baseline):
-                truths = self.model([item.text for item in items], sights).tolist()
+                truths = self.model([item.text for item in items], sights)
+                require_finite_logits(truths.float().cpu().numpy())
                 return [
                     Execution(
                         id=item.id,
@@ -90,7 +97,7 @@ class VisualSystem(Identified):
                         proposals=[_boxes(regions) for regions in each.regions],
                         modules=[],
                     )
-                    for item, each, truth in zip(items, read, truths, strict=True)
+                    for item, each, truth in zip(items, read, truths.tolist(), strict=True)
                 ]
             forward = self.model([each.question for each in read], sights)
         return [
@@ -126,14 +133,14 @@ class VisualSystem(Identified):
         return laid_out
 
     def _regions(self, image: ModuleImage, place: int) -> Regions:
-        if image.data is not None:
+        stored = self._warm_up if image.name == WARM_UP_IMAGE else of_image(self.regions, image.name)
+        if stored is not None:
+            regions = stored
+        elif image.data is not None:
             regions = _proposed(image.data, f"images.{place}.data")
         else:
-            stored = of_image(self.regions, image.name)
-            if stored is None:
-                message = f"no region features of {image.name!r} are here; send the image itself"
-                raise InvalidRequest(message, field=f"images.{place}.name")
-            regions = stored
+            message = f"no region features of {image.name!r} are here; send the image itself"
+            raise InvalidRequest(message, field=f"images.{place}.name")
         if regions.features.shape[1] != self.size:
             message = f"its regions have {regions.features.shape[1]} features, this system reads {self.size}"
             raise InvalidRequest(message, field=f"images.{place}")
@@ -196,7 +203,7 @@ def _warm_up() -> ModuleItem:
     ImageDraw.Draw(picture).rectangle((10, 10, 30, 30), fill=(200, 30, 30))
     written = io.BytesIO()
     picture.save(written, "PNG")
-    image = ModuleImage(name="warm-up.png", data=base64.b64encode(written.getvalue()))
+    image = ModuleImage(name=WARM_UP_IMAGE, data=base64.b64encode(written.getvalue()))
     text, program = "There is a red square.", "exist(filter[red](find[square]))"
     return ModuleItem(id="warm-up", text=text, program=program, images=[image, image])
 

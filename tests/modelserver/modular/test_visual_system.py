@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.region_files import of_image, read_regions
 from modelserver.modular.visual.system import REGIONS, VisualSystem, load
 from modelserver.registry import load_modular_system
-from modelserver.wire.errors import InvalidRequest, UnreadableData, UnreadableWeights
+from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData, UnreadableWeights
 from modelserver.wire.schema import ModuleImage, ModuleItem
 
 CPU = torch.device("cpu")
@@ -221,6 +222,29 @@ def test_regions_of_another_size_are_refused(visual_network):
         system.check(named)
 
 
+def test_a_network_on_2048_wide_features_is_warmed_up_and_served(tmp_path, statements, monkeypatch):
+    """As on the features of a detector: LXMERT's columns, found by the name of a picture that comes along."""
+    torch.manual_seed(1)
+    encoder, tokenizer = folder.new_encoder([s.sentence for s in statements], hidden=16, features=2048)
+    network = folder.build(Config(), encoder, tokenizer)
+    folder.save(tmp_path / "wide", network, Config())
+    boxes = [[0, 0, 100, 50], [20, 10, 200, 100]]
+    features = np.random.default_rng(1).random((2, 2048), np.float32)
+    regions_tsv(tmp_path / "regions.tsv", boxes, features, name="photo")
+    monkeypatch.setenv(REGIONS, str(tmp_path / "regions.tsv"))
+    system = load(tmp_path / "wide", CPU, name="visual-nmn", description="")
+    assert system.execute([system.warm_up])[0].id == "warm-up"
+    image = ModuleImage(name="photo.png", data=picture((20, 20, "red")))
+    (executed,) = system.execute(
+        [ModuleItem(id="a", text="A dog.", program="exist(find[dog])", images=[image])]
+    )
+    assert executed.proposals == [[(0, 0, 0.5, 0.5), (0.1, 0.1, 1, 1)]]
+    unknown = image.model_copy(update={"name": "b"})
+    other = ModuleItem(id="b", text="A dog.", program="exist(find[dog])", images=[unknown])
+    with pytest.raises(InvalidRequest, match="this system reads 2048"):
+        system.check(other)
+
+
 def test_damaged_weights_are_refused_by_file(saved, tmp_path):
     with pytest.raises(UnreadableWeights, match=r"config\.json"):
         folder.load(tmp_path, CPU)
@@ -229,6 +253,20 @@ def test_damaged_weights_are_refused_by_file(saved, tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"nothing")
     with pytest.raises(UnreadableWeights, match="tokenizer"):
         folder.load(tmp_path, CPU)
+
+
+@pytest.mark.parametrize("name", ["visual-nmn", "lxmert"])
+def test_numbers_that_are_not_finite_are_refused(saved, tmp_path, name):
+    copy = shutil.copytree(saved[name], tmp_path / "copy")
+    system = load(copy, CPU, name=name, description="")
+    part = "head.0.bias" if name == "lxmert" else "by_words.bias"
+    with torch.no_grad():
+        system.model.get_parameter(part)[0] = torch.nan
+    with pytest.raises(PredictionFailed, match="not finite"):
+        system.execute([system.warm_up])
+    folder.save(copy, system.model, folder.load(saved[name], CPU)[1])
+    with pytest.raises(UnreadableWeights, match="bias: 1 of its numbers are not finite"):
+        folder.load(copy, CPU)
 
 
 def test_a_folder_loads_as_it_was_saved(saved, visual_network):

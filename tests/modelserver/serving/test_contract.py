@@ -118,6 +118,24 @@ def test_an_odd_context_is_predicted_or_refused_and_costs_the_others_nothing(cli
     assert isinstance(outcomes[1], QAPrediction) or outcomes[1].error == "invalid_item"
 
 
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        ({"question": ""}, "question: it is empty"),
+        ({"question": "a" * 10_001}, "question: 10001 characters; at most 10000 are read"),
+        ({"context": [("T", ["", "a" * 1_000_001])]}, "context.0.1.1: 1000001 characters; at most 1000000"),
+        ({"context": [("a" * 1_000_001, [])]}, "context.0.0: 1000001 characters; at most 1000000"),
+    ],
+)
+def test_an_empty_or_huge_text_is_an_error_of_its_item(client, system, odd, message):
+    first, second = questions(2, seed=8)
+    outcomes = client.predict(
+        system, [first, first.model_copy(update={"id": "odd"} | odd), second]
+    ).predictions
+    assert [isinstance(one, QAPrediction) for one in outcomes] == [True, False, True]
+    assert (outcomes[1].error, outcomes[1].message[: len(message)]) == ("invalid_item", message)
+
+
 def test_an_unknown_system_is_named_with_those_served(client):
     with pytest.raises(UnknownSystem, match="no system 'nobody' is served; served: "):
         client.predict("nobody", questions(1))

@@ -395,12 +395,20 @@ class TestRefused:
         with pytest.raises(UnreadableWeights, match=f"reading.json: .*{message}"):
             opened(folder)
 
-    def test_weights_that_are_no_numbers_fail_the_item(self, folder, items):
+    def test_weights_that_are_no_numbers(self, folder):
         weights = load_file(folder / "model.safetensors")
         weights["qa_outputs.bias"][0] = float("nan")
         save_file(weights, folder / "model.safetensors", {"format": "pt"})
-        with pytest.raises(PredictionFailed, match="not numbers"):
-            opened(folder).predict(items[:1])
+        with pytest.raises(UnreadableWeights, match=r"qa_outputs\.bias: 1 of its numbers are not finite"):
+            opened(folder)
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf")])
+    def test_logits_that_are_no_numbers(self, folder, items, value):
+        system = opened(folder)
+        with torch.no_grad():
+            system.model.qa_outputs.bias[0] = value
+        with pytest.raises(PredictionFailed, match="logits are not finite"):
+            system.predict(items[:1])
 
     def test_the_hub_unless_allowed_and_the_network_is_left_alone(self, monkeypatch, capsys, tmp_path):
         monkeypatch.delenv("MODELSERVER_ALLOW_HUB", raising=False)

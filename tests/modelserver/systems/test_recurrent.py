@@ -12,8 +12,9 @@ from modelserver.inputs.features import Vocabulary, featurise
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import SYSTEMS, load_system
 from modelserver.systems.batches import Groups, collate
+from modelserver.systems.predict_each import predict_each
 from modelserver.systems.reader import RecurrentSystem, load, save
-from modelserver.systems.recurrent import THRESHOLD, BiSRU, Config, Recurrence, build
+from modelserver.systems.recurrent import THRESHOLD, BiSRU, Config, Recurrence, Similarity, build
 from modelserver.wire.errors import InvalidRequest, UnknownSystem, UnreadableWeights
 from modelserver.wire.schema import QAItem
 from modelserver.world import generate
@@ -96,6 +97,17 @@ def test_an_answer_does_not_depend_on_its_batch_mates(system, items):
 
 def test_the_same_input_gives_the_same_output(system, items):
     assert system.predict(items) == system.predict(items)
+
+
+@pytest.mark.parametrize("part", ["judge.out.bias", "answer.type_out.bias", "answer.end_out.bias"])
+def test_logits_that_are_not_finite_are_an_error_of_the_item(items, part):
+    """Without it, the reader would answer with a word of a table of NaN."""
+    system = _system("qi2019", items)
+    with torch.no_grad():
+        system.model.get_parameter(part)[0] = torch.nan
+    outcomes = predict_each(system, items[:3])
+    assert [(one.id, one.error) for one in outcomes] == [(x.id, "prediction_failed") for x in items[:3]]
+    assert "logits are not finite" in outcomes[0].message
 
 
 def test_padding_does_not_reach_the_logits(system, items):
@@ -314,14 +326,54 @@ def test_an_answer_in_a_title_or_across_sentences_has_no_offsets():
 
 def test_the_recurrence_and_its_gradient_are_right():
     torch.manual_seed(1)
-    forget = torch.rand(5, 2, 3, dtype=torch.double, requires_grad=True)
-    update = torch.randn(5, 2, 3, dtype=torch.double, requires_grad=True)
-    states = Recurrence.apply(forget, update)
-    state = torch.zeros(2, 3, dtype=torch.double)
-    for t in range(5):
-        state = forget[t] * state + update[t]
+    sizes = (3, 3, 2, 1)
+    forget = torch.rand(9, 4, dtype=torch.double, requires_grad=True)
+    update = torch.randn(9, 4, dtype=torch.double, requires_grad=True)
+    states = Recurrence.apply(forget, update, sizes).split(sizes)
+    state = torch.zeros(3, 4, dtype=torch.double)
+    for t, (keep, new) in enumerate(zip(forget.split(sizes), update.split(sizes), strict=True)):
+        state = keep * state[: sizes[t]] + new
         torch.testing.assert_close(states[t], state)
-    assert torch.autograd.gradcheck(Recurrence.apply, (forget, update))
+    assert torch.autograd.gradcheck(lambda f, u: Recurrence.apply(f, u, sizes), (forget, update))
+
+
+def test_packed_rows_are_steps_of_the_longest_groups_first():
+    groups = Groups.of(torch.tensor([0, 1, 1, 1, 3, 3]), 4)  # group 2 is empty
+    rows = torch.arange(6).repeat(2, 1).T
+    packed = groups.pack(rows)
+    assert groups.sizes == (3, 2, 1)
+    assert packed[:, 0].tolist() == [1, 4, 0, 2, 5, 3]  # onwards
+    assert packed[:, 1].tolist() == [3, 5, 0, 2, 4, 1]  # backwards
+    assert torch.equal(groups.unpack(packed), rows)
+
+
+@pytest.mark.parametrize("needs_gradient", [False, True])
+def test_self_attention_is_the_softmax_of_the_whole_similarity(needs_gradient):
+    """The term that is left out, the same along a row, changes nothing; a row alone sees nothing."""
+    torch.manual_seed(1)
+    similarity, rows = Similarity(6), torch.randn(3, 5, 6, requires_grad=needs_gradient)
+    same = torch.rand(3, 5, 5) > 0.7
+    mask = torch.tensor([[True] * 5, [True, True, True, False, False], [True, False, False, False, False]])
+    others = mask[:, None, :] & ~torch.eye(5, dtype=torch.bool)
+    scores = similarity(rows, rows, same.float()).masked_fill(~others, -1e30)
+    expected = (torch.softmax(scores, -1) * others) @ rows
+    found = similarity.attend(rows, same, mask)
+    torch.testing.assert_close(found[mask], expected[mask])
+    assert found[2, 0].abs().max() == 0
+    if needs_gradient:
+        gradients = [
+            torch.autograd.grad(x[mask].pow(2).sum(), rows, retain_graph=True) for x in (found, expected)
+        ]
+        torch.testing.assert_close(*gradients)
+
+
+def test_shared_words_are_those_of_another_article_of_the_example(items):
+    features = [featurise(item, _vocabulary(items)) for item in items[:3]]
+    context = collate(features, CPU).context
+    rows = list(zip(context.example.tolist(), context.article.tolist(), context.key.tolist(), strict=True))
+    expected = [any(o[0] == r[0] and o[1] != r[1] and o[2] == r[2] for o in rows) for r in rows]
+    assert context.shared.tolist() == expected
+    assert 0 < sum(expected) < len(rows)
 
 
 def test_each_group_is_read_by_itself_in_both_directions():
@@ -379,9 +431,16 @@ def _drop_tensor(folder):
     save_file(weights, folder / "model.safetensors")
 
 
+def _infinite(folder):
+    weights = load_file(folder / "model.safetensors")
+    weights["tell.bias"][:2] = torch.inf
+    save_file(weights, folder / "model.safetensors")
+
+
 @pytest.mark.parametrize(
     "damage, message",
     [
+        (_infinite, "model.safetensors: tell.bias: 2 of its numbers are not finite"),
         (lambda f: (f / "vocab.json").unlink(), "vocab.json"),
         (lambda f: (f / "model.safetensors").write_bytes(b"nothing"), "model.safetensors"),
         (lambda f: (f / "config.json").write_text("{"), "config.json"),

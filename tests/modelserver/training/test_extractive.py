@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from modelserver.__main__ import main
 from modelserver.evaluation.predict_file import read_items
@@ -447,6 +448,15 @@ class TestCommand:
         ):
             assert command(*self.arguments(world, **{"out": tmp_path / "out"} | changed)) == 1
             assert message in capsys.readouterr().err
+
+    def test_an_encoder_with_a_decoder_is_refused(self, world, tmp_path, capsys, bert_folder):
+        folder = shutil.copytree(bert_folder, tmp_path / "bart")
+        sizes = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 8, "decoder_ffn_dim": 8}
+        heads = {"encoder_attention_heads": 1, "decoder_attention_heads": 1, "d_model": 8}
+        config = transformers.BartConfig(vocab_size=2000, max_position_embeddings=512, **sizes, **heads)
+        transformers.BartForQuestionAnswering(config).save_pretrained(folder)
+        assert command(*self.arguments(world, tmp_path / "out", encoder=folder)) == 1
+        assert "bart has a decoder; extractive-qa takes encoders alone" in capsys.readouterr().err
 
     def test_few_examples_need_dev_data(self, tmp_path, capsys):
         few = tmp_path / "few.json"
