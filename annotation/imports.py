@@ -125,12 +125,12 @@ class _Upload:
 
     def _images(self) -> ImportReport:
         if not is_zip(self._path):
-            raise BadFile(self._path, "is not a zip file; put the images into one")
+            raise BadFile(self._path, say("is not a zip file; put the images into one"))
         on_error = self._findings.on_error
         files = unpack(self._path, self._unpacked, on_progress=self._report, on_error=on_error)
         folder = pictures_of(files, self._unpacked)
         if folder is None:
-            raise BadFile(self._path, "holds no images; add them")
+            raise BadFile(self._path, say("holds no images; add them"))
         return bring_images(folder=folder.root, **self._shared())
 
     def _shared(self) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from annotation.schemas import (
     State,
 )
 from foundation.frozen_model import FrozenModel
+from foundation.messages import say
 
 MOST_OBJECTS = 5000  # of one layer
 
@@ -107,34 +108,41 @@ def _apply_change(
     objects = {each.id: each for each in layer.objects}
     for name in change.remove:
         if objects.pop(name, None) is None:
-            raise BadEdit(f"this step has no object {name!r}", field=f"{prefix}remove")
+            raise BadEdit(say("this step has no object %(name)r", name=name), field=f"{prefix}remove")
     for position, shape in enumerate(change.put):
         _check_object(shape, node, subject, f"{prefix}put.{position}")
         objects[shape.id] = shape
     if len(objects) > MOST_OBJECTS:
-        raise BadEdit(f"a step has at most {MOST_OBJECTS} objects", field=f"{prefix}put")
+        raise BadEdit(
+            say("a step has at most %(most_objects)s objects", most_objects=MOST_OBJECTS),
+            field=f"{prefix}put",
+        )
     given: dict[str, Any] = {"objects": tuple(objects.values())}
     for name in ("state", "note"):
         if (value := getattr(change, name)) is not None:
             given[name] = value
     if given.get("state", layer.state) == "nothing" and objects:
         if given.get("state"):
-            raise BadEdit("a step with objects cannot say that nothing is here", field=f"{prefix}state")
+            raise BadEdit(say("a step with objects cannot say that nothing is here"), field=f"{prefix}state")
         given["state"] = "done"
     layers[change.node] = layer.model_copy(update=given)
 
 
 def _check_problem(problem: Problem | None, program: Program) -> None:
     if problem is not None and problem.node is not None and problem.node >= len(program.nodes):
-        raise BadEdit(f"the program has no step {problem.node}", field="problem.node")
+        raise BadEdit(say("the program has no step %(node)s", node=problem.node), field="problem.node")
 
 
 def _node(index: int, program: Program, prefix: str) -> Node:
     if index >= len(program.nodes):
-        raise BadEdit(f"the program has no step {index}", field=f"{prefix}node")
+        raise BadEdit(say("the program has no step %(index)s", index=index), field=f"{prefix}node")
     if program.representative[index] != index:
         raise BadEdit(
-            f"step {index} equals step {program.representative[index]} and shares its objects; edit that one",
+            say(
+                "step %(index)s equals step %(representative)s and shares its objects; edit that one",
+                index=index,
+                representative=program.representative[index],
+            ),
             field=f"{prefix}node",
         )
     return program.nodes[index]
@@ -146,21 +154,33 @@ def _check_object(shape: Object, node: Node, subject: Subject, field: str) -> No
     References are checked after all objects of the edit are stored.
     """
     if node.role == "compute":
-        raise BadEdit(f"{node.module} is computed from the steps below it; it takes no objects", field=field)
+        raise BadEdit(
+            say("%(module)s is computed from the steps below it; it takes no objects", module=node.module),
+            field=field,
+        )
     if isinstance(shape, Chosen):
         if node.role != "choose":
-            raise BadEdit(f"{node.module} does not choose among the objects of a step below it", field=field)
+            raise BadEdit(
+                say("%(module)s does not choose among the objects of a step below it", module=node.module),
+                field=field,
+            )
         return
     if isinstance(shape, Box) != (subject.kind == "boxes"):
-        raise BadEdit(f"this project marks {subject.kind}", field=field)
+        raise BadEdit(say("this project marks %(kind)s", kind=subject.kind), field=field)
     if node.role == "choose" and not shape.reason.strip():
         raise BadEdit(
-            f"{node.module} chooses among the objects of the step below it; a new one needs a reason",
+            say(
+                "%(module)s chooses among the objects of the step below it; a new one needs a reason",
+                module=node.module,
+            ),
             field=f"{field}.reason",
         )
     if isinstance(shape, Box):
         if shape.image >= max(subject.images, 1):
-            raise BadEdit(f"the item has {subject.images} images, counted from 0", field=f"{field}.image")
+            raise BadEdit(
+                say("the item has %(images)s images, counted from 0", images=subject.images),
+                field=f"{field}.image",
+            )
     else:
         check_span(shape, subject, field)
 
@@ -173,16 +193,23 @@ def check_span(span: Span, subject: Subject, field: str) -> None:
     """
     (start, end), (first, beyond) = span.span, span.tokens
     if end > len(subject.passage) or beyond > len(subject.tokens):
-        raise BadEdit(f"the passage has {len(subject.passage)} characters", field=f"{field}.span")
+        raise BadEdit(
+            say("the passage has %(number)s characters", number=len(subject.passage)), field=f"{field}.span"
+        )
     if subject.passage[start:end] != span.quote:
         raise BadEdit(
-            f"the quote differs from what stands at {start}–{end}: {subject.passage[start:end]!r}",
+            say(
+                "the quote differs from what stands at %(start)s–%(end)s: %(passage)r",
+                start=start,
+                end=end,
+                passage=subject.passage[start:end],
+            ),
             field=f"{field}.quote",
         )
     if not (subject.tokens[first][0] <= start < subject.tokens[first][1]) or not (
         subject.tokens[beyond - 1][0] < end <= subject.tokens[beyond - 1][1]
     ):
-        raise BadEdit("span and tokens name different places", field=f"{field}.tokens")
+        raise BadEdit(say("span and tokens name different places"), field=f"{field}.tokens")
 
 
 def _drop_hanging(layers: dict[int, Layer], program: Program) -> None:
@@ -215,7 +242,7 @@ def _check_references(
         name, references = ("ref", (each.ref,)) if isinstance(each, Chosen) else ("links", each.links)
         if unknown := [reference for reference in references if reference not in below]:
             raise BadEdit(
-                f"the steps below this one have no object {unknown[0]!r}",
+                say("the steps below this one have no object %(unknown)r", unknown=unknown[0]),
                 field=f"{prefix}{objects}.{place}.{name}",
             )
 
@@ -226,10 +253,10 @@ def _check_uniqueness(layers: Mapping[int, Layer], field: str = "put") -> None:
     for index, layer in layers.items():
         references = [each.ref for each in layer.objects if isinstance(each, Chosen)]
         if len(references) != len(set(references)):
-            raise BadEdit(f"step {index} chooses an object twice", field=field)
+            raise BadEdit(say("step %(index)s chooses an object twice", index=index), field=field)
         for each in layer.objects:
             if each.id in seen:
-                raise BadEdit(f"two objects have the id {each.id!r}", field=field)
+                raise BadEdit(say("two objects have the id %(id)r", id=each.id), field=field)
             seen.add(each.id)
 
 
@@ -354,7 +381,7 @@ def checked(document: Document, program: Program, subject: Subject) -> Document:
         place = f"layers.{index}"
         node = _node(index, program, f"{place}.")
         if layer.state == "nothing" and layer.objects:
-            raise BadEdit("a step with objects cannot say that nothing is here", field=f"{place}.state")
+            raise BadEdit(say("a step with objects cannot say that nothing is here"), field=f"{place}.state")
         for number, each in enumerate(layer.objects):
             _check_object(each, node, subject, f"{place}.objects.{number}")
         # The layer's objects were validated with the document; validating them again takes most of the time.

@@ -14,6 +14,8 @@ TouchstoneError
 from pathlib import Path
 from typing import Any
 
+from foundation.messages import at_field
+
 
 class TouchstoneError(Exception):
     """Base of every error that the apps raise on purpose.
@@ -28,6 +30,11 @@ class TouchstoneError(Exception):
         """Further members of the problem details: data for a program."""
         return {}
 
+    @property
+    def result(self) -> dict[str, Any]:
+        """The result of a job that this error ends."""
+        return self.members
+
 
 class BadFile(TouchstoneError):
     """A file is missing or malformed; ``field`` is part of it."""
@@ -37,7 +44,8 @@ class BadFile(TouchstoneError):
     def __init__(self, path: Path, message: str, *, line: int | None = None, field: str = "") -> None:
         self.path, self.message, self.line, self.field = path, message, line, field
         position = f"{path}" if line is None else f"{path}:{line}"
-        super().__init__(": ".join(part for part in (position, field, message) if part))
+        place = ": ".join(part for part in (position, field) if part)
+        super().__init__(at_field(place, message) if message else place)
 
 
 class RunFailed(TouchstoneError):

@@ -12,11 +12,14 @@ from pydantic import BaseModel, ValidationError
 from foundation.errors import BadFile, TouchstoneError
 from foundation.import_fields import all_errors
 from foundation.json_elements import Element
+from foundation.messages import Message, at_field, changed, message_json, message_of, say, split_field
 
 MOST_EXAMPLES = 5  # of each kind of mending
 MOST_REFUSALS = 100  # listed; the rest is only counted
 MOST_FIELD, MOST_REASON = 300, 1000  # characters of a refusal
-_FIELD = re.compile(r"([A-Za-z_][\w-]*(?:\.[\w-]+|\[\d+\])*): (.*)", re.DOTALL)
+MESSAGES = "messages"  # the part of a result that only pages read
+_NAME = re.compile(r"[A-Za-z_][\w-]*(?:\.[\w-]+|\[\d+\])*")
+_FIELD = re.compile(rf"({_NAME.pattern}): (.*)", re.DOTALL)
 _PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 Record = TypeVar("Record")
@@ -30,7 +33,7 @@ class Refusal:
     Attributes:
         line: None for a file without lines, such as an image.
         field: The entry and its field, as ``entry 3 (q2): answer``.
-        reason: The mistake, and how to correct it.
+        reason: The mistake, and how to correct it; a `Message` if pages can translate it.
     """
 
     file: str
@@ -65,12 +68,17 @@ class Refused(TouchstoneError):
         more = findings.refused_count - len(findings.refused)
         lines = [str(each) for each in findings.refused] + ([f"and {more} more"] if more else [])
         super().__init__("\n".join(lines))
-        self._members = findings.as_json()
+        self._result = findings.as_json()
 
     @property
     def members(self) -> dict[str, Any]:
         """The findings."""
-        return self._members
+        return public_result(self._result)
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The findings, and what pages need to translate them."""
+        return self._result
 
 
 class Findings:
@@ -124,7 +132,10 @@ class Findings:
         """
         if external_id in self._places:
             first = self._line_of(external_id)
-            raise ValueError(f"{field}: {external_id!r} is that of line {first} already; ids must differ")
+            taken = say(
+                "%(id)r is that of line %(line)s already; ids must differ", id=external_id, line=first
+            )
+            raise ValueError(at_field(field, taken))
         self._entries = path
         self._places[external_id] = (line or 1) if element is None else (element, within)
 
@@ -164,10 +175,8 @@ class Findings:
                 raise error if isinstance(error, TouchstoneError) else each from error
             self.refused_count += 1
             if len(self.refused) < MOST_REFUSALS:
-                texts = _storable(
-                    [self._shown(each.path), each.field[:MOST_FIELD], each.message[:MOST_REASON]]
-                )
-                self.refused.append(Refusal(texts[0], each.line, *texts[1:]))
+                file, field = _storable([self._shown(each.path), each.field[:MOST_FIELD]])
+                self.refused.append(Refusal(file, each.line, field, _short(each.message)))
 
     def each_of(
         self, kind: type[Part], values: Iterable[Any], path: Path, element: Element, name: str
@@ -194,7 +203,7 @@ class Findings:
         """List or raise an error of an entry whose place was noted."""
         if not self.collect:
             raise error
-        own = error if isinstance(error, BadFile) else ValueError(str(error).removeprefix(f"{external_id}: "))
+        own = error if isinstance(error, BadFile) else ValueError(_without_id(message_of(error), external_id))
         # No `within`: what contradicts stored data is a column of ours, and perhaps no field of the file.
         self.refuse(own, self._entries or Path(), line=self._line_of(external_id), entry=external_id)
 
@@ -234,6 +243,7 @@ class Findings:
             "mended": [asdict(each) for each in self.mended.values()],
             "refused": [asdict(each) for each in self.refused],
             "refused_count": self.refused_count,
+            MESSAGES: [message_json(each.reason) for each in self.refused],
         }
 
     def __str__(self) -> str:
@@ -243,6 +253,29 @@ class Findings:
         """Return the name of a file as the person knows it."""
         inside = (path.relative_to(root).as_posix() for root in self._roots if path.is_relative_to(root))
         return min(inside, key=len, default=str(path))
+
+
+def public_result(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result as programs read it, in English."""
+    return {name: value for name, value in result.items() if name != MESSAGES}
+
+
+def _short(reason: str) -> str:
+    """Return a reason as databases take it, and not too long."""
+    kept = changed(reason, lambda text: str(_storable(text))[:MOST_REASON])
+    if not isinstance(kept, Message):
+        return kept
+    short = Message(kept[:MOST_REASON])
+    short.template, short.values = kept.template, kept.values
+    return short
+
+
+def _without_id(message: str, external_id: str) -> str:
+    """Return a message about an entry without the id of the entry."""
+    if isinstance(message, Message):
+        field, problem = split_field(message)
+        return problem if field == external_id else message
+    return message.removeprefix(f"{external_id}: ")
 
 
 def _refusals(
@@ -256,8 +289,7 @@ def _refusals(
     if isinstance(error, ValidationError):
         problems = all_errors(error)
     else:
-        match = _FIELD.fullmatch(str(error))
-        field, reason = match.groups() if match else ("", str(error))
+        field, reason = _field_and_reason(message_of(error))
         problems = [(_path(field), field, reason)]
     for place, field, reason in problems:
         # A value of the wrong kind has no field: what holds it is wrong.
@@ -265,6 +297,15 @@ def _refusals(
         at = line if element is None else element.line_of([*_path(within), *place])
         name = ": ".join(part for part in (entry, full.removeprefix(".")) if part)
         yield BadFile(path, reason, line=at, field=name)
+
+
+def _field_and_reason(message: str) -> tuple[str, str]:
+    """Return the field that a message begins with, if any, and its reason."""
+    if isinstance(message, Message):
+        field, reason = split_field(message)
+        return (field, reason) if _NAME.fullmatch(field) else ("", message)
+    match = _FIELD.fullmatch(message)
+    return (match[1], match[2]) if match else ("", message)
 
 
 def _path(field: str) -> list[str | int]:

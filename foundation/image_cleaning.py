@@ -16,6 +16,7 @@ import PIL.ImageOps
 import PIL.JpegImagePlugin
 
 from foundation.errors import BadFile
+from foundation.messages import message_of, say
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")  # what browsers show
 _ORIENTATION = 0x0112
@@ -55,7 +56,7 @@ def clean_image(path: Path) -> tuple[bytes, str]:
             content = path.read_bytes() if orientation(image) not in range(2, 9) else _turned(image, kind)
         return _PARTS[kind](content), _SUFFIXES[kind]
     except (OSError, IndexError, SyntaxError, ValueError, struct.error) as error:
-        raise BadFile(path, f"is a broken image: {error}") from error
+        raise BadFile(path, say("is a broken image: %(problem)s", problem=message_of(error))) from error
 
 
 def _turned(image: PIL.Image.Image, kind: str) -> bytes:
@@ -74,7 +75,7 @@ def _clean_jpeg(data: bytes) -> bytes:
     kept, at = [data[:2]], 2
     while at + 4 <= len(data):
         if data[at] != 0xFF:
-            raise ValueError(f"there is no segment at byte {at}")
+            raise ValueError(say("there is no segment at byte %(at)s", at=at))
         marker = data[at + 1]
         if marker == 0xFF:  # fills up
             at += 1
@@ -137,7 +138,7 @@ def _gif_blocks(data: bytes, at: int) -> Iterator[bytes]:
             if label == _GIF_CONTROL or is_loop:
                 yield data[start:at]
         else:
-            raise ValueError(f"there is no block at byte {at}")
+            raise ValueError(say("there is no block at byte %(at)s", at=at))
 
 
 def _colours(flags: int) -> int:

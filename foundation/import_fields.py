@@ -1,28 +1,24 @@
 """Field types of imported files, and the message of an error in one."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, NonNegativeInt, ValidationError
 from pydantic_core import PydanticCustomError
 
-# Pydantic's own words for these name Python's types, or a class of ours.
-PLAIN = {
-    "dict_type": "Input should be an object",
-    "model_type": "Input should be an object",
-    "tuple_type": "Input should be a valid list",
-}
+from foundation.messages import at_field, say
+from foundation.validation_messages import FORMS, sentence
+
 SHOWN = 40  # characters of a value in a message
 
 
 def _storable(text: str) -> str:
     """Reject NUL and lone surrogates, which databases refuse."""
     if "\0" in text:
-        raise PydanticCustomError("nul", "holds the character NUL, which cannot be stored")
+        raise PydanticCustomError("nul", FORMS["nul"])
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        reason = "holds half of a surrogate pair, which is not a character"
-        raise PydanticCustomError("surrogate", reason) from error
+        raise PydanticCustomError("surrogate", FORMS["surrogate"]) from error
     return text
 
 
@@ -36,7 +32,7 @@ Index = Annotated[NonNegativeInt, Field(strict=True)]
 def first_error(error: ValidationError) -> str:
     """Return the first error as ``context[3][1]: message``."""
     _path, field, message = all_errors(error)[0]
-    return f"{field}: {message}"
+    return at_field(field, message)
 
 
 def all_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str, str]]:
@@ -47,23 +43,31 @@ def all_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str,
             "".join(
                 f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"]
             ).removeprefix("."),
-            "is missing; add it"
-            if each["type"] == "missing"
-            else f"{PLAIN.get(each['type'], each['msg'])}; found {_shown(each['input'])}",
+            _message(each),
         )
         for each in error.errors(include_url=False)
     ]
 
 
+def _message(error: Any) -> str:
+    if error["type"] == "missing":
+        return say("is missing; add it")
+    if error["type"] == "extra_forbidden":
+        return sentence(error)
+    # Definitions are YAML, which needs quotes around a number that is text; files of data are seldom YAML.
+    problem = say(FORMS["string_type"]) if error["type"] == "string_type" else sentence(error)
+    return say("%(problem)s; found %(value)s", problem=problem, value=_shown(error["input"]))
+
+
 def _shown(value: object) -> str:
     """Return a value of a file in a few words."""
     if isinstance(value, dict):
-        return "an object"
+        return say("an object")
     if isinstance(value, list | tuple):
-        return f"a list of {len(value)}"
+        return say("a list of %(length)s", length=len(value))
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int) and value.bit_length() > 4 * SHOWN:
-        return "a huge number"  # of which Python refuses to write the digits
+        return say("a huge number")  # of which Python refuses to write the digits
     text = value.decode(errors="replace") if isinstance(value, bytes) else value
     return repr(f"{text[:SHOWN]}…" if isinstance(text, str) and len(text) > SHOWN else text)

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from foundation.messages import say
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
@@ -53,7 +55,7 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twice!r} occurs twice in one object")
+        raise ValueError(say("the key %(twice)r occurs twice in one object", twice=twice))
     return content
 
 

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from foundation.errors import BadFile
 from foundation.json_elements import Element, without_repeats
+from foundation.messages import message_of, say
 from foundation.text_files import opened
 
 BLOCK = 1 << 20  # characters
@@ -57,9 +58,9 @@ def read_document(path: Path) -> Element:
     with opened(path) as file:
         window = _Window(path, file, None, block=-1)
         if not window.peek():
-            raise window.error("holds no JSON")
+            raise window.error(say("holds no JSON"))
         element = window.element()
-        window.require_end("the JSON document")
+        window.require_end(say("the JSON document"))
         return element
 
 
@@ -88,25 +89,25 @@ def _array(window: "_Window") -> Iterator[Element]:
                 break
             window.take()
     if window.peek() != "]":
-        raise window.error("expected a comma, or ] at the end of the list")
+        raise window.error(say("expected a comma, or ] at the end of the list"))
     window.take()
-    window.require_end("the list")
+    window.require_end(say("the list"))
 
 
 def _members(window: "_Window") -> Iterator[tuple[str, Element]]:
     if window.peek() != "{":
-        raise window.error("expected an object")
+        raise window.error(say("expected an object"))
     window.take()
     seen: set[str] = set()
     while window.peek() != "}" or seen:
         if window.peek() != '"':
-            raise window.error("expected a key in quotes")
+            raise window.error(say("expected a key in quotes"))
         key = window.element().value
         if key in seen:
-            raise window.error(f"the key {key!r} occurs twice")
+            raise window.error(say("the key %(key)r occurs twice", key=key))
         seen.add(key)
         if window.peek() != ":":
-            raise window.error("expected a colon after the key")
+            raise window.error(say("expected a colon after the key"))
         window.take()
         window.peek()
         yield key, window.element()
@@ -114,9 +115,9 @@ def _members(window: "_Window") -> Iterator[tuple[str, Element]]:
             break
         window.take()
     if window.peek() != "}":
-        raise window.error("expected a comma, or } at the end of the object")
+        raise window.error(say("expected a comma, or } at the end of the object"))
     window.take()
-    window.require_end("the object")
+    window.require_end(say("the object"))
 
 
 class _Window:
@@ -150,7 +151,7 @@ class _Window:
     def require_end(self, of: str) -> None:
         """Check that nothing but spaces follows."""
         if self.peek():
-            raise self.error(f"text after the end of {of}")
+            raise self.error(say("text after the end of %(of)s", of=of))
 
     def seek_object(self) -> bool:
         """Move to the next line that begins an object; False if none does."""
@@ -170,9 +171,12 @@ class _Window:
                 cut = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - LONGEST_TOKEN
                 if cut and self._more():
                     continue
-                raise self.error(f"not JSON: {error.msg}", at=error.pos) from error
+                problem = say("not JSON: %(problem)s", problem=say(error.msg))
+                raise self.error(problem, at=error.pos) from error
             except (ValueError, RecursionError) as error:
-                raise self.error(f"not JSON that can be read: {error}") from error
+                raise self.error(
+                    say("not JSON that can be read: %(problem)s", problem=message_of(error))
+                ) from error
             closed = self._text[end - 1] in '}]"' or self._text[end : end + 1] in tuple(" \t\r\n,]}:")
             if not closed and end > len(self._text) - LONGEST_TOKEN and self._more():
                 continue  # a number may go on in the next block
@@ -184,10 +188,12 @@ class _Window:
         """Return an error at the present position, or at ``at`` in the block."""
         position = self._at if at is None else at
         if position >= len(self._text):
-            message += " (the file ends here)"
+            message = say("%(problem)s (the file ends here)", problem=message)
         line = self.line + self._text.count("\n", self._at, position)
         if line != self.line:
-            message += f", in the value that begins on line {self.line}"
+            message = say(
+                "%(problem)s, in the value that begins on line %(line)s", problem=message, line=self.line
+            )
         return BadFile(self.path, message, line=line)
 
     def _go(self, position: int) -> None:

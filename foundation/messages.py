@@ -5,8 +5,10 @@ the template and the values it was made from. Translation catalogues contain
 the template.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+AT_FIELD = "%(field)s: %(problem)s"
 
 
 class Message(str):
@@ -24,6 +26,60 @@ def say(template: str, **values: Any) -> Message:
     message = Message(template % values if values else template)
     message.template, message.values = template, values
     return message
+
+
+def at_field(field: str, problem: str) -> Message:
+    """Return a message about a field, which no language changes."""
+    return say(AT_FIELD, field=field, problem=problem)
+
+
+def split_field(message: Message) -> tuple[str, str]:
+    """Return the field and the problem of a message; no field if none."""
+    if message.template != AT_FIELD:
+        return "", message
+    return message.values["field"], message.values["problem"]
+
+
+def changed(message: str, change: Callable[[str], str]) -> str:
+    """Apply a function to a text, or to the values of a message."""
+    if not isinstance(message, Message):
+        return change(message)
+    values = {
+        name: changed(value, change) if isinstance(value, str) else value
+        for name, value in message.values.items()
+    }
+    return say(message.template, **values)
+
+
+def message_json(message: str) -> dict[str, Any] | None:
+    """Return template and values of a message as JSON; None of other text."""
+    if not isinstance(message, Message):
+        return None
+    return {"template": message.template, "values": {k: _value_json(v) for k, v in message.values.items()}}
+
+
+def message_of_json(stored: Mapping[str, Any] | None, text: str) -> str:
+    """Return the message that was stored with its text.
+
+    Args:
+        stored: The result of `message_json`.
+        text: The English text, which stands in for a message that was not stored.
+    """
+    if stored is None:
+        return text
+    values = {
+        name: message_of_json(value, "") if isinstance(value, Mapping) else value
+        for name, value in stored["values"].items()
+    }
+    message = Message(text)
+    message.template, message.values = stored["template"], values
+    return message
+
+
+def _value_json(value: Any) -> Any:
+    if isinstance(value, Message):
+        return message_json(value)
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 def translate_message(message: str, translate: Callable[[str], str]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TextIO
 
 from foundation.errors import BadFile
+from foundation.messages import say
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -21,7 +22,7 @@ def opened(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
         with path.open(encoding="utf-8-sig", newline=newline) as file:
             yield file
     except OSError as error:
-        raise BadFile(path, error.strerror or str(error)) from error
+        raise BadFile(path, say(error.strerror or str(error))) from error
     except UnicodeDecodeError as error:
         raise _not_utf_8(path) from error
 
@@ -30,13 +31,21 @@ def _not_utf_8(path: Path) -> BadFile:
     # A second pass, because the decoder counts from the start of a block.
     with path.open("rb") as file:
         if file.read(2) in UTF_16:
-            return BadFile(path, "is UTF-16 text; save it as UTF-8", line=1)
+            return BadFile(path, say("is UTF-16 text; save it as UTF-8"), line=1)
         file.seek(0)
         number = 0
         for number, line in enumerate(file, start=1):
             try:
                 line.decode()
             except UnicodeDecodeError as error:
-                byte = f"byte {error.object[error.start]:#04x} at position {error.start}"
-                return BadFile(path, f"not UTF-8 text: {byte}; save the file as UTF-8", line=number)
-    return BadFile(path, "not UTF-8 text", line=number)
+                byte = f"{error.object[error.start]:#04x}"
+                return BadFile(
+                    path,
+                    say(
+                        "not UTF-8 text: byte %(byte)s at position %(position)s; save the file as UTF-8",
+                        byte=byte,
+                        position=error.start,
+                    ),
+                    line=number,
+                )
+    return BadFile(path, say("not UTF-8 text"), line=number)

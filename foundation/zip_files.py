@@ -12,6 +12,7 @@ from typing import IO, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from foundation.errors import BadFile
+from foundation.messages import message_of, say
 
 MOST_FILES = 250_000
 MOST_BYTES = 8 * 2**30  # of all files together, unpacked
@@ -50,7 +51,7 @@ def unpacked(path: Path, folder: Path) -> Iterator[Path]:
     with emptied(folder):
         files = unpack(path, folder) if is_zip(path) else _unpack_gzip(path, folder)
         if len(files) != 1:
-            raise BadFile(path, f"must hold exactly one file, and holds {len(files)}")
+            raise BadFile(path, say("must hold exactly one file, and holds %(number)s", number=len(files)))
         yield files[0]
 
 
@@ -97,7 +98,9 @@ def unpack(
                     done = _copy(path, archive, entry, folder / name, done, total, on_progress)
                     files.append(folder / name)
     except BROKEN as error:
-        raise BadFile(path, f"is a broken zip file: {error}; make it again") from error
+        raise BadFile(
+            path, say("is a broken zip file: %(problem)s; make it again", problem=message_of(error))
+        ) from error
     return files
 
 
@@ -126,10 +129,18 @@ def _unpack_gzip(path: Path, folder: Path) -> list[Path]:
             while block := cast("IO[bytes]", packed).read(BLOCK):
                 size += len(block)
                 if size > most:
-                    raise BadFile(path, f"unpacks to more than {most:,} bytes, which no ordinary file does")
+                    raise BadFile(
+                        path,
+                        say(
+                            "unpacks to more than %(most)s bytes, which no ordinary file does",
+                            most=f"{most:,}",
+                        ),
+                    )
                 file.write(block)
     except BROKEN as error:
-        raise BadFile(path, f"is a broken gzip file: {error}; make it again") from error
+        raise BadFile(
+            path, say("is a broken gzip file: %(problem)s; make it again", problem=message_of(error))
+        ) from error
     return [target]
 
 
@@ -141,14 +152,18 @@ def _checked_name(path: Path, entry: ZipInfo) -> str:
         return ""
     problem = ""
     if name.startswith("/") or ".." in parts or ":" in parts[0]:
-        problem = "lies outside of the zip file's folder; make the zip file from inside the folder"
+        problem = say("lies outside of the zip file's folder; make the zip file from inside the folder")
     elif len(name) > MOST_PATH or any(len(_encoded(part)) > MOST_PART for part in parts):
-        most = f"at most {MOST_PATH} fit, and {MOST_PART} between two slashes"
-        problem = f"the name has {len(name)} characters; {most}"
+        problem = say(
+            "the name has %(number)s characters; at most %(most)s fit, and %(part)s between two slashes",
+            number=len(name),
+            most=MOST_PATH,
+            part=MOST_PART,
+        )
     elif stat.S_ISLNK(entry.external_attr >> 16):
-        problem = "is a link to another file; put the file itself into the zip file"
+        problem = say("is a link to another file; put the file itself into the zip file")
     elif entry.flag_bits & 0x1:
-        problem = "has a password; make the zip file without one"
+        problem = say("has a password; make the zip file without one")
     if problem:
         shown = repr(name if len(name) <= 80 else f"{name[:80]}…")
         raise BadFile(path, problem, field=shown)
@@ -162,12 +177,32 @@ def _encoded(part: str) -> bytes:
 def _check_sizes(path: Path, entries: Sequence[ZipInfo]) -> None:
     """Check the sizes that a zip file declares; unpacking holds it to them."""
     if len(entries) > MOST_FILES:
-        raise BadFile(path, f"holds {len(entries):,} files; at most {MOST_FILES:,} are unpacked")
+        raise BadFile(
+            path,
+            say(
+                "holds %(number)s files; at most %(most_files)s are unpacked",
+                number=f"{len(entries):,}",
+                most_files=f"{MOST_FILES:,}",
+            ),
+        )
     total = sum(entry.file_size for entry in entries)
     if total > MOST_BYTES:
-        raise BadFile(path, f"holds {total / 2**30:.1f} GiB unpacked; at most {MOST_BYTES >> 30} GiB fit")
+        raise BadFile(
+            path,
+            say(
+                "holds %(size)s GiB unpacked; at most %(most)s GiB fit",
+                size=f"{total / 2**30:.1f}",
+                most=MOST_BYTES >> 30,
+            ),
+        )
     if total > max(ANY_RATIO_BYTES, MOST_RATIO * path.stat().st_size):
-        raise BadFile(path, f"unpacks to more than {MOST_RATIO} times its size, which no ordinary file does")
+        raise BadFile(
+            path,
+            say(
+                "unpacks to more than %(most_ratio)s times its size, which no ordinary file does",
+                most_ratio=MOST_RATIO,
+            ),
+        )
 
 
 def _copy(
@@ -185,9 +220,9 @@ def _copy(
                     note(done, total)
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
         raise BadFile(
-            path, "the name comes twice; rename one of the files", field=repr(entry.filename)
+            path, say("the name comes twice; rename one of the files"), field=repr(entry.filename)
         ) from error
     except BROKEN as error:
-        reason = f"cannot be unpacked: {error}; make the zip file again"
+        reason = say("cannot be unpacked: %(problem)s; make the zip file again", problem=message_of(error))
         raise BadFile(path, reason, field=repr(entry.filename)) from error
     return done

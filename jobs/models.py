@@ -53,6 +53,7 @@ class Job(models.Model):
         options: The wishes of the person, in the form that the kind declares.
         upload: The uploaded file, relative to the folder; empty without one.
         result: The counts and remarks of a finished job.
+        error, error_message: Why it failed, in English, and what pages need to translate that, if possible.
         file, file_name: The file that it made, relative to the folder, and its name for people.
         attempts: How often a worker began it; one that ends its worker again and again is given up.
         lease: The lease of the worker that does it (`jobs.leases`); none while nobody does.
@@ -77,6 +78,7 @@ class Job(models.Model):
     file = models.CharField(max_length=200, blank=True)
     file_name = models.CharField(max_length=200, blank=True)
     error = models.TextField(blank=True)
+    error_message = models.JSONField(null=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     lease = models.UUIDField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -6,6 +6,8 @@ Strengths are relative to the largest weight of the item, because each system ha
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from foundation.messages import say
+
 Context = Sequence[tuple[str, Sequence[str]]]
 Weight = tuple[str, int, int, int, float]  # title, 0-based sentence, start, end (exclusive), weight
 Piece = tuple[str, int, int, int, int]  # the same with a level from 1 (weak) to 3 (strong)
@@ -50,11 +52,24 @@ def check_places(context: Context, weights: Sequence[Weight]) -> None:
     texts = _sentences(context)
     for title, index, start, end, _weight in weights:
         if not 0 <= start < end <= len(texts.get((title, index), "")):
-            raise ValueError(f"no sentence {index} of {title!r} has the characters {start} to {end}")
+            raise ValueError(
+                say(
+                    "no sentence %(index)s of %(title)r has the characters %(start)s to %(end)s",
+                    index=index,
+                    title=title,
+                    start=start,
+                    end=end,
+                )
+            )
     for first, second in pairwise(sorted(weights, key=lambda weight: weight[:4])):
         if first[:2] == second[:2] and second[2] < first[3]:
             raise ValueError(
-                f"two weights overlap in sentence {first[1]} of {first[0]!r} at character {second[2]}"
+                say(
+                    "two weights overlap in sentence %(first)s of %(first2)r at character %(second)s",
+                    first=first[1],
+                    first2=first[0],
+                    second=second[2],
+                )
             )
 
 

@@ -15,6 +15,7 @@ from foundation.errors import NotFound
 from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import Text
+from foundation.messages import say
 from foundation.zip_files import unpacked
 from jobs.actions.jobs import JobResult, Report, upload_of
 from jobs.models import Job
@@ -108,7 +109,7 @@ def import_predictions_file(job: Job, report: Report) -> JobResult:
     options = PredictionsOptions.model_validate(job.options)
     dataset = Dataset.objects.filter(pk=options.dataset, workspace=job.workspace).first()
     if dataset is None:
-        raise NotFound("The dataset of these predictions is not there any more.")
+        raise NotFound(say("The dataset of these predictions is not there any more."))
 
     def work(path: Path, findings: Findings) -> dict[str, Any]:
         run, counts = import_predictions(
@@ -134,7 +135,7 @@ def _result(job: Job, work: Callable[[Path, Findings], dict[str, Any]], *, dry_r
     """
     upload = upload_of(job)
     if not upload.is_file():
-        raise NotFound("The uploaded file is not there any more. Upload it again.")
+        raise NotFound(say("The uploaded file is not there any more. Upload it again."))
     folder = upload.parent / "unpacked"
     findings = Findings(collect=True, roots=[upload.parent, folder])
 

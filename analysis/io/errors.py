@@ -9,6 +9,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+# Pydantic's own messages of these errors speak of inputs, not of fields.
+PLAIN = {"missing": "is missing", "extra_forbidden": "there is no such field"}
+
 
 class AnalysisError(ValueError):
     """The analysis cannot go on."""
@@ -29,4 +32,4 @@ class InputError(AnalysisError):
 def first_problem(error: ValidationError) -> tuple[str, str]:
     """Return dotted path and message of pydantic's first problem."""
     problem = error.errors()[0]
-    return ".".join(str(part) for part in problem["loc"]), problem["msg"]
+    return ".".join(str(part) for part in problem["loc"]), PLAIN.get(problem["type"], problem["msg"])

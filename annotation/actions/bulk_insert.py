@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection, models
 
 from annotation.errors import Conflict
+from foundation.messages import at_field, say
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
@@ -34,7 +35,9 @@ def insert(model: type[models.Model], names: Sequence[str], rows: Iterable[tuple
     """
     columns = {field.attname: field.column or "" for field in model._meta.local_concrete_fields[1:]}
     if sorted(names) != sorted(columns):
-        raise ValueError(f"the columns of {model.__name__} are {', '.join(columns)}")
+        raise ValueError(
+            say("the columns of %(name)s are %(names)s", name=model.__name__, names=", ".join(columns))
+        )
     quote = connection.ops.quote_name
     into = f"{quote(model._meta.db_table)} ({', '.join(quote(columns[name]) for name in names)})"
     with connection.cursor() as cursor:
@@ -57,7 +60,9 @@ def as_json(value: object, where: str = "a value") -> str:
     try:
         return _encode(value)
     except ValueError as error:
-        raise Conflict(f"{where}: holds NaN or an infinite number, which cannot be stored") from error
+        raise Conflict(
+            at_field(where, say("holds NaN or an infinite number, which cannot be stored"))
+        ) from error
 
 
 def as_time(moment: datetime | None) -> Any:
@@ -73,8 +78,10 @@ def check_storable(name: str, texts: Sequence[str], json_texts: Sequence[str]) -
     """
     together = "".join(json_texts)
     if any("\0" in text for text in texts) or ("\\u0000" in together and _NUL.search(together)):
-        raise Conflict(f"{name}: holds the character NUL, which cannot be stored")
+        raise Conflict(at_field(name, say("holds the character NUL, which cannot be stored")))
     try:
         "".join((*texts, together)).encode()
     except UnicodeEncodeError as error:
-        raise Conflict(f"{name}: holds half of a surrogate pair, which is not a character") from error
+        raise Conflict(
+            at_field(name, say("holds half of a surrogate pair, which is not a character"))
+        ) from error

@@ -28,6 +28,7 @@ from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation import image_files
 from foundation.errors import BadFile
 from foundation.findings import Findings
+from foundation.messages import at_field, message_of, say
 from jobs.models import Job
 
 BATCH = 1000
@@ -204,12 +205,20 @@ def import_project(
         )
     elif project is None:
         findings.check()
-        raise Conflict("the file holds no item that can be annotated")
+        raise Conflict(say("the file holds no item that can be annotated"))
     elif project.workspace_id != workspace.pk:
-        raise Conflict(f"{slug}: a project of another workspace has this name; choose another with --name")
+        raise Conflict(
+            at_field(slug, say("a project of another workspace has this name; choose another with --name"))
+        )
     elif annotators not in (None, project.annotators_per_item):
         raise Conflict(
-            f"{slug}: has {project.annotators_per_item} annotators per item; its dashboard changes that"
+            at_field(
+                slug,
+                say(
+                    "has %(annotators_per_item)s annotators per item; its dashboard changes that",
+                    annotators_per_item=project.annotators_per_item,
+                ),
+            )
         )
     report = import_items(
         records=chain(first, stream),
@@ -304,14 +313,21 @@ class _Import:
     def _check(self, record: ItemRecord, stored: Item | None, new: Collection[str]) -> None:
         """Check that an item fits the project, and what it holds already."""
         if record.kind != self.project.kind:
-            kinds = f"the project marks {self.project.kind}, not {record.kind}"
-            raise Conflict(f"{record.external_id}: kind: {kinds}")
+            kinds = say(
+                "the project marks %(kind)s, not %(other)s", kind=self.project.kind, other=record.kind
+            )
+            raise Conflict(at_field(record.external_id, at_field("kind", kinds)))
         if not record.program:
-            raise Conflict(f"{record.external_id}: program: is missing; without one there is nothing to do")
+            raise Conflict(
+                at_field(
+                    record.external_id,
+                    at_field("program", say("is missing; without one there is nothing to do")),
+                )
+            )
         if stored is not None:
             _require_same(stored, record)
         elif record.external_id in new:
-            raise Conflict(f"{record.external_id}: external_id: comes twice")
+            raise Conflict(at_field(record.external_id, at_field("external_id", say("comes twice"))))
 
     def _row(self, record: ItemRecord, position: int) -> tuple[Any, ...]:
         tokens, names = as_json(record.tokens), as_json([image.name for image in record.images])
@@ -355,7 +371,10 @@ class _Import:
             with self._refusing(record):
                 if len(set(names)) != len(names):
                     raise Conflict(
-                        f"{record.external_id}: annotations: somebody has annotated the item twice"
+                        at_field(
+                            record.external_id,
+                            at_field("annotations", say("somebody has annotated the item twice")),
+                        )
                     )
                 rows += [self._annotation(item, record, each) for each in record.annotations]
         insert(Annotation, ANNOTATION, rows)
@@ -381,7 +400,9 @@ class _Import:
         """
         if name not in self._annotators:
             if not 0 < len(name) <= 150:
-                raise Conflict(f"{name[:20]!r}: the name of an annotator has 1 to 150 characters")
+                raise Conflict(
+                    say("%(name)r: the name of an annotator has 1 to 150 characters", name=name[:20])
+                )
             user, is_new = User.objects.get_or_create(username=name, defaults={"is_active": False})
             if is_new:
                 user.set_unusable_password()
@@ -443,7 +464,7 @@ class _Import:
         try:
             source = self.folder.find(image.name)
         except ValueError as error:
-            raise Conflict(str(error)) from error
+            raise Conflict(message_of(error)) from error
         kept = Kept(source.width, source.height, "")
         require_shape(image.name, kept, image)
         return (
@@ -465,8 +486,17 @@ def _require_same(stored: Item, record: ItemRecord) -> None:
     for name in SHOWN:
         if getattr(stored, name) != now[name]:
             raise Conflict(
-                f"{stored.external_id}: {name}: differs from what the project {stored.project.slug!r} holds "
-                "under this id; items are never changed, so import into another project"
+                at_field(
+                    stored.external_id,
+                    at_field(
+                        name,
+                        say(
+                            "differs from what the project %(slug)r holds under this id; items are "
+                            "never changed, so import into another project",
+                            slug=stored.project.slug,
+                        ),
+                    ),
+                )
             )
 
 
@@ -474,7 +504,15 @@ def _status(annotation: AnnotationRecord) -> str:
     """Return the stored status; reservations from elsewhere have expired."""
     if annotation.status not in Annotation.Status.values:
         statuses = ", ".join(Annotation.Status.values)
-        raise Conflict(f"{annotation.annotator}: status: {annotation.status!r} is not one of {statuses}")
+        raise Conflict(
+            at_field(
+                annotation.annotator,
+                at_field(
+                    "status",
+                    say("%(status)r is not one of %(statuses)s", status=annotation.status, statuses=statuses),
+                ),
+            )
+        )
     return "expired" if annotation.status == Annotation.Status.RESERVED else annotation.status
 
 
@@ -489,4 +527,4 @@ def _aware(moment: datetime | None) -> datetime | None:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise Conflict(f"{moment}: the year lies beyond the calendar") from error
+        raise Conflict(at_field(str(moment), say("the year lies beyond the calendar"))) from error

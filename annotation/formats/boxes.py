@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from foundation.findings import Findings
+from foundation.messages import say
 
 Edges = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -24,7 +25,13 @@ def fitted(edges: Edges, *, slack: float, findings: Findings, path: str) -> Edge
         ValueError: The box passes an edge by more than the slack.
     """
     if not all(-slack <= edge <= 1 + slack for edge in edges):  # also refuses NaN
-        raise ValueError(f"the box {_shown(edges)} leaves its image by more than {slack:.1%} of its size")
+        raise ValueError(
+            say(
+                "the box %(shown)s leaves its image by more than %(slack)s of its size",
+                shown=_shown(edges),
+                slack=f"{slack:.1%}",
+            )
+        )
     left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), DIGITS) for edge in edges)
     if right <= left or bottom <= top:
         findings.mend(NO_AREA, path)

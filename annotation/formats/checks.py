@@ -14,6 +14,7 @@ from analysis.programs import Program, ProgramError, parse
 from annotation.errors import BadEdit
 from annotation.operations import Subject, checked
 from annotation.schemas import Document, ItemRecord, Kind
+from foundation.messages import at_field, message_of, say
 
 DRAFT = "draft"  # in `ItemRecord.extra`: the document that annotations start from
 
@@ -38,7 +39,7 @@ def check_record(record: ItemRecord) -> ItemRecord:
     try:
         program = record_program(record)
     except ProgramError as error:
-        raise ValueError(f"program: {error}") from error
+        raise ValueError(at_field("program", message_of(error))) from error
     _check_tokens(record)
     _check_images(record)
     subject = Subject.model_construct(
@@ -46,12 +47,14 @@ def check_record(record: ItemRecord) -> ItemRecord:
     )
     for field, document in documents(record):
         if program is None and document.layers:
-            raise ValueError(f"{field}.layers: the item has no program, so steps cannot have layers")
+            raise ValueError(
+                at_field(f"{field}.layers", say("the item has no program, so steps cannot have layers"))
+            )
         if program is not None:
             try:
                 checked(document, program, subject)
             except BadEdit as error:
-                raise ValueError(f"{field}.{error.field}: {error}") from error
+                raise ValueError(at_field(f"{field}.{error.field}", message_of(error))) from error
     return record
 
 
@@ -67,18 +70,24 @@ def documents(record: ItemRecord) -> Iterator[tuple[str, Document]]:
 
 def _check_images(record: ItemRecord) -> None:
     if record.kind == "boxes" and not record.images:
-        raise ValueError("images: is empty, and boxes need an image to lie on")
+        raise ValueError(at_field("images", say("is empty, and boxes need an image to lie on")))
     for number, image in enumerate(record.images):
         if image.name.lower().startswith(("http://", "https://")):
             raise ValueError(
-                f"images.{number}: {image.name!r} is an address, and images are not fetched from other "
-                "sites; download the file and name it here"
+                at_field(
+                    f"images.{number}",
+                    say(
+                        "%(name)r is an address, and images are not fetched from other sites; "
+                        "download the file and name it here",
+                        name=image.name,
+                    ),
+                )
             )
 
 
 def _check_tokens(record: ItemRecord) -> None:
     if record.kind == "spans" and not record.passage:
-        raise ValueError("passage: is missing, and spans need one")
+        raise ValueError(at_field("passage", say("is missing, and spans need one")))
     edges = list(chain.from_iterable(record.tokens))
     # Avoid a Python loop, because passages have hundreds of tokens and every item is checked.
     in_order = all(map(le, edges, islice(edges, 1, None))) and all(map(lt, edges[::2], edges[1::2]))
@@ -88,6 +97,13 @@ def _check_tokens(record: ItemRecord) -> None:
     for number, (start, end) in enumerate(record.tokens):
         if not before <= start < end <= len(record.passage):
             raise ValueError(
-                f"tokens.{number}: {start} to {end} overlaps the one before, or leaves the passage"
+                at_field(
+                    f"tokens.{number}",
+                    say(
+                        "%(start)s to %(end)s overlaps the one before, or leaves the passage",
+                        start=start,
+                        end=end,
+                    ),
+                )
             )
         before = end

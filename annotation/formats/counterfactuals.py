@@ -24,6 +24,7 @@ from annotation.formats.texts import Tokens, tokenize, tokens_of
 from annotation.formats.writing import written
 from annotation.schemas import Document, ItemRecord, Layer, Span
 from foundation.findings import Findings
+from foundation.messages import at_field, message_of, say
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (
     "words that ought to count", "words that ought not to count", "what was changed: better words as a note",
@@ -69,7 +70,9 @@ class Shown(NamedTuple):
         number = bisect_right([part.at for part in self.parts], start) - 1
         part = self.parts[max(number, 0)]
         if not part.at <= start < end <= part.at + part.size:
-            raise ValueError(f"{self.passage[start:end]!r} goes beyond the text in which it begins")
+            raise ValueError(
+                say("%(passage)r goes beyond the text in which it begins", passage=self.passage[start:end])
+            )
         return part.source, start - part.at + part.start, end - part.at + part.start
 
 
@@ -92,7 +95,7 @@ def read_reasons(
         BadFile: Names file, line and field.
     """
     findings = findings if findings is not None else Findings()
-    for number, line in read_lines(path, what="instances", on_progress=on_progress):
+    for number, line in read_lines(path, empty=say("holds no instances"), on_progress=on_progress):
         name = ""
         try:
             instance = Instance.model_validate_json(line)
@@ -168,10 +171,15 @@ def _added(original: Version, changed: Version) -> Iterator[tuple[str, Sequence[
     """Yield title and new sentences of each article."""
     pairs = list(zip(original.context, changed.context, strict=False))
     if len(original.context) != len(changed.context):
-        raise ValueError("counterfactual: the contexts have different articles")
+        raise ValueError(at_field("counterfactual", say("the contexts have different articles")))
     for (title, before), (other, after) in pairs:
         if title != other or after[: len(before)] != before:
-            raise ValueError(f"counterfactual: the article {other!r} differs by more than new sentences")
+            raise ValueError(
+                at_field(
+                    "counterfactual",
+                    say("the article %(other)r differs by more than new sentences", other=other),
+                )
+            )
         yield title, after[len(before) :]
 
 
@@ -250,7 +258,9 @@ def write_reasons(records: Iterable[ItemRecord], path: Path) -> None:
 def instance_of(record: ItemRecord) -> Instance:
     """Return the instance with the item's gold and all submitted verdicts."""
     if OWN not in record.extra:
-        raise ValueError(f"{record.external_id}: is not a counterfactual instance; it has another format")
+        raise ValueError(
+            at_field(record.external_id, say("is not a counterfactual instance; it has another format"))
+        )
     instance = Instance.model_validate_json(_json(record.extra[OWN]))
     draft = Document.model_validate(record.extra[DRAFT])
     done = [annotation.document for annotation in record.annotations if annotation.submitted is not None]
@@ -258,7 +268,7 @@ def instance_of(record: ItemRecord) -> Instance:
     try:
         settled = instance if record.gold is None else _mended(instance, record.gold, draft)
     except ValueError as error:
-        raise ValueError(f"{record.external_id}: {error}") from error
+        raise ValueError(at_field(record.external_id, message_of(error))) from error
     return settled.model_copy(update={"reviews": reviews})
 
 
@@ -297,7 +307,9 @@ def _mended(instance: Instance, gold: Document, draft: Document) -> Instance:
     spans, note = _marked(gold, places[ANSWER])
     if note or spans != _marked(draft, places[ANSWER])[0]:
         if len(spans) > 1 and not note:
-            raise ValueError("the new answer is marked in several places; leave one, or write it as the note")
+            raise ValueError(
+                say("the new answer is marked in several places; leave one, or write it as the note")
+            )
         answer = note or next((shown.passage[slice(*span)] for span in spans), None)
         changed = changed.model_copy(update={"answer": answer})
     return _validated(instance, {**values, "counterfactual": changed.model_dump(mode="json")})
@@ -315,7 +327,11 @@ def _words(instance: Instance, shown: Shown, spans: Sequence[Place]) -> list[Pla
         source, start, end = shown.source(*span)
         if source != instance.where:
             raise ValueError(
-                f"{shown.passage[slice(*span)]!r} is not in the {instance.where}, unlike the parts"
+                say(
+                    "%(passage)r is not in the %(where)s, unlike the parts",
+                    passage=shown.passage[slice(*span)],
+                    where=instance.where,
+                )
             )
         covered.update(word for word in all_words if word[0] < end and start < word[1])
     return sorted(covered)
@@ -326,13 +342,13 @@ def _reworded(
 ) -> Version:
     """Return the counterfactual with the note in place of the marked stretch."""
     if len(spans) != 1:
-        raise ValueError("mark exactly one stretch, which the note then replaces")
+        raise ValueError(say("mark exactly one stretch, which the note then replaces"))
     source, start, end = shown.source(*spans[0])
     if source == "counterfactual":
         question = changed.question[:start] + note + changed.question[end:]
         return changed.model_copy(update={"question": question})
     if not source.startswith("new "):
-        raise ValueError("the changed words are in the changed question or in the new sentences")
+        raise ValueError(say("the changed words are in the changed question or in the new sentences"))
     number = int(source.removeprefix("new "))
     title, sentences = changed.context[number]
     kept = original.context[number][1]

@@ -11,6 +11,7 @@ import PIL.Image
 from annotation.schemas import MOST_NAME, Image
 from foundation.errors import BadFile
 from foundation.image_cleaning import FORMATS, orientation
+from foundation.messages import message_of, say
 
 MOST_PIXELS = 80_000_000  # larger images need gigabytes in a browser
 _TURNED = {5, 6, 7, 8}  # EXIF orientations that swap width and height
@@ -28,16 +29,28 @@ def image_size(path: Path) -> tuple[int, int]:
             (width, height), turn = image.size, orientation(image)
     except PIL.UnidentifiedImageError as error:
         raise BadFile(
-            path, f"is not an image in a format that browsers show ({', '.join(FORMATS)})"
+            path, say("is not an image in a format that browsers show (%(names)s)", names=", ".join(FORMATS))
         ) from error
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
-        raise BadFile(path, f"has more than {MOST_PIXELS:,} pixels") from error
+        raise BadFile(
+            path, say("has more than %(most_pixels)s pixels", most_pixels=f"{MOST_PIXELS:,}")
+        ) from error
     except OSError as error:
-        raise BadFile(path, error.strerror or f"is a broken image: {error}") from error
+        raise BadFile(
+            path, error.strerror or say("is a broken image: %(problem)s", problem=str(error))
+        ) from error
     except (SyntaxError, ValueError, struct.error) as error:
-        raise BadFile(path, f"is a broken image: {error}") from error
+        raise BadFile(path, say("is a broken image: %(problem)s", problem=message_of(error))) from error
     if width * height > MOST_PIXELS:
-        raise BadFile(path, f"has {width} × {height} pixels; at most {MOST_PIXELS:,} can be shown")
+        raise BadFile(
+            path,
+            say(
+                "has %(width)s × %(height)s pixels; at most %(most_pixels)s can be shown",
+                width=width,
+                height=height,
+                most_pixels=f"{MOST_PIXELS:,}",
+            ),
+        )
     return (height, width) if turn in _TURNED else (width, height)
 
 
@@ -56,7 +69,7 @@ class ImageFolder:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise BadFile(root, "is not a folder")
+            raise BadFile(root, say("is not a folder"))
         self.root = root.resolve()
         self._by_name: dict[str, list[Path]] | None = None
 
@@ -70,7 +83,13 @@ class ImageFolder:
             BadFile: The file is not an image.
         """
         if len(name) > MOST_NAME:
-            raise ValueError(f"the name of an image has {len(name)} characters; at most {MOST_NAME} fit")
+            raise ValueError(
+                say(
+                    "the name of an image has %(number)s characters; at most %(most_name)s fit",
+                    number=len(name),
+                    most_name=MOST_NAME,
+                )
+            )
         path = self._path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
         width, height = image_size(path)
         return Image(name=path.relative_to(self.root).as_posix(), width=width, height=height)
@@ -79,14 +98,23 @@ class ImageFolder:
         direct = (self.root / name).resolve()
         if _is_file(direct):
             if not direct.is_relative_to(self.root):
-                raise ValueError(f"the image {name!r} lies outside the folder of the images; copy it there")
+                raise ValueError(
+                    say("the image %(name)r lies outside the folder of the images; copy it there", name=name)
+                )
             return direct
         matches = self._below().get(Path(name).name, [])
         if not matches:
-            raise ValueError(f"the image {name!r} is not among the files; add it, or correct its name")
+            raise ValueError(
+                say("the image %(name)r is not among the files; add it, or correct its name", name=name)
+            )
         if len(matches) > 1:
-            called = f"{len(matches)} images are called {Path(name).name!r}"
-            raise ValueError(f"{called}; name the one with its folders")
+            raise ValueError(
+                say(
+                    "%(number)s images are called %(name)r; name the one with its folders",
+                    number=len(matches),
+                    name=Path(name).name,
+                )
+            )
         return matches[0]
 
     def _below(self) -> dict[str, list[Path]]:

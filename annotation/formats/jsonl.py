@@ -11,6 +11,7 @@ from annotation.formats.writing import written
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
+from foundation.messages import say
 
 
 def read_jsonl(
@@ -29,7 +30,7 @@ def read_jsonl(
         BadFile: Names file, line and field of the first error, also for a repeated ID.
     """
     findings = findings if findings is not None else Findings()
-    for number, line in read_lines(path, what="items", on_progress=on_progress):
+    for number, line in read_lines(path, empty=say("holds no items"), on_progress=on_progress):
         try:
             record = _record(line)
             findings.note_entry(record.external_id, path, line=number, field="external_id")
@@ -40,7 +41,7 @@ def read_jsonl(
 
 
 def read_lines(
-    path: Path, *, what: str, on_progress: Callable[[int], None] | None = None
+    path: Path, *, empty: str, on_progress: Callable[[int], None] | None = None
 ) -> Iterator[tuple[int, bytes]]:
     """Yield number and content of each line of a file that is not blank.
 
@@ -60,9 +61,9 @@ def read_lines(
                 if on_progress is not None and number % 256 == 0:
                     on_progress(read)
     except OSError as error:
-        raise BadFile(path, error.strerror or str(error)) from error
+        raise BadFile(path, say(error.strerror or str(error))) from error
     if not some:
-        raise BadFile(path, f"holds no {what}", line=1)
+        raise BadFile(path, empty, line=1)
 
 
 def _record(line: bytes) -> ItemRecord:

@@ -8,6 +8,7 @@ from pathlib import Path
 from annotation.formats.jsonl import read_lines
 from annotation.schemas import SystemRecord
 from foundation.findings import Findings
+from foundation.messages import say
 
 
 def read_outputs(
@@ -24,7 +25,7 @@ def read_outputs(
         BadFile: Names file, line and field.
     """
     findings = findings if findings is not None else Findings()
-    for number, line in read_lines(path, what="outputs", on_progress=on_progress):
+    for number, line in read_lines(path, empty=say("holds no outputs"), on_progress=on_progress):
         try:
             record = SystemRecord.model_validate_json(line)
             findings.note_entry(record.id, path, line=number, field="id")

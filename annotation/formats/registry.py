@@ -19,6 +19,7 @@ from annotation.formats.writing import written_folder
 from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile
 from foundation.findings import Findings
+from foundation.messages import message_of, say
 
 NO_PROGRAM = "item without a program, left out"
 
@@ -69,8 +70,14 @@ def _drop(source: Source) -> Iterator[ItemRecord]:
 
 def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
     if source.programs is None or not source.examples:
-        needed = "the table of programs (--programs, or .tsv) and NLVR2 files (--nlvr2, or .json)"
-        raise BadFile(source.path, f"faithful-nmn needs {needed}; upload them together in a zip file", line=1)
+        raise BadFile(
+            source.path,
+            say(
+                "faithful-nmn needs the table of programs (--programs, or .tsv) and NLVR2 files "
+                "(--nlvr2, or .json); upload them together in a zip file"
+            ),
+            line=1,
+        )
     return read_faithful_nmn(
         source.path, source.programs, source.examples, images=source.images, findings=source.findings
     )
@@ -143,4 +150,4 @@ def write(name: str, records: Iterable[ItemRecord], out: Path) -> None:
     try:
         WRITERS[name](records, out)
     except (ValueError, FileExistsError) as error:
-        raise Conflict(str(error)) from error
+        raise Conflict(message_of(error)) from error

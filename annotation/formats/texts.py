@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from annotation.schemas import Span
+from foundation.messages import say
 
 Tokens = Sequence[tuple[int, int]]
 
@@ -60,7 +61,9 @@ def split_tokens(text: str, words: Sequence[str]) -> tuple[tuple[int, int], ...]
     for word in words:
         start = text.find(word, at)
         if start < 0:
-            raise ValueError(f"the token {word!r} does not come after character {at} of the text")
+            raise ValueError(
+                say("the token %(word)r does not come after character %(at)s of the text", word=word, at=at)
+            )
         at = start + len(word)
         positions.append((start, at))
     return tuple(positions)
@@ -75,7 +78,7 @@ def tokens_of(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
     first = bisect_right(tokens, start, key=lambda token: token[1])
     beyond = bisect_left(tokens, end, key=lambda token: token[0])
     if beyond <= first:
-        raise ValueError(f"characters {start} to {end} touch no token")
+        raise ValueError(say("characters %(start)s to %(end)s touch no token", start=start, end=end))
     return first, beyond
 
 
@@ -86,10 +89,19 @@ def span_of(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Sp
         ValueError: It is empty, leaves the passage, or does not begin and end within tokens.
     """
     if not 0 <= start < end <= len(passage):
-        raise ValueError(f"characters {start} to {end} are outside the passage of {len(passage)}")
+        raise ValueError(
+            say(
+                "characters %(start)s to %(end)s are outside the passage of %(number)s",
+                start=start,
+                end=end,
+                number=len(passage),
+            )
+        )
     first, beyond = tokens_of(start, end, tokens)
     if tokens[first][0] > start or tokens[beyond - 1][1] < end:
-        raise ValueError(f"characters {start} to {end} begin or end between tokens")
+        raise ValueError(
+            say("characters %(start)s to %(end)s begin or end between tokens", start=start, end=end)
+        )
     return Span(id=name, span=(start, end), tokens=(first, beyond), quote=passage[start:end])
 
 
@@ -108,8 +120,8 @@ def code_point(text: str, unit: int) -> int:
     """
     before = text.encode("utf-16-le")[: 2 * unit]
     if len(before) != 2 * unit:
-        raise ValueError(f"the text has no UTF-16 unit {unit}")
+        raise ValueError(say("the text has no UTF-16 unit %(unit)s", unit=unit))
     try:
         return len(before.decode("utf-16-le"))
     except UnicodeDecodeError as error:
-        raise ValueError(f"the UTF-16 unit {unit} lies within a character") from error
+        raise ValueError(say("the UTF-16 unit %(unit)s lies within a character", unit=unit)) from error

@@ -7,6 +7,7 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.registry import Source
 from foundation.errors import BadFile
 from foundation.findings import Findings
+from foundation.messages import say
 from foundation.zip_files import OnBytes, is_zip, unpack
 
 PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}
@@ -63,13 +64,21 @@ def _only(upload: Path, files: Sequence[Path], suffixes: set[str]) -> Path:
         return fitting[0]
     kinds = " or ".join(sorted(suffixes))
     if not fitting:
-        raise BadFile(upload, f"holds no file of items, which ends in {kinds}")
+        raise BadFile(upload, say("holds no file of items, which ends in %(kinds)s", kinds=kinds))
     names = ", ".join(file.name for file in fitting[:5])
-    raise BadFile(upload, f"holds {len(fitting)} files that end in {kinds}, not one: {names}")
+    raise BadFile(
+        upload,
+        say(
+            "holds %(number)s files that end in %(kinds)s, not one: %(names)s",
+            number=len(fitting),
+            kinds=kinds,
+            names=names,
+        ),
+    )
 
 
 def _programs(upload: Path, files: Sequence[Path]) -> Path | None:
     tables = [file for file in files if file.suffix.lower() == TABLE]
     if len(tables) > 1:
-        raise BadFile(upload, f"holds {len(tables)} tables of programs (.tsv), not one")
+        raise BadFile(upload, say("holds %(number)s tables of programs (.tsv), not one", number=len(tables)))
     return tables[0] if tables else None

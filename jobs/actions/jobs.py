@@ -19,6 +19,7 @@ from django.utils.text import get_valid_filename
 
 from accounts.models import User, Workspace
 from foundation.errors import Conflict, TouchstoneError
+from foundation.messages import changed, message_json, message_of, say
 from jobs import leases
 from jobs.job_progress import note_progress
 from jobs.models import Job
@@ -26,7 +27,7 @@ from jobs.models import Job
 ATTEMPTS = 3  # a job that ends its worker again and again must not do so for ever
 NOTE_SECONDS = 0.5  # between two notes of progress
 KEPT = timedelta(days=7)  # the files of finished jobs
-UNEXPECTED = "An error of this site stopped the job. Its log has the details."
+UNEXPECTED = say("An error of this site stopped the job. Its log has the details.")
 OPEN = (Job.Status.PENDING, Job.Status.RUNNING)
 
 
@@ -130,11 +131,11 @@ def run_job(*, job_id: int) -> bool:
         return bool(_held(job).update(status=Job.Status.PENDING, lease=None, attempts=F("attempts") - 1))
     except TouchstoneError as error:
         # The sentence names the file as the person does, without the folder on this machine.
-        message = str(error).replace(f"{upload_of(job).parent}/", "")
-        columns = {"error": message or type(error).__name__, "result": error.members or None}
-        _end(_held(job), Job.Status.FAILED, **columns)
+        folder_name = f"{upload_of(job).parent}/"
+        message = changed(message_of(error), lambda text: text.replace(folder_name, ""))
+        _fail(_held(job), message or type(error).__name__, result=error.result or None)
     except Exception:
-        _end(_held(job), Job.Status.FAILED, error=UNEXPECTED)
+        _fail(_held(job), UNEXPECTED)
         raise
     else:
         relative = "" if result.file is None else str(result.file.relative_to(folder()))
@@ -159,7 +160,7 @@ def cancel_job(*, job: Job, by: User) -> None:
     """
     rows = Job.objects.filter(pk=job.pk, status__in=OPEN)
     if not _end(rows, Job.Status.CANCELLED, error=f"cancelled by {by.username}"):
-        raise Conflict("The job is finished already.")
+        raise Conflict(say("The job is finished already."))
 
 
 def release_lost() -> list[int]:
@@ -176,7 +177,7 @@ def release_lost() -> list[int]:
         if leases.age(job.lease) is not None:
             continue
         if job.attempts >= ATTEMPTS:
-            _end(_held(job), Job.Status.FAILED, error=f"given up: its worker ended {ATTEMPTS} times")
+            _fail(_held(job), say("given up: its worker ended %(number)s times", number=ATTEMPTS))
         elif _held(job).update(status=Job.Status.PENDING, lease=None):
             lost.append(job.pk)
     return lost
@@ -265,6 +266,10 @@ def _progress_of(job: Job) -> Report:
             raise JobCancelled("The job was cancelled, or another worker has it.")
 
     return report
+
+
+def _fail(rows: QuerySet[Job], error: str, **columns: Any) -> None:
+    _end(rows, Job.Status.FAILED, error=error, error_message=message_json(error), **columns)
 
 
 def _end(rows: QuerySet[Job], status: Job.Status, **columns: Any) -> bool:

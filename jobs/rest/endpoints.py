@@ -13,6 +13,7 @@ from accounts.rest.bodies import FILE, Payload, read_query
 from accounts.rest.describe import described
 from accounts.rest.pages import Page, PageOf, answer, page_of
 from accounts.rest.views import RestView
+from foundation.findings import public_result
 from jobs.actions.jobs import cancel_job, folder
 from jobs.job_progress import read_progress
 from jobs.models import Job
@@ -112,6 +113,8 @@ def job_row(request: Request, job: Job) -> JobRow:
     done, total = read_progress(job.pk)
     file = request.build_absolute_uri(reverse("jobs_rest:file", args=[job.pk])) if job.file else None
     values = {name: getattr(job, name) for name in names}
+    if job.result is not None:
+        values["result"] = public_result(job.result)
     return JobRow(id=str(job.pk), workspace=job.workspace.slug, done=done, total=total, file=file, **values)
 
 

@@ -9,6 +9,9 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from redis.exceptions import RedisError
 
+from foundation.findings import MESSAGES
+from foundation.messages import message_of_json
+from foundation.translated_messages import translated
 from jobs import leases
 from jobs.job_progress import read_progress
 from jobs.models import Job
@@ -86,3 +89,20 @@ def restart_of(job: Job) -> int | None:
 def not_listed(result: Mapping[str, Any]) -> int:
     """Return the number of mistakes that a result counts and does not list."""
     return int(result["refused_count"]) - len(result["refused"])
+
+
+@register.simple_tag
+def error_of(job: Job) -> str:
+    """Return why a job failed, in the language of the page."""
+    return translated(message_of_json(job.error_message, job.error))
+
+
+@register.simple_tag
+def refusals_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the refused entries of a result, with translated reasons."""
+    refused = result["refused"]
+    messages = result.get(MESSAGES) or [None] * len(refused)  # results of older versions have none
+    return [
+        {**each, "reason": translated(message_of_json(message, each["reason"]))}
+        for each, message in zip(refused, messages, strict=True)
+    ]

@@ -46,6 +46,7 @@ from modelserver.wire.schema import (
     PredictResponse,
     SystemInfo,
     SystemList,
+    plain_message,
 )
 
 logger = logging.getLogger(__name__)
@@ -263,7 +264,7 @@ def _schema_error(errors: Sequence[Any]) -> Response:
         )
     if first["loc"] == ("body",):
         return error_response(InvalidRequest("the body must be a JSON object, sent as application/json"))
-    return error_response(InvalidRequest(first["msg"], field=where))
+    return error_response(InvalidRequest(plain_message(first), field=where))
 
 
 @dataclass

@@ -44,6 +44,7 @@ from modelserver.wire.schema import (
     SystemList,
     Wire,
     first_problem,
+    plain_message,
 )
 from modelserver.wire.system_protocol import Outcome
 
@@ -422,7 +423,7 @@ def _valid(kind: type[W], **fields: object) -> W:
         return kind.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise InvalidRequest(first["msg"], field=".".join(map(str, first["loc"])) or None) from error
+        raise InvalidRequest(plain_message(first), field=".".join(map(str, first["loc"])) or None) from error
 
 
 def _require_answered(response: Response, request: Request) -> None:

@@ -57,7 +57,13 @@ def first_problem(error: ValidationError, *, whole: str = "") -> str:
     ``whole`` names the value if the problem is not about one of its fields.
     """
     problem = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
+    return f"{'.'.join(map(str, problem['loc'])) or whole}: {plain_message(problem)}"
+
+
+def plain_message(problem: Any) -> str:
+    """Return pydantic's message of a problem, about fields in plain words."""
+    plain = {"missing": "is missing", "extra_forbidden": "there is no such field"}
+    return plain.get(problem["type"], str(problem["msg"]))
 
 
 Message = Annotated[str, BeforeValidator(_sayable)]

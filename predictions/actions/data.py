@@ -10,6 +10,7 @@ from django.db.models import F
 from accounts.models import User, Workspace
 from foundation.errors import Conflict
 from foundation.findings import Findings
+from foundation.messages import at_field, say
 from predictions.actions import events
 from predictions.formats.records import QuestionRecord
 from predictions.models import Dataset, Question
@@ -101,11 +102,13 @@ def _new_records(
     }
     for record in batch:
         for column in _differing(stored.get(record.external_id), record):
-            reason = (
-                f"{column}: differs from what the dataset {dataset.name!r} holds under the id "
-                f"{record.external_id}; questions are never changed, so import under another name"
+            reason = say(
+                "differs from what the dataset %(dataset)r holds under the id %(id)s; questions are never "
+                "changed, so import under another name",
+                dataset=dataset.name,
+                id=record.external_id,
             )
-            findings.refuse_entry(record.external_id, Conflict(reason))
+            findings.refuse_entry(record.external_id, Conflict(at_field(column, reason)))
     return [record for record in batch if record.external_id not in stored]
 
 

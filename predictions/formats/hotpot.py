@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
-from pydantic_core import PydanticCustomError
 
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, Index, Label, LongText, Text
 from foundation.json_elements import Element
 from foundation.json_stream import read_values
+from foundation.messages import say
 from predictions.formats.records import QuestionRecord
 
 COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_facts")
@@ -30,9 +30,13 @@ def _paired(first: str, second: str) -> Callable[[Any], Any]:
             return value
         left, right = value.get(first), value.get(second)
         if not isinstance(left, list) or not isinstance(right, list):
-            raise PydanticCustomError("columns", f'must have the lists "{first}" and "{second}"')
+            raise ValueError(
+                say('must have the lists "%(first)s" and "%(second)s"', first=first, second=second)
+            )
         if len(left) != len(right):
-            raise PydanticCustomError("columns", f'"{first}" and "{second}" must have the same length')
+            raise ValueError(
+                say('"%(first)s" and "%(second)s" must have the same length', first=first, second=second)
+            )
         return list(zip(left, right, strict=True))
 
     return pairs
@@ -81,7 +85,7 @@ def read_hotpot(
         else:
             yield record
     if number == 0 and not findings.refused_count:
-        raise BadFile(path, "holds no questions", line=1)
+        raise BadFile(path, say("holds no questions"), line=1)
 
 
 def _entries(
@@ -105,7 +109,7 @@ def _rows(path: Path, element: Element) -> Iterator[dict[str, Any]]:
     size = len(columns["id"])
     for name in present:
         if not isinstance(columns[name], list) or len(columns[name]) != size:
-            reason = f'must be a list of {size} values, as many as "id" has'
+            reason = say('must be a list of %(size)s values, as many as "id" has', size=size)
             raise BadFile(path, reason, line=element.line_of([name]), field=name)
     for values in zip(*(columns[name] for name in present), strict=True):
         yield dict(zip(present, values, strict=True))
@@ -118,7 +122,9 @@ def _record(entry: Any) -> QuestionRecord:
         ValueError: Names the fields that are wrong.
     """
     if not isinstance(entry, dict):
-        raise ValueError(f"expected an object with the fields of a question, found {type(entry).__name__}")
+        raise ValueError(
+            say("expected an object with the fields of a question, found %(name)s", name=type(entry).__name__)
+        )
     return QuestionRecord(**dict(_Entry.model_validate(entry)))
 
 

@@ -24,6 +24,7 @@ from foundation.findings import MOST_EXAMPLES, Findings, Refused
 from foundation.import_fields import Index, Text
 from foundation.json_elements import Element
 from foundation.json_stream import read_document
+from foundation.messages import message_of, say
 from modelserver.wire.schema import (
     AnswerLocation,
     AnswerType,
@@ -42,7 +43,7 @@ REVISION_DIGITS = 12
 
 def _ordered(location: tuple[str, int, int, int]) -> tuple[str, int, int, int]:
     if location[3] < location[2]:
-        raise ValueError("its end lies before its start")
+        raise ValueError(say("its end lies before its start"))
     return location
 
 
@@ -121,7 +122,7 @@ class PredictionsFile:
         try:
             check_places(context, given)
         except ValueError as error:
-            raise self._wrong("explanation_weights", external_id, str(error)) from error
+            raise self._wrong("explanation_weights", external_id, message_of(error)) from error
         return [
             TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
             for title, index, start, end, weight in given
@@ -134,7 +135,12 @@ class PredictionsFile:
         title, index, start, end = place
         sentences = [texts[index] for name, texts in context if name == title and index < len(texts)]
         if not any(end <= len(sentence) for sentence in sentences):
-            message = f"no sentence {index} of {title!r} with {end} characters is in the question's articles"
+            message = say(
+                "no sentence %(index)s of %(title)r with %(end)s characters is in the question's articles",
+                index=index,
+                title=title,
+                end=end,
+            )
             raise self._wrong("answer_location", external_id, message)
         fact: Fact = (title, index)
         return AnswerLocation(first=fact, last=fact, start=start, end=end)

@@ -15,6 +15,7 @@ from foundation.errors import BadFile
 from foundation.findings import Findings, Part
 from foundation.import_fields import Id, LongText, Text
 from foundation.json_stream import read_document
+from foundation.messages import say
 from predictions.formats.records import QuestionRecord
 
 
@@ -89,7 +90,7 @@ def read_squad(
                 supporting_facts=None,
             )
     if not reading.some and not findings.refused_count:
-        raise BadFile(path, "holds no questions", line=1)
+        raise BadFile(path, say("holds no questions"), line=1)
 
 
 class _Reading:

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
+from foundation.validation_messages import sentence
 from studyapp.definition import scale_scores, scales
 from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
 from studyapp.definition.conditions import (
@@ -49,7 +50,6 @@ from studyapp.definition.questionnaires import (
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
-from studyapp.definition.validation_messages import sentence
 from studyapp.definition.yaml_document import as_written, located, read_document, read_file
 
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import ValidationError
 
+from foundation.validation_messages import sentence
 from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import Questionnaire
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.validation_messages import sentence
 from studyapp.definition.yaml_document import Location
 
 Draft = dict[str, Any]

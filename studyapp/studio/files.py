@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from foundation.messages import say
+from foundation.validation_messages import sentence
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.validation_messages import sentence
 from studyapp.definition.yaml_document import Location, as_written, located, read_document
 from studyapp.studio.drafts import Draft
 

@@ -11,20 +11,22 @@ from django.utils import translation
 
 from foundation.messages import Message, message_of, say, translate_message
 from foundation.translated_messages import translated, translated_error
-from studyapp.definition.validation_messages import FORMS
+from foundation.validation_messages import FORMS
 from studyapp.studio.drafts import opened, problems
 from studyapp.studio.forms import form
 from studyapp.studio.steps import STEPS
 from studyapp.studio.widgets import read
 from tests.studyapp.studio.test_forms import JUNK, KNOWN, example
 
+APPS = ("accounts", "annotation", "foundation", "jobs", "predictions", "studyapp")
 _PLACE = re.compile(r"%\(\w+\)[rsg]")
 
 
 def forms() -> set[str]:
     """Every form that the app makes a sentence of."""
     found = set(FORMS.values())
-    for path in sorted((Path(settings.BASE_DIR) / "studyapp").rglob("*.py")):
+    root = Path(settings.BASE_DIR)
+    for path in sorted(path for app in APPS for path in (root / app).rglob("*.py")):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "say":
                 found |= {call.args[0].value} if isinstance(call.args[0], ast.Constant) else set()
@@ -50,7 +52,7 @@ def test_a_sentence_is_its_english_text():
 
 def test_every_form_is_there_in_german():
     known = forms()
-    assert len(known) > 120
+    assert len(known) > 280
     with translation.override("de"):
         german = {text: translation.gettext(text) for text in known}
     # Places alone, such as a name and its problem, are the same in every language.

@@ -270,7 +270,7 @@ class TestPredict:
             ("{}", "expected a list of questions, found dict"),
             ('["x"]', "entry 1: expected an object, found str"),
             ('[{"_id": "a", "question": "", "context": []}]', "entry 1: question: it is empty"),
-            ('[{"question": "q", "context": []}]', "entry 1: _id: Field required"),
+            ('[{"question": "q", "context": []}]', "entry 1: _id: is missing"),
             ('[{"_id": "a", "question": "q", "context": [["t", "s"]]}]',
              "entry 1: context.0.1: Input should be"),
             ('[{"_id": "a", "question": "q", "context": []}, {"_id": "a", "question": "q", "context": []}]',

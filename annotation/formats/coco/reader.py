@@ -20,6 +20,7 @@ from foundation.errors import BadFile
 from foundation.findings import Findings, Part
 from foundation.json_elements import Element
 from foundation.json_stream import read_document
+from foundation.messages import at_field, message_of, say
 
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 
@@ -121,9 +122,22 @@ class _Reading:
         for number, (place, outline) in enumerate(self._each(_Outline, "annotations")):
             # A part that is refused itself is not missing, too.
             if outline.image_id not in images:
-                self._refuse(ValueError(f"image_id: there is no image {outline.image_id!r}"), place)
+                self._refuse(
+                    ValueError(
+                        at_field("image_id", say("there is no image %(image_id)r", image_id=outline.image_id))
+                    ),
+                    place,
+                )
             elif outline.category_id not in categories:
-                self._refuse(ValueError(f"category_id: there is no category {outline.category_id!r}"), place)
+                self._refuse(
+                    ValueError(
+                        at_field(
+                            "category_id",
+                            say("there is no category %(category_id)r", category_id=outline.category_id),
+                        )
+                    ),
+                    place,
+                )
             elif outline.category_id in self._categories:
                 self._outlines.setdefault(outline.image_id, []).append((number, place, outline))
 
@@ -136,7 +150,9 @@ class _Reading:
         by_id: dict[Id, tuple[str, Named]] = {}
         for place, part in self._each(kind, name):
             if by_id.setdefault(part.id, (place, part))[0] != place:
-                self._refuse(ValueError(f"id: {part.id!r} came before; ids must differ"), place)
+                self._refuse(
+                    ValueError(at_field("id", say("%(id)r came before; ids must differ", id=part.id))), place
+                )
         return by_id
 
     def _refuse(self, error: Exception, within: str) -> None:
@@ -164,7 +180,9 @@ class _Reading:
             )
         for place, picture in self._pictures.values():
             if picture.item in ours:
-                self._refuse(ValueError(f"item: there is no item {picture.item!r}"), place)
+                self._refuse(
+                    ValueError(at_field("item", say("there is no item %(item)r", item=picture.item))), place
+                )
         for place, picture in others:
             yield from self._record_or_none(partial(self._image, picture), place)
 
@@ -188,9 +206,17 @@ class _Reading:
         image = self._folder.find(picture.file_name)
         shown = image_size(self._folder.root / image.name)
         if shown != size:
-            hint = "; the file counts pixels before the EXIF orientation" if shown == size[::-1] else ""
-            message = f"is shown with {shown[0]} by {shown[1]} pixels, not {size[0]} by {size[1]}{hint}"
-            raise ValueError(f"width: {picture.file_name!r} {message}")
+            sizes = {"width": shown[0], "height": shown[1], "width2": size[0], "height2": size[1]}
+            message = say(
+                "%(name)r is shown with %(width)s by %(height)s pixels, not %(width2)s by %(height2)s",
+                name=picture.file_name,
+                **sizes,
+            )
+            if shown == size[::-1]:
+                message = say(
+                    "%(problem)s; the file counts pixels before the EXIF orientation", problem=message
+                )
+            raise ValueError(at_field("width", message))
         return image
 
     def _image(self, picture: _Picture) -> ItemRecord:
@@ -275,9 +301,9 @@ class _Reading:
         drawn: dict[int, list[Object]] = {}
         for path, outline in outlines:
             if outline.node is None or outline.node >= len(program.nodes) or outline.object is None:
-                raise ValueError(f"{path}.node: is no step of the item's program")
+                raise ValueError(at_field(f"{path}.node", say("is no step of the item's program")))
             if outline.image_id not in numbers:
-                raise ValueError(f"{path}.image_id: is no image of the item")
+                raise ValueError(at_field(f"{path}.image_id", say("is no image of the item")))
             number = numbers[outline.image_id]
             shape: Object | None
             if outline.ref is not None:
@@ -307,7 +333,7 @@ class _Reading:
         try:
             fits = fitted(edges, slack=SLACK, findings=self._findings, path=path)
         except ValueError as error:
-            raise ValueError(f"{path}.bbox: {error}") from error
+            raise ValueError(at_field(f"{path}.bbox", message_of(error))) from error
         if fits is None:
             return None
         return Box(id=name, image=image, box=fits, links=outline.links, reason=outline.reason)

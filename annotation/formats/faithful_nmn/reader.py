@@ -20,6 +20,7 @@ from annotation.formats.nlvr.nlvr2 import Example, read_examples
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
+from foundation.messages import at_field, say
 
 NAME = "faithful_nmn"  # the part of `extra` for a lossless round trip
 WRONG = "1"
@@ -102,7 +103,7 @@ def _grouped(path: Path, findings: Findings) -> dict[str, list[BoxRow]]:
             continue
         grouped.setdefault(row.identifier, []).append(row)
     if not any(grouped) and not findings.refused_count:
-        raise BadFile(path, "holds no examples", line=1)
+        raise BadFile(path, say("holds no examples"), line=1)
     return grouped
 
 
@@ -137,10 +138,17 @@ def _is_consistent(
     example = by_id.get(first.identifier)
     program = None if example is None else table.get(_key(example))
     if example is None:
-        message = f"identifier: {first.identifier!r} is in none of the files of examples"
+        message = at_field(
+            "identifier", say("%(id)r is in none of the files of examples", id=first.identifier)
+        )
         findings.refuse(ValueError(message), path, line=first.line)
     elif program is None:
-        message = f"identifier: the sentence of {first.identifier!r} has no program: {example.sentence!r}"
+        problem = say(
+            "the sentence of %(id)r has no program: %(sentence)r",
+            id=first.identifier,
+            sentence=example.sentence,
+        )
+        message = at_field("identifier", problem)
         findings.refuse(ValueError(message), path, line=first.line)
     else:
         try:
@@ -152,7 +160,13 @@ def _is_consistent(
             node = row.cell.node
             label = labels[node] if node < len(labels) else "missing"
             if row.module != label:
-                message = f"module: is {row.module}, but line {node} of the program is {label}"
+                problem = say(
+                    "is %(module)s, but line %(line)s of the program is %(label)s",
+                    module=row.module,
+                    line=node,
+                    label=label,
+                )
+                message = at_field("module", problem)
                 findings.refuse(ValueError(message), path, line=row.line)
     return findings.refused_count == before
 

@@ -19,6 +19,7 @@ from analysis.io.spreadsheet import original_text
 from analysis.programs import Program, parse_lines
 from foundation.errors import BadFile
 from foundation.findings import Findings
+from foundation.messages import at_field, message_of, say
 from foundation.text_files import opened
 
 BOX_COLUMNS = ["Incorrect program", "Example No.", "identifier", "module_identifier", "module", "annotation"]
@@ -84,11 +85,16 @@ def read_box_rows(path: Path, findings: Findings) -> Iterator[BoxRow]:
         match = _PLACE.fullmatch(cells[3])
         problem = ""
         if not row.identifier:
-            problem = "identifier: is missing; add it" if any(cells[2:]) else ""
+            problem = at_field("identifier", say("is missing; add it")) if any(cells[2:]) else ""
         elif match is None:
-            problem = f"module_identifier: expected the form q50-m16-0, found {cells[3]!r}"
+            problem = at_field(
+                "module_identifier", say("expected the form q50-m16-0, found %(found)r", found=cells[3])
+            )
         elif match[1] != cells[1]:
-            problem = f"module_identifier: {cells[3]!r} is not of example {cells[1]!r}"
+            problem = at_field(
+                "module_identifier",
+                say("%(id)r is not of example %(example)r", id=cells[3], example=cells[1]),
+            )
         if problem:
             findings.refuse(ValueError(problem), path, line=line)
         else:
@@ -152,11 +158,11 @@ def parse_tokens(text: str) -> list[str]:
         words = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         if not (text.startswith("{") and text.endswith("}")):
-            raise ValueError("tokens: expected {0: word, 1: word, …}") from None
+            raise ValueError(at_field("tokens", say("expected {0: word, 1: word, …}"))) from None
         pairs = (part.partition(": ") for part in _PLAIN_TOKEN.split(text[1:-1]) if part)
         words = {int(number): word for number, colon, word in pairs if colon and number.isdecimal()}
     if not isinstance(words, dict) or list(words) != list(range(len(words))):
-        raise ValueError("tokens: expected positions from 0 upwards, each with its word")
+        raise ValueError(at_field("tokens", say("expected positions from 0 upwards, each with its word")))
     return [str(word) for word in words.values()]
 
 
@@ -166,7 +172,7 @@ def _label(line: str, tokens: list[str]) -> str:
         return name
     positions = argument.removesuffix("]").split(",")
     if not all(position.isdecimal() and int(position) < len(tokens) for position in positions):
-        raise ValueError(f"annotation: {line!r} does not point to tokens")
+        raise ValueError(at_field("annotation", say("%(line)r does not point to tokens", line=line)))
     return f"{name}[{','.join(tokens[int(position)] for position in positions)}]"
 
 
@@ -188,17 +194,24 @@ def _rows(
             except StopIteration:
                 return
             except csv.Error as error:
-                findings.refuse(BadFile(path, f"not a table: {error}", line=first), path)
+                findings.refuse(
+                    BadFile(path, say("not a table: %(problem)s", problem=message_of(error)), line=first),
+                    path,
+                )
                 continue
             finally:
                 line = reader.line_num
             if first == 1:
                 if [name for name in cells if name] != columns:
-                    raise BadFile(path, f"expected the columns {', '.join(columns)}", line=1)
+                    raise BadFile(
+                        path, say("expected the columns %(names)s", names=", ".join(columns)), line=1
+                    )
                 continue
             number += 1
             if len(cells) < len(columns) or any(cells[len(columns) :]):
-                message = f"expected {len(columns)} columns, found {len(cells)}"
+                message = say(
+                    "expected %(number)s columns, found %(found)s", number=len(columns), found=len(cells)
+                )
                 findings.refuse(BadFile(path, message, line=first), path)
             else:
                 yield number, first, [original_text(cell) for cell in cells]

@@ -31,8 +31,9 @@ from annotation.schemas import (
 )
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.import_fields import first_error
+from foundation.import_fields import all_errors
 from foundation.json_stream import read_values
+from foundation.messages import at_field, message_of, say
 
 NAME = "label_studio"  # the part of `extra` for a lossless round trip
 OURS = "touchstone"  # the field that we add to tasks and annotations
@@ -165,7 +166,7 @@ class _Reading:
             kind: Kind = "boxes" if self._images else "spans"
             self._program = program_of_text(text, kind) if text else None
         except ProgramError as error:
-            raise ValueError(f"data.program: {error}") from error
+            raise ValueError(at_field("data.program", message_of(error))) from error
 
     def record(self) -> ItemRecord:
         """Return the item.
@@ -210,7 +211,7 @@ class _Reading:
 
     def _image(self, path: int, data: dict[str, Any], key: str, folder: ImageFolder | None) -> Image:
         if key not in data:
-            raise ValueError(f"data.{key}: is missing")
+            raise ValueError(at_field(f"data.{key}", say("is missing")))
         if folder is not None:
             return folder.find(str(data[key]))
         ours = self._ours.images
@@ -261,11 +262,16 @@ class _Reading:
                     self._findings.mend(ASIDE, f"{self._path}: {result.get('type')}")
                     kept["aside"].append(result)
             except (AttributeError, KeyError, IndexError, TypeError) as error:
-                raise ValueError(f"{path}.result[{number}]: {error!r} is not as expected") from error
+                raise ValueError(
+                    at_field(
+                        f"{path}.result[{number}]", say("%(problem)s is not as expected", problem=repr(error))
+                    )
+                ) from error
             except ValidationError as error:
-                raise ValueError(f"{path}.result[{number}].{first_error(error)}") from error
+                _path, field, reason = all_errors(error)[0]
+                raise ValueError(at_field(f"{path}.result[{number}].{field}", reason)) from error
             except ValueError as error:
-                raise ValueError(f"{path}.result[{number}]: {error}") from error
+                raise ValueError(at_field(f"{path}.result[{number}]", message_of(error))) from error
         if any(kept.values()):
             self._kept[key] = {name: value for name, value in kept.items() if value}
         if self._program is None:
@@ -301,7 +307,7 @@ class _Reading:
     ) -> None:
         """Add the object of a box or span to its node."""
         if self._program is None:
-            raise ValueError("data.program: is missing, and objects need the steps of one")
+            raise ValueError(at_field("data.program", say("is missing, and objects need the steps of one")))
         node = self._node(self._program, result)
         name = self._name(str(result.get("id", "")), names)
         drawn_object: Object | None
@@ -329,9 +335,11 @@ class _Reading:
         match = _CONTROL.fullmatch(control)
         node = (self._fields.nodes or {}).get(control, int(match[1]) if match else None)
         if node is None:
-            raise ValueError(f"from_name: {control!r} is not m and the number of a step")
+            raise ValueError(
+                at_field("from_name", say("%(control)r is not m and the number of a step", control=control))
+            )
         if node >= len(program.nodes):
-            raise ValueError(f"from_name: the program has no step {node}")
+            raise ValueError(at_field("from_name", say("the program has no step %(node)s", node=node)))
         return node
 
     def _name(self, given: str, names: set[str]) -> str:

@@ -16,6 +16,7 @@ from annotation.formats.boxes import Edges, fitted
 from annotation.formats.texts import Tokens, code_point, span_of, trimmed
 from annotation.schemas import Box, Image, Span
 from foundation.findings import Findings
+from foundation.messages import at_field, say
 
 SLACK = 0.005  # of an image's size: how far rounding in a browser passes the edge
 BOXES, SPANS = ("rectanglelabels", "rectangle"), ("labels",)
@@ -54,7 +55,9 @@ def box_of(
     shape = _Shape.model_validate(result.get("value", {}))
     if result.get("image_rotation"):
         raise ValueError(
-            "image_rotation: boxes on a rotated image cannot be placed in the image as it is shown"
+            at_field(
+                "image_rotation", say("boxes on a rotated image cannot be placed in the image as it is shown")
+            )
         )
     number = _image(result.get("to_name"), images)
     edges = (shape.x / 100, shape.y / 100, (shape.x + shape.width) / 100, (shape.y + shape.height) / 100)
@@ -73,7 +76,16 @@ def _image(name: Any, images: Sequence[Image]) -> int:
         return int(match[1])
     if len(images) == 1:
         return 0
-    raise ValueError(f"to_name: {name!r} is not one of the task's {len(images)} images (image0, image1, …)")
+    raise ValueError(
+        at_field(
+            "to_name",
+            say(
+                "%(name)r is not one of the task's %(number)s images (image0, image1, …)",
+                name=name,
+                number=len(images),
+            ),
+        )
+    )
 
 
 def _upright(shape: _Shape, result: dict[str, Any], image: Image) -> Edges:
@@ -84,7 +96,9 @@ def _upright(shape: _Shape, result: dict[str, Any], image: Image) -> Edges:
     width = result.get("original_width") or image.width
     height = result.get("original_height") or image.height
     if not width or not height:
-        raise ValueError("original_width: is missing, and a rotated box needs the size of its image")
+        raise ValueError(
+            at_field("original_width", say("is missing, and a rotated box needs the size of its image"))
+        )
     turn = math.radians(shape.rotation)
     across, down = shape.width * width, shape.height * height  # in hundredths of pixels
     corners = [(0.0, 0.0), (across, 0.0), (0.0, down), (across, down)]
@@ -109,7 +123,17 @@ def span_of_result(
         start, end = _in_code_points(passage, stretch)
         findings.mend(UTF_16, path)
     if not 0 <= start < end <= len(passage):
-        raise ValueError(f"value: {start} to {end} is outside the passage of {len(passage)} characters")
+        raise ValueError(
+            at_field(
+                "value",
+                say(
+                    "%(start)s to %(end)s is outside the passage of %(number)s characters",
+                    start=start,
+                    end=end,
+                    number=len(passage),
+                ),
+            )
+        )
     first, last = trimmed(start, end, passage)
     if (first, last) != (start, end):
         findings.mend(TRIMMED, path)
@@ -123,7 +147,12 @@ def _in_code_points(passage: str, stretch: _Stretch) -> tuple[int, int]:
         start = end = 0
     if not _same(passage[start:end], stretch.text or ""):
         here = passage[stretch.start : stretch.end]
-        raise ValueError(f"value.text: is {stretch.text!r}, but {here!r} is at these offsets")
+        raise ValueError(
+            at_field(
+                "value.text",
+                say("is %(text)r, but %(here)r is at these offsets", text=stretch.text, here=here),
+            )
+        )
     return start, end
 
 

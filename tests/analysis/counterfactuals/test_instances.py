@@ -106,7 +106,7 @@ def test_files_hold_the_same_instances(tmp_path: Path):
         ({"positive": [[0, 3]], "negative": [[0, 3]]}, "negative: the span .0, 3. is also positive"),
         ({"where": "title"}, "column where: Input should be 'question' or 'context'"),
         ({"original": 3}, "column original: Input should be"),
-        ({"more": 3}, "column more: Extra inputs are not permitted"),
+        ({"more": 3}, "column more: there is no such field"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, changes, said):
@@ -140,7 +140,7 @@ def test_the_command_drafts_both_forms(tmp_path: Path, capsys):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ([{"_id": "a"}], "entry 1, column question: Field required"),
+        ([{"_id": "a"}], "entry 1, column question: is missing"),
         ({"data": 3}, "data: Input should be"),
         ([SANG | {"question": "Why?"}], "no question gives an instance"),
     ],

@@ -71,7 +71,7 @@ def changed(value, change):
     [
         (read_box_gold, GOLD, ("id", ""), "id", "at least 1 character"),
         (read_box_gold, GOLD, ("modules.0.index", -1), "modules.0.index", "greater than or equal to 0"),
-        (read_box_gold, GOLD, ("modules.0.boxes.0.0", [0, 0, 1]), "modules.0.boxes.0.0.3", "Field required"),
+        (read_box_gold, GOLD, ("modules.0.boxes.0.0", [0, 0, 1]), "modules.0.boxes.0.0.3", "is missing"),
         (read_box_gold, GOLD, ("modules.0.boxes.0.0.2", "x"), "modules.0.boxes.0.0.2", "valid number"),
         (read_box_gold, GOLD, ("modules.0.boxes.0.0.2", -1), "modules.0.boxes.0.0", "right and bottom"),
         (read_box_gold, GOLD, ("modules", GOLD["modules"] * 2), "modules.1.index", "node 2 is there twice"),
@@ -91,7 +91,7 @@ def changed(value, change):
             "0 probabilities for 1",
         ),
         (read_box_outputs, OUT, ("proposals", None), "proposals", "valid array"),
-        (read_span_gold, SPANS, ("modules.0.spans.0", [2]), "modules.0.spans.0.1", "Field required"),
+        (read_span_gold, SPANS, ("modules.0.spans.0", [2]), "modules.0.spans.0.1", "is missing"),
         (
             read_span_outputs,
             ATTENTION,

@@ -155,7 +155,7 @@ def test_missing_cells_are_missing_and_unsubmitted_trials_do_not_count(folder):
             "vanished",
             r"participants\.csv, line 2, column status: 'vanished' is not one of",
         ),
-        ("study_version.json", '"versions"', '"version"', r"study_version\.json, versions: Field required"),
+        ("study_version.json", '"versions"', '"version"', r"study_version\.json, versions: is missing"),
         ("study_version.json", "{", "[", r"study_version\.json, line 2, column \d+: is not JSON"),
         ("rules.json", "min_time", "max_tide", r"rules\.json: rules\.0: .*max_tide"),
         (

@@ -64,11 +64,11 @@ SPAN = "gold.layers.3.objects.0"
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("{", "Invalid JSON"),
-        ("[]", "object"),
+        ("{", "not JSON: EOF"),
+        ("[]", "must be a mapping of fields"),
         ('{"external_id": "1"}', "kind: is missing"),
-        (spoilt("external_id", ""), "external_id: String should have at least 1"),
-        (spoilt("colour", 1), "colour: Extra inputs"),
+        (spoilt("external_id", ""), "external_id: string should have at least 1"),
+        (spoilt("colour", 1), "colour: there is no such field"),
         (spoilt("kind", "dots"), "kind: "),
         (spoilt("images", []), "images: is empty, and boxes need an image"),
         (spoilt("images.0.name", "https://example.org/a.png"), "images.0: 'https://example.org/a.png' is an"),

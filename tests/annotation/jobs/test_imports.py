@@ -1,16 +1,19 @@
 """Uploads of items: preview, refusals, one import however often a worker begins, images, undo."""
 
+import html
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from accounts.models import User
 from annotation import imports
 from annotation.actions.assignments import next_annotation
 from annotation.actions.imports import correct_item, delete_item, undo_import
+from annotation.actions.projects import set_member
 from annotation.errors import Conflict
-from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Project
+from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Project, Role
 from foundation import errors, image_storage
 from foundation.findings import Refusal
 from jobs.actions.jobs import cancel_job, create_job, run_job
@@ -86,7 +89,7 @@ def test_a_preview_lists_every_refusal_with_file_line_and_field(project: Project
     broken = [{**example(0), "sentence": 5}, example(1), {"sentence": "x"}]
     preview = upload(project, user, lines(broken), "dev.jsonl", dry_run=True)
     assert listed(preview) == [
-        "dev.jsonl:1: sentence: Input should be a valid string; found 5",
+        "dev.jsonl:1: sentence: input should be a valid string; found 5",
         "dev.jsonl:3: identifier: is missing; add it",
     ]
     assert preview.result["mended"][0]["kind"] == "item without a program, left out"
@@ -130,10 +133,10 @@ def test_items_of_another_kind_are_refused(user: User) -> None:
 def test_a_name_of_600_characters_is_one_sentence(project: Project, user: User) -> None:
     record = make_record().model_dump(mode="json") | {"images": [{"name": "x" * 600}, {"name": "right.png"}]}
     job = upload(project, user, lines([record]), "items.jsonl", format="jsonl")
-    assert job.error.startswith("items.jsonl:1: images[0].name: String should have at most 500 characters;")
+    assert job.error.startswith("items.jsonl:1: images[0].name: string should have at most 500 characters;")
     named = {**example(0), "left_url": "x" * 600}
     job = upload(project, user, lines([named]), "dev.jsonl")
-    assert job.error.startswith("dev.jsonl:1: dev-0-0-0: name: String should have at most 500 characters;")
+    assert job.error.startswith("dev.jsonl:1: dev-0-0-0: name: string should have at most 500 characters;")
     job = upload(project, user, zipped({"dev.jsonl": lines([named]), "left.png": picture()}))
     assert job.error.startswith("dev.jsonl:1: dev-0-0-0: the name of an image has 600 characters")
 
@@ -154,6 +157,28 @@ def test_a_zip_needs_one_file_of_items(project: Project, user: User) -> None:
     assert job.error == "pairs.zip: holds no file of items, which ends in .json or .jsonl"
     job = upload(project, user, zipped({"a.json": b"", "b.jsonl": b""}))
     assert "holds 2 files that end in .json or .jsonl, not one: a.json, b.jsonl" in job.error
+
+
+def german(job: Job) -> str:
+    """Return the German page of a job, whose texts stay English in the database."""
+    project = Project.objects.get(pk=job.options["project"])
+    set_member(project=project, user=job.created_by, role=Role.MANAGER, by=None)
+    client = Client(headers={"Accept-Language": "de"})
+    client.force_login(job.created_by)
+    return html.unescape(client.get(f"/jobs/{job.pk}/").content.decode())
+
+
+def test_reasons_are_german_on_german_pages(project: Project, user: User) -> None:
+    files = pairs(2)
+    del files["pictures/dev-0-0-img1.png"]
+    page = german(upload(project, user, zipped(files), dry_run=True))
+    assert "das Bild 'dev-0-0-img1.png' ist nicht" in page
+    page = german(upload(project, user, lines([{**example(0), "sentence": 5}]), "dev.jsonl"))
+    assert "muss ein Text sein; gefunden: 5" in page
+    job = upload(make_project(kind="spans"), user, zipped(pairs(1)))
+    assert (job.status, "das Projekt markiert spans, nicht boxes" in german(job)) == ("failed", True)
+    page = german(upload(project, user, zipped({"../a.json": b"[]"}), dry_run=True))
+    assert "liegt außerhalb des Ordners der Zip-Datei" in page
 
 
 def test_a_cancelled_import_stores_nothing(

@@ -236,7 +236,7 @@ def test_saliency_that_fits_no_item_is_told(elsewhere, changes, said):
 
 def test_saliency_of_another_form_is_told(elsewhere):
     elsewhere.why = lambda body: {"explanations": []}
-    with pytest.raises(PredictionFailed, match="/v1/explain: system: Field required"):
+    with pytest.raises(PredictionFailed, match="/v1/explain: system: is missing"):
         system(elsewhere).explain([item("a")], SaliencyOptions())
 
 

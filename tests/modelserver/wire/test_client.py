@@ -203,7 +203,7 @@ class TestAnswers:
         [
             ({"schema_version": 2}, SchemaMismatch, "speaks wire schema 2, this side 1"),
             ({"schema_version": 2, "new": 1}, SchemaMismatch, "speaks wire schema 2"),
-            ({"new": 1}, BadResponse, "new: Extra inputs"),
+            ({"new": 1}, BadResponse, "new: there is no such field"),
             ({"system": "other"}, BadResponse, "asked 's', answered by 'other'"),
             ({"predictions": []}, BadResponse, "has 0 outcomes"),
             ({"predictions": [{"id": "b", "answer": "x", "facts": []}] * 2}, BadResponse,

@@ -216,7 +216,7 @@ def test_checked_instances_take_the_place_of_drafts(planted: FakeModelServer, ea
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{}", r"c\.jsonl: line 1, column id: Field required"),
+        ("{}", r"c\.jsonl: line 1, column id: is missing"),
         ('{"id": 3}', r"c\.jsonl: line 1, column id: Input should be a valid string"),
         ("", r"c\.jsonl: holds no instance"),
     ],

@@ -66,28 +66,28 @@ def test_type_and_level_may_be_absent_and_gold_facts_unknown(tmp_path: Path):
 @pytest.mark.parametrize(
     "changes, words",
     [
-        ({"question": ""}, "question: String should have at least 1 character"),
-        ({"question": 3}, "question: Input should be a valid string"),
+        ({"question": ""}, "question: string should have at least 1 character"),
+        ({"question": 3}, "question: input should be a valid string"),
         ({"question": "a\0b"}, "question: holds the character NUL"),
         ({"question": "\ud800"}, "question: "),
-        ({"answer": None}, "answer: Input should be a valid string"),
-        ({"type": "x" * 41}, "type: String should have at most 40 characters"),
-        ({"_id": "x" * 201}, "_id: String should have at most 200 characters"),
-        ({"_id": 7}, "entry 2: _id: Input should be a valid string"),
-        ({"context": []}, "context: List should have at least 1 item"),
-        ({"context": None}, "context: Input should be a valid list"),
-        ({"context": [["A", ["one", 2]]]}, "context[0][1][1]: Input should be a valid string"),
+        ({"answer": None}, "answer: input should be a valid string"),
+        ({"type": "x" * 41}, "type: string should have at most 40 characters"),
+        ({"_id": "x" * 201}, "_id: string should have at most 200 characters"),
+        ({"_id": 7}, "entry 2: _id: input should be a valid string"),
+        ({"context": []}, "context: list should have at least 1 item"),
+        ({"context": None}, "context: input should be a valid list"),
+        ({"context": [["A", ["one", 2]]]}, "context[0][1][1]: input should be a valid string"),
         ({"context": [["A", ["one"]], ["B"]]}, "context[1][1]: is missing"),
         (
             {"context": {"title": ["A"], "sentences": []}},
             'context: "title" and "sentences" must have the same',
         ),
-        ({"supporting_facts": [["A", "0"]]}, "supporting_facts[0][1]: Input should be a valid integer"),
+        ({"supporting_facts": [["A", "0"]]}, "supporting_facts[0][1]: input should be a valid integer"),
         (
             {"supporting_facts": [["A", -1]]},
-            "supporting_facts[0][1]: Input should be greater than or equal to 0",
+            "supporting_facts[0][1]: input should be greater than or equal to 0",
         ),
-        ({"supporting_facts": [["A", True]]}, "supporting_facts[0][1]: Input should be a valid integer"),
+        ({"supporting_facts": [["A", True]]}, "supporting_facts[0][1]: input should be a valid integer"),
         ({"_id": "q0"}, "_id: 'q0' is that of line"),
     ],
 )
@@ -173,11 +173,11 @@ def test_a_predictions_file_gives_its_predictions(tmp_path: Path):
     [
         ('{"answer": {"q0": "x"},\n}', "predictions.json:2: not JSON"),
         ('{"answer": {"q0": "x"}}', "sp: is missing"),
-        ('{"answer": {"q0": 3}, "sp": {}}', "answer.q0: Input should be a valid string"),
-        ('{"answer": {}, "sp": {}, "types": {}}', "types: Extra inputs are not permitted"),
+        ('{"answer": {"q0": 3}, "sp": {}}', "answer.q0: input should be a valid string"),
+        ('{"answer": {}, "sp": {}, "types": {}}', "types: there is no such field"),
         (
             '{"answer": {}, "sp": {}, "type": {"q0": "maybe"}}',
-            "type.q0: Input should be 'span', 'yes' or 'no'",
+            "type.q0: input should be 'span', 'yes' or 'no'",
         ),
         (
             '{"answer": {}, "sp": {}, "fact_probability": {"q0": [["A", 0, 1.5]]}}',
@@ -185,7 +185,7 @@ def test_a_predictions_file_gives_its_predictions(tmp_path: Path):
         ),
         ('{"answer": {}, "sp": {}, "answer_location": {"q0": ["A", 0, 5, 4]}}', "end lies before its start"),
         ('{"answer": {"q0": "x", "q0": "y"}, "sp": {}}', "the key 'q0' occurs twice"),
-        ("[]", "Input should be an object"),
+        ("[]", "must be a mapping of fields"),
     ],
 )
 def test_a_bad_predictions_file_is_told(tmp_path: Path, text: str, words: str):

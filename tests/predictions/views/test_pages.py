@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import html
 import io
 import json
 import zipfile
@@ -12,7 +13,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from accounts.models import AuditEntry, Role
+from accounts.models import AuditEntry, Role, User
+from foundation.findings import MESSAGES
+from jobs.actions.jobs import create_job, run_job
 from jobs.models import Job
 from modelserver.serving.fake_server import FakeModelServer
 from modelserver.wire.schema import SystemInfo
@@ -94,6 +97,75 @@ def test_every_mistake_is_listed_with_file_line_and_field(researcher: Client) ->
     assert "Import now" not in page
     researcher.post(f"/data/imports/{preview.pk}/apply/")
     assert not Dataset.objects.exists()
+
+
+GERMAN = {"Accept-Language": "de"}
+
+
+def shown(client: Client, content: bytes, name: str = "films.json") -> str:
+    """Return the German page of an upload, whose job keeps English."""
+    upload(client, content, name)
+    job = Job.objects.latest("pk")
+    page = client.get(f"/data/imports/{job.pk}/", headers=GERMAN)
+    return html.unescape(page.content.decode())
+
+
+def test_reasons_are_german_on_german_pages_and_english_in_rest(researcher: Client) -> None:
+    page = shown(researcher, questions(entry(0, answer=None), entry(1), entry(1)))
+    assert "muss ein Text sein; gefunden: null" in page  # pydantic's error
+    assert "'q1' gehört schon zu Zeile 2; IDs müssen sich unterscheiden" in page  # the reader's
+    job = Job.objects.latest("pk")
+    reasons = [each["reason"] for each in job.result["refused"]]
+    assert reasons == [
+        "input should be a valid string; found null",
+        "'q1' is that of line 2 already; ids must differ",
+    ]
+    answer = researcher.get(f"/api/v1/jobs/{job.pk}/", headers=GERMAN).json()["result"]
+    assert [each["reason"] for each in answer["refused"]] == reasons
+    assert MESSAGES not in answer
+
+
+def test_reasons_of_broken_json_and_zip_files_are_german(researcher: Client) -> None:
+    assert "kein JSON: ein Wert wird erwartet" in shown(researcher, b'[{"_id": }]')
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.json", "[]")
+        archive.writestr("b.json", "[]")
+    page = shown(researcher, packed.getvalue(), "films.zip")
+    assert "muss genau eine Datei enthalten und enthält 2" in page
+
+
+def test_reasons_of_an_older_version_stay_as_they_are(researcher: Client) -> None:
+    upload(researcher, questions(entry(0, answer=None)))
+    job = Job.objects.get()
+    del job.result[MESSAGES]
+    job.save()
+    page = researcher.get(f"/data/imports/{job.pk}/", headers=GERMAN).content.decode()
+    assert "input should be a valid string; found null" in page
+
+
+def test_a_reason_holds_nothing_that_a_database_refuses(researcher: Client) -> None:
+    page = shown(researcher, questions(entry(0, question="\0" * 3000), entry(1, answer=["\ud800"])))
+    assert "enthält das Zeichen NUL, das nicht gespeichert werden kann" in page
+    assert "muss ein Text sein; gefunden: eine Liste von 1" in page
+    stored = json.dumps(Job.objects.get().result)
+    assert "\\u0000" not in stored
+    assert "\\ud800" not in stored
+
+
+def test_an_error_that_ends_a_job_is_german_on_german_pages(researcher: Client) -> None:
+    user = User.objects.get()
+    options = {"dataset": 0, "system": "reader"}
+    job = create_job(kind="import_predictions", workspace=workspaces.main(), by=user, options=options)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.error == "The dataset of these predictions is not there any more."
+    assert job.result is None
+    german = "Den Datensatz dieser Vorhersagen gibt es nicht mehr."
+    assert german in researcher.get(f"/jobs/{job.pk}/", headers=GERMAN).content.decode()
+    assert researcher.get(f"/api/v1/jobs/{job.pk}/", headers=GERMAN).json()["error"] == job.error
+    Job.objects.update(error_message=None)  # as in an older version
+    assert job.error in researcher.get(f"/jobs/{job.pk}/", headers=GERMAN).content.decode()
 
 
 def test_a_gone_upload_is_refused(researcher: Client, settings: Any) -> None:

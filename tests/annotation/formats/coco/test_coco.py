@@ -210,7 +210,7 @@ OUT = outline(1)
 @pytest.mark.parametrize(
     "content, message",
     [
-        ([], "should be an object"),
+        ([], "must be a mapping of fields"),
         ({"annotations": []}, "images: is missing"),
         (others(images=[image(width=0)]), "images[0].width: "),
         (others(OUT, images=[image(), image()]), "images[1].id: 1000 came"),

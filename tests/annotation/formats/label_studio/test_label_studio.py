@@ -265,7 +265,7 @@ PLAIN = task(box())
         ([task(box(rotation=5) | {"original_width": None})], "original_width: is missing"),
         ([task(data=PLAIN["data"] | {"program": "count(find[dog)"})], "task 0: data.program: column"),
         ([task(box(), data={"image0": "a.png"})], "data.program: is missing"),
-        ([task(meta={"touchstone": "=1"})], "task 0: meta.touchstone: Input should be an object; found '=1'"),
+        ([task(meta={"touchstone": "=1"})], "meta.touchstone: must be a mapping of fields; found '=1'"),
         ([task(box() | {"meta": "x"})], "annotations[0].result[0]: "),
         ([text_task(stretch(0, 3, "lost"), passage="won it")], "value.text: is 'lost', but 'won'"),
         ([text_task(stretch(0, 30), passage="won it")], "outside the passage"),

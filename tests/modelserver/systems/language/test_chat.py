@@ -198,7 +198,7 @@ def test_retry_after_closes_the_server_for_all_requests(tmp_path: Path) -> None:
             "invalid_answer",
             "facts",
         ),
-        (content('{"answer": "x"}'), "invalid_answer", "Field required"),
+        (content('{"answer": "x"}'), "invalid_answer", "is missing"),
         (content(""), "invalid_answer", "no content"),
         (TOOL_CALL, "invalid_answer", "called a tool"),
         (REFUSAL, "refused", "I cannot help"),

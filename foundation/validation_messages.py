@@ -19,6 +19,7 @@ FORMS: dict[str, str] = {
     "model_attributes_type": "must be a mapping of fields",
     "dict_type": "must be a mapping of fields",
     "list_type": "input should be a valid list",
+    "tuple_type": "input should be a valid list",
     "list_too_short": "list should have at least %(min_length)s items",
     "list_too_short_1": "list should have at least 1 item",
     "list_too_long": "list should have at most %(max_length)s items",
@@ -46,6 +47,9 @@ FORMS: dict[str, str] = {
     "string_too_short": "string should have at least %(min_length)s characters",
     "string_too_short_1": "string should have at least 1 character",
     "string_too_long": "string should have at most %(max_length)s characters",
+    "nul": "holds the character NUL, which cannot be stored",
+    "surrogate": "holds half of a surrogate pair, which is not a character",
+    "json_invalid": "not JSON: %(error)s",
     "literal_error": "input should be %(expected)s",
     "literal_errors": "input should be %(expected)s or %(last)s",
 }
@@ -60,6 +64,8 @@ def sentence(error: Any) -> str:
         kind, values = "string_unquoted", {"text": str(error["input"])}
     if kind in ("too_short", "too_long"):
         kind = f"{'mapping' if values['field_type'] == 'Dictionary' else 'list'}_{kind}"
+    if kind == "enum":
+        kind = "literal_error"
     if kind == "literal_error" and " or " in values["expected"]:
         kind = "literal_errors"
         values["expected"], _or, values["last"] = values["expected"].rpartition(" or ")
