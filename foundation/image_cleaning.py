@@ -19,6 +19,7 @@ from foundation.errors import BadFile
 from foundation.messages import message_of, say
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")  # what browsers show
+MOST_PIXELS = 80_000_000  # larger images need gigabytes in a browser
 _ORIENTATION = 0x0112
 _SUFFIXES = {"JPEG": ".jpg", "PNG": ".png", "WEBP": ".webp", "GIF": ".gif", "BMP": ".bmp"}
 
@@ -44,17 +45,26 @@ def orientation(image: PIL.Image.Image) -> int:
     return int(exif.get(_ORIENTATION, 1))
 
 
+def _too_large(path: Path) -> BadFile:
+    return BadFile(path, say("has more than %(most)s pixels", most=f"{MOST_PIXELS:,}"))
+
+
 def clean_image(path: Path) -> tuple[bytes, str]:
     """Return an image as it is shown, without metadata, and its suffix.
 
     Raises:
-        BadFile: It is not an image of one of FORMATS, or is broken.
+        BadFile: It is not an image of one of FORMATS, is broken, or has more than MOST_PIXELS pixels (a
+            small file can claim to hold billions).
     """
     try:
         with PIL.Image.open(path, formats=FORMATS) as image:
             kind = image.format or ""
+            if image.width * image.height > MOST_PIXELS:
+                raise _too_large(path)
             content = path.read_bytes() if orientation(image) not in range(2, 9) else _turned(image, kind)
         return _PARTS[kind](content), _SUFFIXES[kind]
+    except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
+        raise _too_large(path) from error
     except (OSError, IndexError, SyntaxError, ValueError, struct.error) as error:
         raise BadFile(path, say("is a broken image: %(problem)s", problem=message_of(error))) from error
 

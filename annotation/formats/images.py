@@ -10,10 +10,9 @@ import PIL.Image
 
 from annotation.schemas import MOST_NAME, Image
 from foundation.errors import BadFile
-from foundation.image_cleaning import FORMATS, orientation
+from foundation.image_cleaning import FORMATS, MOST_PIXELS, orientation
 from foundation.messages import message_of, say
 
-MOST_PIXELS = 80_000_000  # larger images need gigabytes in a browser
 _TURNED = {5, 6, 7, 8}  # EXIF orientations that swap width and height
 
 

@@ -59,6 +59,8 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(parsed.packed[-4:])
         if inner is not None:
             return is_public(str(inner))
+        if parsed.is_site_local:  # was private before fc00::/7, and Python calls it global
+            return False
     return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
 
 

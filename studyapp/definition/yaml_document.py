@@ -231,9 +231,9 @@ def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, s
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, child in node.value:
-            if key.value in seen:
-                yield key.start_mark.line + 1, key.value
             if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    yield key.start_mark.line + 1, key.value
                 seen.add(key.value)
             yield from _repeated(child, walked)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,15 @@ def test_user_content_has_an_origin_of_its_own(settings: Any, tmp_path: Path):
     for wrong in (token[:-1], f"x{token}", path):
         with pytest.raises(Http404):
             signed_image(wrong)
+
+
+@pytest.mark.parametrize("side", [10_000, 60_000])
+def test_a_small_file_that_claims_many_pixels_is_refused(tmp_path: Path, side: int):
+    source = tmp_path / "bomb.png"
+    PIL.Image.new("RGB", (1, 1)).save(source)
+    content = bytearray(source.read_bytes())
+    content[16:24] = side.to_bytes(4) * 2
+    content[29:33] = zlib.crc32(content[12:29]).to_bytes(4)
+    source.write_bytes(content)
+    with pytest.raises(BadFile, match="more than 80,000,000 pixels"):
+        clean_image(source)

@@ -225,7 +225,7 @@ def test_an_ended_webhook_is_told_nothing(receiver: Receiver) -> None:
         "http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://10.0.0.1/", "http://192.168.1.1/",
         "http://169.254.169.254/latest/", "http://0.0.0.0/", "http://[::ffff:127.0.0.1]/", "http://2130706433/",
         "http://[64:ff9b::7f00:1]/", "http://[2002:7f00:1::]/", "http://100.64.0.1/", "http://224.0.0.1/",
-        "http://[fe80::1]/", "http://[fd00::1]/",
+        "http://[fe80::1]/", "http://[fd00::1]/", "http://[fec0::1]/",
     ],
 )  # fmt: skip
 def test_private_addresses_are_refused(url: str) -> None:

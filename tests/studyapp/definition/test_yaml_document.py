@@ -55,6 +55,9 @@ def refused(text: str) -> str:
         ("a" * (MAX_CHARACTERS + 1), "study.yaml:1: has more than 300000 characters"),
         ("? [a]\n: 1\n", "found unhashable key"),
         ("? {a: 1}\n: 1\n", "found unhashable key"),
+        # Lists of pairs are the one place where a key may be a list.
+        ("a: !!pairs [{? [b] : c}]\n", "study.yaml:1: a[1]: must be text, a number, a date"),
+        ("a: !!omap [{? [b] : c}]\n", "study.yaml:1: a[1]: must be text, a number, a date"),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(text, sentence):
