@@ -165,8 +165,10 @@ class ReturnForm(DecisionForm):
     node = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
 
 
-# The formats of uploads, for the kind of objects that their items have; the empty kind is both.
+# The formats of uploads, for the kind of objects that their items have; the empty kind is any. Projects with
+# a label configuration are of the kind "labels"; those that show images are of "images" too.
 UPLOADS = {
+    "plain": ("labels", _("Texts or images (.jsonl, .csv, or .zip with images)")),
     "nlvr2": ("boxes", _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
     "jsonl": ("", _("JSON lines of this site (.jsonl, or .zip with images)")),
     "coco": ("boxes", _("COCO boxes (.json, or .zip with images)")),
@@ -175,7 +177,7 @@ UPLOADS = {
     "nlvr": ("boxes", _("NLVR drawings (.json, or .zip with images)")),
     "drop": ("spans", _("DROP questions (.json)")),
     "reasons": ("spans", _("Counterfactual instances (.jsonl)")),
-    "images": ("boxes", _("Images of items that are here already (.zip)")),
+    "images": ("images", _("Images of items that are here already (.zip)")),
 }
 DOWNLOADS = {
     "jsonl": ("", _("JSON lines: everything, to import again")),
@@ -188,10 +190,16 @@ DOWNLOADS = {
     "brat": ("spans", _("brat")),
     "reasons": ("spans", _("Counterfactual instances with verdicts")),
 }
+PROGRAMS_ONLY = {"labelstudio", "parquet", "w3c"}  # they do not hold the labels of plain tasks
 
 
-def _for_kind(formats: dict[str, tuple[str, Any]], kind: str) -> list[tuple[str, Any]]:
-    return [(name, label) for name, (only, label) in formats.items() if only in ("", kind)]
+def _for_project(formats: dict[str, tuple[str, Any]], project: Project) -> list[tuple[str, Any]]:
+    kinds = {"", "labels" if project.labels else project.kind, "images" if project.kind == "boxes" else ""}
+    return [
+        (name, label)
+        for name, (only, label) in formats.items()
+        if only in kinds and not (project.labels and name in PROGRAMS_ONLY)
+    ]
 
 
 class UploadForm(forms.Form):
@@ -207,7 +215,7 @@ class UploadForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["format"].choices = _for_kind(UPLOADS, project.kind)  # type: ignore[attr-defined]
+        self.fields["format"].choices = _for_project(UPLOADS, project)  # type: ignore[attr-defined]
 
 
 class ExportForm(forms.Form):
@@ -218,7 +226,7 @@ class ExportForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["format"].choices = _for_kind(DOWNLOADS, project.kind)  # type: ignore[attr-defined]
+        self.fields["format"].choices = _for_project(DOWNLOADS, project)  # type: ignore[attr-defined]
 
 
 class ItemFilterForm(forms.Form):

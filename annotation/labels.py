@@ -1,0 +1,234 @@
+"""Label configurations: the layers that people mark and answer in a plain task.
+
+A plain task is a program with one node per layer below a root that asks for nothing, so that operations,
+undo, agreement, adjudication and exports are those of programs. No Django.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
+
+from analysis.programs import Kind, Node, Program, ProgramError
+from foundation.frozen_model import FrozenModel
+from foundation.import_fields import first_error
+
+LayerType = Literal["spans", "boxes", "choice", "choices", "text", "rating"]
+# Layers of objects with a place, and the kind of items they need.
+MARKS: dict[LayerType, Kind] = {"spans": "spans", "boxes": "boxes"}
+LABELLED = {*MARKS, "choice", "choices"}
+ROOT = "task"
+MOST_CHARACTERS = 50_000  # of a configuration in YAML
+MOST_TEXT = 10_000  # characters of an answer in words
+STATE_KEYS = "dux"  # keys of the editor that set the state of a step
+COLORS = (
+    "#1d6fb8", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be185d", "#0f766e", "#4338ca", "#b91c1c",
+    "#4d7c0f",
+)  # fmt: skip
+
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, pattern=r"^[^\x00-\x1f]*$", min_length=1, max_length=60)
+]
+
+
+class Label(FrozenModel):
+    """A label: its name, and how the editor shows it.
+
+    ``color`` is "#" and six hexadecimal digits; ``key`` one digit or lower-case letter.
+    """
+
+    name: Name
+    color: str = ""
+    key: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not re.fullmatch(r"(#[0-9a-fA-F]{6})?", self.color):
+            raise ValueError(f"color: {self.color!r} is not a colour such as #1d6fb8")
+        if not re.fullmatch(f"[a-z0-9]?(?<![{STATE_KEYS}])", self.key):
+            keys = " and ".join(STATE_KEYS)
+            raise ValueError(
+                f"key: {self.key!r} is not a digit or small letter; {keys} set the state of a step"
+            )
+        return self
+
+
+def _named(given: object) -> object:
+    return {"name": given} if isinstance(given, str) else given
+
+
+class LabelLayer(FrozenModel):
+    """One thing that people mark or answer.
+
+    ``lowest`` and ``highest`` bound a rating. Layers that are not ``required`` may stay open.
+    """
+
+    type: LayerType
+    name: Name
+    labels: Annotated[tuple[Annotated[Label, BeforeValidator(_named)], ...], Field(max_length=50)] = ()
+    required: bool = True
+    lowest: Annotated[int, Field(ge=0, le=10)] = 1
+    highest: Annotated[int, Field(ge=1, le=20)] = 5
+    hint: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.type in LABELLED and len(self.labels) < (1 if self.type in MARKS else 2):
+            raise ValueError(
+                f"labels: “{self.name}” needs {'one label' if self.type in MARKS else 'two labels'} or more"
+            )
+        if self.type not in LABELLED and self.labels:
+            raise ValueError(f"labels: a layer of type {self.type} has none; remove them from “{self.name}”")
+        if self.lowest >= self.highest:
+            raise ValueError(f"highest: must be greater than lowest ({self.lowest}) in “{self.name}”")
+        keys = [label.key for label in self.labels if label.key]
+        for what, values in (("label", list(self.names)), ("key", keys)):
+            if twice := [value for value in values if values.count(value) > 1]:
+                raise ValueError(f"labels: “{self.name}” has the {what} “{twice[0]}” twice")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the labels."""
+        return tuple(label.name for label in self.labels)
+
+    def shown(self) -> dict[str, Any]:
+        """Return the layer with the colours and keys that it leaves out."""
+        taken = {label.key for label in self.labels}
+        free = iter([digit for digit in "123456789" if digit not in taken])
+        labels = [
+            {
+                "name": label.name,
+                "color": label.color or COLORS[place % len(COLORS)],
+                "key": label.key or next(free, ""),
+            }
+            for place, label in enumerate(self.labels)
+        ]
+        return self.model_dump() | {"labels": labels}
+
+
+class LabelTask(FrozenModel):
+    """A label configuration: the layers of a plain task, in the order of work."""
+
+    layers: Annotated[tuple[LabelLayer, ...], Field(min_length=1, max_length=20)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [layer.name for layer in self.layers]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"layers: two have the name “{twice[0]}”; give each its own")
+        if len({layer.type for layer in self.layers} & MARKS.keys()) > 1:
+            raise ValueError(
+                "layers: a task has spans of a text or boxes in images, not both; make two projects"
+            )
+        return self
+
+    @property
+    def kind(self) -> Kind | None:
+        """What it marks; None if people only answer."""
+        return next((MARKS[layer.type] for layer in self.layers if layer.type in MARKS), None)
+
+    @property
+    def text(self) -> str:
+        """The layers without colours, keys and hints: the program of its items."""
+        layers = [
+            {"type": layer.type, "name": layer.name}
+            | ({"labels": layer.names} if layer.labels else {})
+            | ({} if layer.required else {"required": False})
+            | ({"lowest": layer.lowest, "highest": layer.highest} if layer.type == "rating" else {})
+            for layer in self.layers
+        ]
+        return json.dumps({"layers": layers}, ensure_ascii=False, separators=(",", ":"))
+
+
+class LabelError(ProgramError):
+    """A plain task is malformed; the message names the field."""
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__(message, 1, text)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class LabelProgram(Program):
+    """A plain task as a program: node 0 is the root, node i the i-th layer."""
+
+    task: LabelTask
+
+    @cached_property
+    def walk(self) -> tuple[int, ...]:
+        """The layers in their order; the root asks for nothing."""
+        return tuple(range(1, len(self.nodes)))
+
+    def layer(self, index: int) -> LabelLayer | None:
+        """Return the layer of a node; the root has none."""
+        return self.task.layers[index - 1] if index else None
+
+    def text(self, index: int = 0) -> str:
+        """Return the layers as JSON; `label_program` reads it back."""
+        return self.task.text if index == 0 else self.nodes[index].module
+
+
+def is_label_text(program: str) -> bool:
+    """Return True if the program of an item is a plain task."""
+    return program.startswith("{")
+
+
+def label_program(text: str, kind: Kind) -> LabelProgram:
+    """Read the program of an item of a plain task.
+
+    Raises:
+        LabelError: Names the field that is wrong.
+    """
+    try:
+        task = LabelTask.model_validate_json(text)
+    except ValidationError as error:
+        raise LabelError(_sentence(error), text) from error
+    if task.kind not in (None, kind):
+        raise LabelError(f"layers: the task marks {task.kind}, and the project {kind}", text)
+    root = Node(0, ROOT, None, tuple(range(1, len(task.layers) + 1)), None, 0, "answers", "compute")
+    layers = (
+        Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers",
+             "draw" if layer.type in MARKS else "answer")
+        for index, layer in enumerate(task.layers, start=1)
+    )  # fmt: skip
+    return LabelProgram(kind, (root, *layers), task)
+
+
+def read_label_task(text: str) -> LabelTask:
+    """Read a label configuration in YAML or JSON.
+
+    Raises:
+        ValueError: Names the line or the field that is wrong.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"the configuration has more than {MOST_CHARACTERS} characters")
+    try:
+        given = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark else ""
+        raise ValueError(
+            f"{where}this is not YAML: {getattr(error, 'problem', None) or 'a value is malformed'}"
+        ) from error
+    try:
+        return LabelTask.model_validate(given)
+    except ValidationError as error:
+        raise ValueError(_sentence(error)) from error
+
+
+def _sentence(error: ValidationError) -> str:
+    """Return the first mistake; a check of several fields names its own."""
+    first = error.errors(include_url=False)[0]
+    if first["type"] != "value_error":
+        return first_error(error)
+    where = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]
+    ).removeprefix(".")
+    return (f"{where}." if where else "") + str(first["ctx"]["error"])
