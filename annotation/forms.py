@@ -14,21 +14,41 @@ from analysis.programs import MODULES, ProgramError
 from annotation.bots import BEHAVIOURS
 from annotation.event_labels import EVENT_LABELS
 from annotation.formats.checks import program_of_text
+from annotation.labels import TEMPLATES, LabelTask, read_label_task
 from annotation.models import Guideline, Item, Membership, Project, Role
-from annotation.parsed_items import kind_of
+from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.items import STATES
 from annotation.queries.members import member_named
 
+PROGRAM, YAML = "program", "yaml"
+TASKS = {
+    PROGRAM: _("Programs: steps over images or passages"),
+    "ner": _("Named entities"),
+    "classification": _("Classification"),
+    "rationale": _("Class with rationale"),
+    "boxes": _("Boxes in images"),
+    "evidence": _("Evidence for a claim"),
+    YAML: _("Label configuration in YAML"),
+}
+
 
 class ProjectForm(forms.ModelForm):
-    """A new project."""
+    """A new project, of programs or with a label configuration."""
+
+    task = forms.ChoiceField(label=_("Task"), choices=list(TASKS.items()), initial=PROGRAM)
+    labels = forms.CharField(
+        label=_("Label configuration"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
+    )
 
     class Meta:
         """Fields and labels."""
 
         model = Project
-        fields = ["workspace", "title", "slug", "kind", "annotators_per_item"]
+        fields = ["workspace", "title", "slug", "annotators_per_item", "task", "kind"]
         labels = {
             "workspace": _("Workspace"),
             "title": _("Title"),
@@ -44,6 +64,33 @@ class ProjectForm(forms.ModelForm):
         else:
             mine = Workspace.objects.filter(pk__in=[each.pk for each in workspaces]).order_by("name", "pk")
             self.fields["workspace"].queryset = mine  # type: ignore[attr-defined]
+
+    def clean_labels(self) -> LabelTask | None:
+        """Return the label configuration of the task; None for programs."""
+        task, text = self.cleaned_data.get("task", PROGRAM), self.cleaned_data["labels"]
+        if task == PROGRAM:
+            return None
+        if not text.strip() and task in TEMPLATES:
+            return LabelTask.model_validate({"layers": TEMPLATES[task]})
+        try:
+            return read_label_task(text)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean(self) -> dict[str, Any]:
+        """Return the fields; marks decide if the items are texts or images."""
+        given = super().clean() or self.cleaned_data
+        given.pop("task", None)
+        if (labels := given.get("labels")) is not None and labels.kind is not None:
+            given["kind"] = labels.kind
+        return given
+
+    def _post_clean(self) -> None:
+        # The model holds the configuration as JSON, which `create_project` makes of it.
+        labels = self.cleaned_data.pop("labels", None)
+        super()._post_clean()  # type: ignore[misc]
+        if "labels" not in self.errors:
+            self.cleaned_data["labels"] = labels
 
 
 class SettingsForm(forms.ModelForm):
@@ -142,7 +189,12 @@ class GuidelineForm(forms.ModelForm):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        asked = [name for name, module in MODULES[project.kind].items() if module.role != "compute"]  # type: ignore[index]
+        task = task_of(project)
+        asked = (
+            [name for name, module in MODULES[kind_of(project)].items() if module.role != "compute"]
+            if task is None
+            else [layer.name for layer in task.layers]
+        )
         self.module_choices = [("", _("Whole project")), *((name, name) for name in asked)]
         self.fields["module"].choices = self.module_choices  # type: ignore[attr-defined]
 

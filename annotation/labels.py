@@ -175,6 +175,24 @@ class LabelProgram(Program):
         return self.task.text if index == 0 else self.nodes[index].module
 
 
+# Label configurations to begin with, by the names of `annotation.forms`.
+TEMPLATES: dict[str, list[dict[str, Any]]] = {
+    "ner": [{"type": "spans", "name": "Entities", "labels": ["Person", "Organisation", "Place", "Date"]}],
+    "classification": [{"type": "choice", "name": "Class", "labels": ["Positive", "Neutral", "Negative"]}],
+    "rationale": [
+        {"type": "choice", "name": "Class", "labels": ["Positive", "Negative"]},
+        {"type": "spans", "name": "Rationale", "labels": ["Supports the class"],
+         "hint": "Mark the words that decide the class."},
+    ],
+    "boxes": [{"type": "boxes", "name": "Objects", "labels": ["Person", "Animal", "Vehicle"]}],
+    "evidence": [
+        {"type": "spans", "name": "Evidence", "labels": ["Supports", "Refutes"],
+         "hint": "Mark the sentences that decide the claim."},
+        {"type": "choice", "name": "Verdict", "labels": ["Supported", "Refuted", "Not enough information"]},
+    ],
+}  # fmt: skip
+
+
 def is_label_text(program: str) -> bool:
     """Return True if the program of an item is a plain task."""
     return program.startswith("{")

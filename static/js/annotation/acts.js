@@ -94,7 +94,8 @@ export function createActs(store, announce, askReason) {
     /** @param {number} node @param {string} text */
     answerText(node, text) {
       const [now] = inLayer(node);
-      if (text) store.edit({ node, put: [{ id: now?.id ?? `n${node}`, value: text }], state: "done" });
+      const done = layerOf(store.document, node).state === "done" ? {} : { state: /** @type {State} */ ("done") };
+      if (text) store.edit({ node, put: [{ id: now?.id ?? `n${node}`, value: text }], ...done });
       else if (now) store.edit({ node, remove: [now.id], state: "open" });
     },
 

@@ -6,12 +6,11 @@
  * @typedef {import("./types.js").Value} Value
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
+import { inkOn } from "./colors.js";
 import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { LANES } from "./lanes.js";
 import { layerOf } from "./program.js";
-
-const IDLE_MS = 800;
 
 /**
  * Name the look of each label, and say in a style sheet of the page what it is.
@@ -32,15 +31,6 @@ export function createLooks(store) {
     }
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   return { of: (node, label) => looks.get(`${node}/${label}`) ?? "own", all: [...looks.values()] };
-}
-
-/** Black or white, whichever is easier to read on a colour. @param {string} color */
-function inkOn(color) {
-  const [red, green, blue] = [1, 3, 5].map((at) => {
-    const share = parseInt(color.slice(at, at + 2), 16) / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
 }
 
 /** The answers at a node. @param {Store} store @param {number} node @returns {Value[]} */
@@ -65,7 +55,6 @@ export function createLabels(store, root, acts, looks) {
   const part = element("div", { class: "label-part" });
   root.append(part);
   let shown = "";
-  let timer = 0;
 
   const current = () => store.program.nodes[store.node].layer ?? null;
 
@@ -128,8 +117,8 @@ export function createLabels(store, root, acts, looks) {
   /** @param {Value | undefined} value */
   function field(value) {
     const node = store.node;
+    // At once: operations on one answer that follow quickly are sent as one.
     const save = () => {
-      clearTimeout(timer);
       if (input.value.trim() !== (answersAt(store, node)[0] ?? "")) acts.answerText(node, input.value.trim());
     };
     const input = element("textarea", {
@@ -140,11 +129,7 @@ export function createLabels(store, root, acts, looks) {
       "aria-label": store.program.nodes[node].label,
       value: value === undefined ? "" : String(value),
       disabled: Boolean(store.locked),
-      onchange: save,
-      oninput() {
-        clearTimeout(timer);
-        timer = setTimeout(save, IDLE_MS);
-      },
+      oninput: save,
     });
     return input;
   }
