@@ -317,12 +317,22 @@ class ItemForm(forms.Form):
         help_text=_("true, false, a number or a text. Leave empty if it is unknown."),
     )
 
+    _task: dict[str, Any] = {}
+
     def __init__(self, data: Any = None, *, item: Item) -> None:
         answer = "" if item.answer is None else item.answer
         shown = answer if isinstance(answer, str) else json.dumps(answer)
         initial = {"text": item.text, "program": item.program, "answer": shown}
         super().__init__(data, initial=initial)
         self._kind = kind_of(item.project)
+        if item.project.labels:  # every item has the task of its project, and none has an expected answer
+            self._task = {"program": item.program, "answer": item.answer}
+            del self.fields["program"], self.fields["answer"]
+            self.fields["text"].label, self.fields["text"].required = _("Title"), False
+
+    def clean(self) -> dict[str, Any]:
+        """Return the fields; those of a plain task stay."""
+        return self._task | (super().clean() or self.cleaned_data)
 
     def clean_program(self) -> str:
         """Return the program as the site writes it."""

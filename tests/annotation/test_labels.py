@@ -1,15 +1,20 @@
 """Label configurations: reading, refusing in sentences that name the field, and editing."""
 
+import random
 from typing import Any
 
 import pytest
 
+from analysis.gold_agreement import agreement
 from analysis.programs import ProgramError
+from annotation.bots import BEHAVIOURS
+from annotation.bots.drawing import Sheet, draw, edits
+from annotation.comparison import agreement_item, draft
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
 from annotation.labels import LabelProgram, read_label_task
 from annotation.operations import Edit, apply, checked, open_nodes
-from annotation.schemas import Document
+from annotation.schemas import Document, Span
 from tests.annotation.factories import SPANS, span
 
 TASK = """
@@ -150,3 +155,66 @@ def test_a_malformed_configuration_is_refused(text: str, sentence: str) -> None:
 def test_a_task_of_another_kind_is_refused() -> None:
     with pytest.raises(ProgramError, match="layers: the task marks spans, and the project boxes"):
         program_of_text(read_label_task(TASK).text, "boxes")
+
+
+def people() -> dict[str, Document]:
+    """Two people who share a mark, a topic and a tone, and part in a label, a tone and the rating."""
+    place = span("p", 5, 6, label="Place")
+    first = edited(
+        {"node": ENTITIES, "put": [span("a", 0, 1, label="Person"), place], "state": "done"},
+        {"node": TOPIC, "put": [{"id": "n2", "value": "sport"}], "state": "done"},
+        {"node": TONE, "put": [{"id": "n3.0", "value": "calm"}], "state": "done"},
+        {"node": QUALITY, "put": [{"id": "n4", "value": 2}], "state": "done"},
+    )
+    second = edited(
+        {"node": ENTITIES, "put": [span("a", 0, 1, label="Place"), place], "state": "done"},
+        {"node": TOPIC, "put": [{"id": "n2", "value": "sport"}], "state": "done"},
+        {
+            "node": TONE,
+            "put": [{"id": "n3.0", "value": "calm"}, {"id": "n3.1", "value": "angry"}],
+            "state": "done",
+        },
+        {"node": QUALITY, "put": [{"id": "n4", "value": 4}], "state": "done"},
+    )
+    return {"A": first, "B": second}
+
+
+def test_adjudication_starts_from_what_all_marked_with_the_same_label() -> None:
+    start = draft(program(), people(), SPANS.tokens, SPANS.passage)
+    [kept] = start.layers[ENTITIES].objects
+    assert isinstance(kept, Span)
+    assert (kept.label, kept.tokens) == ("Place", (5, 6))
+    assert {node: layer.state for node, layer in start.layers.items()} == {
+        ENTITIES: "open", TOPIC: "done", TONE: "open", QUALITY: "open", COMMENT: "open",
+    }  # fmt: skip
+    assert [each.value for each in start.layers[TONE].objects] == ["calm"]  # type: ignore[union-attr]
+    assert checked(start, program(), SPANS) == start
+
+
+def test_agreement_compares_each_label_and_rating() -> None:
+    item = agreement_item("i", program(), people(), tokens=SPANS.tokens)
+    groups = agreement([item], "spans").groups
+    assert {group.name for group in groups if group.by == "module"} == {
+        "Entities: Person", "Entities: Place", "Topic: sport", "Topic: politics", "Tone: calm", "Tone: angry",
+        "Tone: funny", "Quality",
+    }  # fmt: skip
+    f1 = {group.name: metrics["exact_f1"].value for group, metrics in groups.items() if "exact_f1" in metrics}
+    # Of Place one mark is shared and one is the second person's: 2 · 1 / (1 + 2).
+    assert (f1["Entities: Person"], f1["Entities: Place"]) == (0, pytest.approx(2 / 3))
+    agreed = {
+        group.name: metrics["agreed"].value for group, metrics in groups.items() if group.by == "module"
+    }
+    assert (agreed["Topic: sport"], agreed["Tone: angry"], agreed["Quality"]) == (1, 0, 0)
+
+
+def test_bots_mark_with_labels_and_answer() -> None:
+    nodes = [{"role": "compute", "children": []}] + [
+        {"role": node.role, "children": [], "layer": layer.shown()}
+        for node, layer in zip(program().nodes[1:], program().task.layers, strict=True)
+    ]
+    sheet = Sheet(nodes, program().walk, "spans", 0, SPANS.passage, SPANS.tokens)
+    for gold in (None, people()["B"]):
+        for name in BEHAVIOURS:
+            drawn = draw(sheet, gold, BEHAVIOURS[name], random.Random(7))
+            document = edited(*edits(drawn))
+            assert open_nodes(document, program()) == []

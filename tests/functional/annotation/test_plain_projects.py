@@ -90,7 +90,9 @@ def test_named_entities_from_the_form_to_gold(site: Site, page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
     press(page, "Save")
     expect(page).to_have_url(f"{site.url}/annotate/names/items/upload/")
-    upload(page, "texts.jsonl", '{"id": "a", "text": "Ada met Bo."}\n{"id": "b", "text": "Bo wrote Faust."}\n', 2)
+    upload(
+        page, "texts.jsonl", '{"id": "a", "text": "Ada met Bo."}\n{"id": "b", "text": "Bo wrote Faust."}\n', 2
+    )
     look(page, "names-imported")
     page.goto(f"{site.url}/annotate/names/")
     press(page, "Next item")
@@ -110,7 +112,9 @@ def test_named_entities_from_the_form_to_gold(site: Site, page: Page) -> None:
 def test_classification_from_yaml_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Tone", "tone", "Label configuration in YAML")
     page.get_by_label("Objects to mark").select_option("spans")
-    page.get_by_label("Label configuration", exact=True).fill("layers: [{type: choice, name: Tone, labels: [good]}]")
+    page.get_by_label("Label configuration", exact=True).fill(
+        "layers: [{type: choice, name: Tone, labels: [good]}]"
+    )
     press(page, "Save")
     expect(page.get_by_role("alert")).to_contain_text("“Tone” needs two labels or more")
     page.get_by_label("Label configuration", exact=True).fill(

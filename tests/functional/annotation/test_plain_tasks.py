@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,12 @@ from annotation.actions import assignments, data
 from annotation.actions.projects import create_project
 from annotation.formats.texts import tokenize
 from annotation.labels import read_label_task
-from annotation.models import Role
+from annotation.models import Gold, Role
 from annotation.schemas import Image, ItemRecord
 from tests import workspaces
 from tests.annotation import factories
 from tests.functional.annotation.conftest import Editor
+from tests.functional.annotation.steps import drag
 
 pytestmark = [pytest.mark.service]
 
@@ -50,7 +52,9 @@ def make(editor: Editor, task: str = TASK, kind: str = "spans", people: int = 1)
         given |= {"images": (Image(name="left.png"),)}
     folder = editor.pictures if kind == "boxes" else None
     data.import_items(records=[ItemRecord.model_validate(given)], project=project, image_folder=folder)
-    members = [factories.make_member(project, Role.ADJUDICATOR if n else Role.ANNOTATOR) for n in range(people)]
+    members = [
+        factories.make_member(project, Role.ADJUDICATOR if n else Role.ANNOTATOR) for n in range(people)
+    ]
     return [assignments.next_annotation(member=member).pk for member in members]
 
 
@@ -100,4 +104,72 @@ def test_it_works(editor: Editor, page: Page) -> None:
     assert [each["value"] for each in editor.objects(pk, QUALITY)] == [4]
     assert [each["value"] for each in editor.objects(pk, COMMENT)] == ["Fine."]
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_text("Submitted. Thank you.")).to_be_visible()
+    page.wait_for_url("**/annotate/plain/")
+
+
+def test_boxes_have_labels_and_colours(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, BOXES, kind="boxes")
+    editor.open(page, pk)
+    for key, left in (("1", 0.1), ("2", 0.6)):
+        page.keyboard.press("Escape")
+        page.keyboard.press(key)
+        drag(page, 0, (left, 0.3), (left + 0.2, 0.7))
+        expect(page.locator(".tag")).to_have_count(1 if key == "1" else 2)
+    page.keyboard.press("Escape")
+    look(page, "boxes")
+    expect(page.locator(".tag")).to_have_text(["Ball", "Tower"])
+    page.keyboard.press("Control+z")
+    expect(page.locator(".tag")).to_have_text(["Ball"])
+    page.keyboard.press("Control+Shift+z")
+    saved(page)
+    assert [each["label"] for each in editor.objects(pk, 1)] == ["Ball", "Tower"]
+
+
+def test_an_adjudicator_takes_over_marks_and_answers(editor: Editor, page: Page) -> None:
+    first, second = make(editor, people=2)
+    for pk, key in ((first, "1"), (second, "2")):
+        editor.open(page, pk)
+        word(page, "London")
+        page.keyboard.press("1" if pk == first else "j")
+        page.keyboard.press("d")
+        page.keyboard.press(key)
+        page.keyboard.press("3")
+        expect(page.locator(".still-open")).to_have_text("All steps done")
+        page.get_by_role("button", name="Submit").click()
+        page.wait_for_url("**/annotate/plain/**")
+    item = editor.row(first).item
+    judge = editor.row(second).annotator
+    editor.log_in(page, judge)
+    page.goto(f"{editor.server.url}/annotate/plain/items/{item.pk}/")
+    look(page, "compared")
+    page.get_by_role("button", name="Adjudicate").click()
+    expect(page.locator("#editor[data-ready]")).to_be_attached()
+    clusters = page.locator(".cluster")
+    expect(clusters).to_have_text([re.compile("A.*Person: “London”"), re.compile("B.*Place: “London”")])
+    look(page, "adjudication")
+    clusters.nth(1).get_by_role("button", name="Add").click()
+    page.keyboard.press("d")
+    expect(page.locator("#step-title")).to_have_text("Topic")
+    clusters.filter(has_text="Sport").get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Set as gold").click()
+    page.wait_for_url("**/review/")
+    gold = Gold.objects.get(item=item, current=True).document["layers"]
+    assert [each["label"] for each in gold["1"]["objects"]] == ["Place"]
+    assert [gold[node]["objects"][0]["value"] for node in ("2", "4")] == ["Sport", 3]
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 700), (768, 1024), (1920, 1080)])
+def test_every_width_shows_labels_without_scrolling_sideways(
+    editor: Editor, page: Page, axe_script: str, width: int, height: int
+) -> None:
+    [pk] = make(editor)
+    page.set_viewport_size({"width": width, "height": height})
+    editor.open(page, pk)
+    word(page, "Lovelace")
+    look(page, f"editor-{width}")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.evaluate(axe_script)
+    found = page.evaluate(
+        "axe.run().then(found => found.violations.map(each => [each.id, each.nodes[0].html]))"
+    )
+    assert found == []
