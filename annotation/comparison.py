@@ -119,10 +119,10 @@ class Step:
     ) -> dict[str, Any]:
         """Return the median of a cluster as a document holds its place."""
         who, place = next(iter(cluster.members.items()))
-        one = self.layers[who].objects[place]
-        if isinstance(one, Answer):
-            return {"value": one.value}
-        label = {} if isinstance(one, Chosen) or not one.label else {"label": one.label}
+        member = self.layers[who].objects[place]
+        if isinstance(member, Answer):
+            return {"value": member.value}
+        label = {} if isinstance(member, Chosen) or not member.label else {"label": member.label}
         if not passage:
             image, box = cluster.median
             return {"image": image, "box": box, **label}
@@ -175,7 +175,7 @@ def _clusters(
         for place, each in enumerate(layer.objects):
             if isinstance(each, Answer):
                 answers.setdefault(each.value, {})[who] = place
-    found: list[Cluster[Any]] = [Cluster[Any](members, value) for value, members in answers.items()]
+    clusters: list[Cluster[Any]] = [Cluster[Any](members, value) for value, members in answers.items()]
     for label in dict.fromkeys(shape.label for several in objects.values() for shape in several):
         own = {
             who: [place for place, shape in enumerate(several) if shape.label == label]
@@ -186,8 +186,8 @@ def _clusters(
         }
         for cluster in box_clusters(places) if kind == "boxes" else span_clusters(places):
             members = {who: own[who][place] for who, place in cluster.members.items()}
-            found.append(Cluster[Any](members, cluster.median))
-    return found
+            clusters.append(Cluster[Any](members, cluster.median))
+    return clusters
 
 
 def draft(

@@ -36,7 +36,7 @@ TASKS = {
 class ProjectForm(forms.ModelForm):
     """A new project, of programs or with a label configuration."""
 
-    task = forms.ChoiceField(label=_("Task"), choices=list(TASKS.items()), initial=PROGRAM)
+    task = forms.ChoiceField(label=_("Task"), choices=list(TASKS.items()), initial=PROGRAM, required=False)
     labels = forms.CharField(
         label=_("Label configuration"),
         required=False,
@@ -67,7 +67,7 @@ class ProjectForm(forms.ModelForm):
 
     def clean_labels(self) -> LabelTask | None:
         """Return the label configuration of the task; None for programs."""
-        task, text = self.cleaned_data.get("task", PROGRAM), self.cleaned_data["labels"]
+        task, text = self.cleaned_data.get("task") or PROGRAM, self.cleaned_data["labels"]
         if task == PROGRAM:
             return None
         if not text.strip() and task in TEMPLATES:

@@ -1,4 +1,4 @@
-"""Label configurations: the layers that people mark and answer in a plain task.
+"""Label configurations: layers to mark and answer in plain tasks.
 
 A plain task is a program with one node per layer below a root that asks for nothing, so that operations,
 undo, agreement, adjudication and exports are those of programs. No Django.
@@ -23,7 +23,7 @@ MARKS: dict[LayerType, Kind] = {"spans": "spans", "boxes": "boxes"}
 LABELLED = {*MARKS, "choice", "choices"}
 ROOT = "task"
 MOST_CHARACTERS = 50_000  # of a configuration in YAML
-MOST_TEXT = 10_000  # characters of an answer in words
+MOST_TEXT = 10_000  # characters of a written answer
 STATE_KEYS = "dux"  # keys of the editor that set the state of a step
 COLORS = (
     "#1d6fb8", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be185d", "#0f766e", "#4338ca", "#b91c1c",
@@ -129,7 +129,7 @@ class LabelTask(FrozenModel):
 
     @property
     def kind(self) -> Kind | None:
-        """What it marks; None if people only answer."""
+        """The kind of its marks; None if people only answer."""
         return next((MARKS[layer.type] for layer in self.layers if layer.type in MARKS), None)
 
     @property

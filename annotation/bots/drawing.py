@@ -95,8 +95,9 @@ class _Pen:
                 self._choose(index, each, below)
             else:
                 links = [self.known[name] for name in each.links if self.known.get(name) in below]
-                known = isinstance(each, Box | Span) and each.label
-                label = known if known and self.rng.random() >= self.behaviour.wrong else ""
+                label = each.label if isinstance(each, Box | Span) else ""
+                if label and self.rng.random() < self.behaviour.wrong:
+                    label = ""
                 self._add(index, self._moved(each), links, each.reason, each.id, label)
             if not isinstance(each, Chosen) and self.rng.random() < self.behaviour.wrong:
                 self._add(index, self._anywhere(), links, "looks like one")
@@ -110,7 +111,10 @@ class _Pen:
         gold: str = "",
         label: str = "",
     ) -> None:
-        """Add an object; a mark of a plain task gets a label, any if none is given."""
+        """Add an object; a mark of a plain task gets a label.
+
+        Without a given one, it is any.
+        """
         name = f"b{index}-{len(self.layers[index])}"
         shape = {"id": name, **place}
         layer = self.sheet.nodes[index].get("layer")
@@ -126,12 +130,12 @@ class _Pen:
 
     def _answer(self, index: int, layer: Mapping[str, Any], gold: Layer | None) -> None:
         """Answer as the gold does, or anything."""
-        known = [] if gold is None else [each.value for each in gold.objects if isinstance(each, Answer)]
-        if not known or self.rng.random() < self.behaviour.wrong:
+        values = [] if gold is None else [each.value for each in gold.objects if isinstance(each, Answer)]
+        if not values or self.rng.random() < self.behaviour.wrong:
             names = [label["name"] for label in layer["labels"]]
             ratings = range(layer["lowest"], layer["highest"] + 1) if layer["type"] == "rating" else ["Seen."]
-            known = [self.rng.choice(names or list(ratings))]
-        for value in known:
+            values = [self.rng.choice(names or list(ratings))]
+        for value in values:
             self._add(index, {"value": value})
 
     def _choose(self, index: int, chosen: Chosen, below: Sequence[str]) -> None:

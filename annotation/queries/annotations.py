@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from analysis.programs import Program, agrees, describe
+from annotation.labels import LabelTask
 from annotation.models import (
     Annotation,
     Comment,
@@ -70,7 +71,7 @@ def editor_state(annotation: Annotation) -> dict[str, Any]:
         "status": annotation.status,
         "reserved_until": annotation.reserved_until,
         "item": _item(annotation),
-        "program": program_tree(program, annotation.project),
+        "program": program_tree(program, task_of(annotation.project)),
         "document": annotation.document or Document().model_dump(mode="json"),
         **outcome(annotation, document),
         "guidelines": guidelines(annotation.project),
@@ -97,12 +98,11 @@ def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
     }
 
 
-def program_tree(program: Program, project: Project) -> dict[str, Any]:
+def program_tree(program: Program, task: LabelTask | None = None) -> dict[str, Any]:
     """Return the program as the editor draws it.
 
     Nodes of a plain task have a ``layer``, with the colours and keys of its labels.
     """
-    task = task_of(project)
     layers = {} if task is None else {index: each.shown() for index, each in enumerate(task.layers, start=1)}
     return {
         "text": str(program),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -45,7 +46,7 @@ def make(editor: Editor, task: str = TASK, kind: str = "spans", people: int = 1)
         slug="plain", title="Plain", kind=kind, workspace=workspaces.main(), by=None, labels=labels,
         annotators_per_item=people,
     )  # fmt: skip
-    given = {"external_id": "item", "kind": kind, "program": labels.text, "text": ""}
+    given: dict[str, Any] = {"external_id": "item", "kind": kind, "program": labels.text, "text": ""}
     if kind == "spans":
         given |= {"passage": TEXT, "tokens": tokenize(TEXT)}
     else:
