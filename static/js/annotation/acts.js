@@ -60,7 +60,7 @@ export function createActs(store, announce, askReason) {
     /** The label of the selected mark, or else of new ones. @returns {string | undefined} */
     label() {
       const own = store.objects.find((each) => each.id === store.object)?.thing.label;
-      return own ?? labels.get(store.node) ?? store.program.nodes[store.node].layer?.labels[0]?.name;
+      return own || labels.get(store.node) || store.program.nodes[store.node].layer?.labels[0]?.name;
     },
 
     /** Give the selected mark a label, and new ones the same. @param {string} label */

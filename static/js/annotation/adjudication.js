@@ -17,7 +17,7 @@ const SAME = 0.5;
 
 /** Return true if two places are the same object. @param {Place} one @param {Place} other */
 export function same(one, other) {
-  if (one.label !== other.label) return false;
+  if ((one.label || "") !== (other.label || "")) return false;
   if (one.box && other.box) return one.image === other.image && overlap(one.box, other.box) > SAME;
   if (one.tokens && other.tokens)
     return one.tokens[0] === other.tokens[0] && one.tokens[1] === other.tokens[1];

@@ -208,7 +208,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
         id: each.id,
         rect: each.place.box,
         look,
-        tag: label ?? String(index + 1),
+        tag: label || String(index + 1),
         selected,
         editable: each.own && editable,
       });
