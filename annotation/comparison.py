@@ -14,8 +14,9 @@ from typing import Any
 from analysis import gold_agreement
 from analysis.gold_agreement import Cluster, box_clusters, finer, nodes_of, span_clusters, units_between
 from analysis.programs import Program
+from annotation.labels import MARKS, LabelProgram
 from annotation.operations import executed, resolved
-from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, State
+from annotation.schemas import Answer, Box, Chosen, Document, Layer, Object, Span, State
 
 SAME = 0.5  # overlap above which two boxes count as the same object
 
@@ -32,7 +33,12 @@ def agreement_item(
     *,
     tokens: Sequence[tuple[int, int]] = (),
 ) -> gold_agreement.Item:
-    """Return an item with each person's objects and computed values."""
+    """Return an item with each person's objects and computed values.
+
+    A plain task has a node per label and rating: the marks of a label, or whether it was chosen.
+    """
+    if isinstance(program, LabelProgram):
+        return _labelled_item(name, program, documents, tokens)
     nodes = nodes_of(program)
     units = _units(documents, tokens)
     objects: dict[str, dict[int, list[Any]]] = {}
@@ -52,6 +58,39 @@ def agreement_item(
             and program.nodes[node.index].type in ("number", "truth")
             and (value := given[node.index]) is not None
         }
+    return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=len(units))
+
+
+def _labelled_item(
+    name: str, program: LabelProgram, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]]
+) -> gold_agreement.Item:
+    units = _units(documents, tokens)
+    asked = [
+        (index, layer, label)
+        for index, layer in enumerate(program.task.layers, start=1)
+        for label in ([None] if layer.type == "rating" else layer.names)
+    ]
+    nodes = tuple(
+        gold_agreement.Node(place, layer.name if label is None else f"{layer.name}: {label}", 0)
+        for place, (_index, layer, label) in enumerate(asked)
+    )
+    objects: dict[str, dict[int, list[Any]]] = {who: {} for who in documents}
+    values: dict[str, dict[int, Any]] = {who: {} for who in documents}
+    for who, document in documents.items():
+        for place, (index, layer, label) in enumerate(asked):
+            given = document.layers.get(index, Layer())
+            answers = [each.value for each in given.objects if isinstance(each, Answer)]
+            if given.state == "open" and not given.objects:
+                continue
+            if layer.type in MARKS:
+                marks = [
+                    each for each in given.objects if isinstance(each, Box | Span) and each.label == label
+                ]
+                objects[who][place] = [_place(mark, units) for mark in marks]
+            elif label is not None:
+                values[who][place] = label in answers
+            elif answers:
+                values[who][place] = answers[0]
     return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=len(units))
 
 
@@ -79,12 +118,17 @@ class Step:
         self, cluster: Cluster[Any], tokens: Sequence[tuple[int, int]], passage: str
     ) -> dict[str, Any]:
         """Return the median of a cluster as a document holds its place."""
+        who, place = next(iter(cluster.members.items()))
+        member = self.layers[who].objects[place]
+        if isinstance(member, Answer):
+            return {"value": member.value}
+        label = {} if isinstance(member, Chosen) or not member.label else {"label": member.label}
         if not passage:
             image, box = cluster.median
-            return {"image": image, "box": box}
+            return {"image": image, "box": box, **label}
         first, beyond = cluster.median
         span = self.units[first][0], self.units[beyond - 1][1]
-        return {"span": span, "tokens": units_between(span, tokens), "quote": passage[slice(*span)]}
+        return {"span": span, "tokens": units_between(span, tokens), "quote": passage[slice(*span)], **label}
 
     @property
     def unanimous(self) -> bool:
@@ -106,18 +150,44 @@ def steps(
         if program.nodes[index].role == "compute":
             continue
         objects = {who: shapes[who].get(index, []) for who in documents}
-        places = {who: [_place(shape, units) for shape in several] for who, several in objects.items()}
-        group = box_clusters if program.kind == "boxes" else span_clusters
+        layers = {who: document.layers.get(index, Layer()) for who, document in documents.items()}
         result.append(
             Step(
                 node=index,
-                layers={who: document.layers.get(index, Layer()) for who, document in documents.items()},
+                layers=layers,
                 objects=objects,
-                clusters=group(places),
+                clusters=_clusters(layers, objects, units, program.kind),
                 units=units,
             )
         )
     return result
+
+
+def _clusters(
+    layers: Mapping[str, Layer],
+    objects: Mapping[str, Sequence[Box | Span]],
+    units: Sequence[tuple[int, int]],
+    kind: str,
+) -> list[Cluster[Any]]:
+    """Return the marks of each label in clusters, and equal answers."""
+    answers: dict[object, dict[str, int]] = {}
+    for who, layer in layers.items():
+        for place, each in enumerate(layer.objects):
+            if isinstance(each, Answer):
+                answers.setdefault(each.value, {})[who] = place
+    clusters: list[Cluster[Any]] = [Cluster[Any](members, value) for value, members in answers.items()]
+    for label in dict.fromkeys(shape.label for several in objects.values() for shape in several):
+        own = {
+            who: [place for place, shape in enumerate(several) if shape.label == label]
+            for who, several in objects.items()
+        }
+        places = {
+            who: [_place(objects[who][place], units) for place in several] for who, several in own.items()
+        }
+        for cluster in box_clusters(places) if kind == "boxes" else span_clusters(places):
+            members = {who: own[who][place] for who, place in cluster.members.items()}
+            clusters.append(Cluster[Any](members, cluster.median))
+    return clusters
 
 
 def draft(
@@ -158,6 +228,8 @@ def _settled(
     origin: Mapping[tuple[str, str], str],
 ) -> Object | None:
     """Return the common object of a cluster; None if references differ."""
+    if "value" in place:
+        return Answer(id=name, value=place["value"])
     references = {
         origin.get((who, member.ref)) for who, member in members.items() if isinstance(member, Chosen)
     }

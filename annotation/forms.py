@@ -14,21 +14,42 @@ from analysis.programs import MODULES, ProgramError
 from annotation.bots import BEHAVIOURS
 from annotation.event_labels import EVENT_LABELS
 from annotation.formats.checks import program_of_text
+from annotation.labels import TEMPLATES, LabelTask, read_label_task
 from annotation.models import Guideline, Item, Membership, Project, Role
-from annotation.parsed_items import kind_of
+from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.items import STATES
 from annotation.queries.members import member_named
+from foundation.translated_messages import translated_error
+
+PROGRAM, YAML = "program", "yaml"
+TASKS = {
+    PROGRAM: _("Programs: steps over images or passages"),
+    "ner": _("Named entities"),
+    "classification": _("Classification"),
+    "rationale": _("Class with rationale"),
+    "boxes": _("Boxes in images"),
+    "evidence": _("Evidence for a claim"),
+    YAML: _("Label configuration in YAML"),
+}
 
 
 class ProjectForm(forms.ModelForm):
-    """A new project."""
+    """A new project, of programs or with a label configuration."""
+
+    task = forms.ChoiceField(label=_("Task"), choices=list(TASKS.items()), initial=PROGRAM, required=False)
+    labels = forms.CharField(
+        label=_("Label configuration"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
+    )
 
     class Meta:
         """Fields and labels."""
 
         model = Project
-        fields = ["workspace", "title", "slug", "kind", "annotators_per_item"]
+        fields = ["workspace", "title", "slug", "annotators_per_item", "task", "kind"]
         labels = {
             "workspace": _("Workspace"),
             "title": _("Title"),
@@ -44,6 +65,33 @@ class ProjectForm(forms.ModelForm):
         else:
             mine = Workspace.objects.filter(pk__in=[each.pk for each in workspaces]).order_by("name", "pk")
             self.fields["workspace"].queryset = mine  # type: ignore[attr-defined]
+
+    def clean_labels(self) -> LabelTask | None:
+        """Return the label configuration of the task; None for programs."""
+        task, text = self.cleaned_data.get("task") or PROGRAM, self.cleaned_data["labels"]
+        if task == PROGRAM:
+            return None
+        if not text.strip() and task in TEMPLATES:
+            return LabelTask.model_validate({"layers": TEMPLATES[task]})
+        try:
+            return read_label_task(text)
+        except ValueError as error:
+            raise forms.ValidationError(translated_error(error)) from error
+
+    def clean(self) -> dict[str, Any]:
+        """Return the fields; marks decide if the items are texts or images."""
+        given = super().clean() or self.cleaned_data
+        given.pop("task", None)
+        if (labels := given.get("labels")) is not None and labels.kind is not None:
+            given["kind"] = labels.kind
+        return given
+
+    def _post_clean(self) -> None:
+        # The model holds the configuration as JSON, which `create_project` makes of it.
+        labels = self.cleaned_data.pop("labels", None)
+        super()._post_clean()  # type: ignore[misc]
+        if "labels" not in self.errors:
+            self.cleaned_data["labels"] = labels
 
 
 class SettingsForm(forms.ModelForm):
@@ -142,7 +190,12 @@ class GuidelineForm(forms.ModelForm):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        asked = [name for name, module in MODULES[project.kind].items() if module.role != "compute"]  # type: ignore[index]
+        task = task_of(project)
+        asked = (
+            [name for name, module in MODULES[kind_of(project)].items() if module.role != "compute"]
+            if task is None
+            else [layer.name for layer in task.layers]
+        )
         self.module_choices = [("", _("Whole project")), *((name, name) for name in asked)]
         self.fields["module"].choices = self.module_choices  # type: ignore[attr-defined]
 
@@ -165,8 +218,10 @@ class ReturnForm(DecisionForm):
     node = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
 
 
-# The formats of uploads, for the kind of objects that their items have; the empty kind is both.
+# The formats of uploads, for the kind of objects that their items have; the empty kind is any. Projects with
+# a label configuration are of the kind "labels"; those that show images are of "images" too.
 UPLOADS = {
+    "plain": ("labels", _("Texts or images (.jsonl, .csv, or .zip with images)")),
     "nlvr2": ("boxes", _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
     "jsonl": ("", _("JSON lines of this site (.jsonl, or .zip with images)")),
     "coco": ("boxes", _("COCO boxes (.json, or .zip with images)")),
@@ -175,7 +230,7 @@ UPLOADS = {
     "nlvr": ("boxes", _("NLVR drawings (.json, or .zip with images)")),
     "drop": ("spans", _("DROP questions (.json)")),
     "reasons": ("spans", _("Counterfactual instances (.jsonl)")),
-    "images": ("boxes", _("Images of items that are here already (.zip)")),
+    "images": ("images", _("Images of items that are here already (.zip)")),
 }
 DOWNLOADS = {
     "jsonl": ("", _("JSON lines: everything, to import again")),
@@ -188,10 +243,16 @@ DOWNLOADS = {
     "brat": ("spans", _("brat")),
     "reasons": ("spans", _("Counterfactual instances with verdicts")),
 }
+PROGRAMS_ONLY = {"labelstudio", "parquet", "w3c"}  # they do not hold the labels of plain tasks
 
 
-def _for_kind(formats: dict[str, tuple[str, Any]], kind: str) -> list[tuple[str, Any]]:
-    return [(name, label) for name, (only, label) in formats.items() if only in ("", kind)]
+def _for_project(formats: dict[str, tuple[str, Any]], project: Project) -> list[tuple[str, Any]]:
+    kinds = {"", "labels" if project.labels else project.kind, "images" if project.kind == "boxes" else ""}
+    return [
+        (name, label)
+        for name, (only, label) in formats.items()
+        if only in kinds and not (project.labels and name in PROGRAMS_ONLY)
+    ]
 
 
 class UploadForm(forms.Form):
@@ -207,7 +268,7 @@ class UploadForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["format"].choices = _for_kind(UPLOADS, project.kind)  # type: ignore[attr-defined]
+        self.fields["format"].choices = _for_project(UPLOADS, project)  # type: ignore[attr-defined]
 
 
 class ExportForm(forms.Form):
@@ -218,7 +279,7 @@ class ExportForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["format"].choices = _for_kind(DOWNLOADS, project.kind)  # type: ignore[attr-defined]
+        self.fields["format"].choices = _for_project(DOWNLOADS, project)  # type: ignore[attr-defined]
 
 
 class ItemFilterForm(forms.Form):
@@ -257,19 +318,29 @@ class ItemForm(forms.Form):
         help_text=_("true, false, a number or a text. Leave empty if it is unknown."),
     )
 
+    _task: dict[str, Any] = {}
+
     def __init__(self, data: Any = None, *, item: Item) -> None:
         answer = "" if item.answer is None else item.answer
         shown = answer if isinstance(answer, str) else json.dumps(answer)
         initial = {"text": item.text, "program": item.program, "answer": shown}
         super().__init__(data, initial=initial)
         self._kind = kind_of(item.project)
+        if item.project.labels:  # every item has the task of its project, and none has an expected answer
+            self._task = {"program": item.program, "answer": item.answer}
+            del self.fields["program"], self.fields["answer"]
+            self.fields["text"].label, self.fields["text"].required = _("Title"), False
+
+    def clean(self) -> dict[str, Any]:
+        """Return the fields; those of a plain task stay."""
+        return self._task | (super().clean() or self.cleaned_data)
 
     def clean_program(self) -> str:
         """Return the program as the site writes it."""
         try:
             return str(program_of_text(self.cleaned_data["program"], self._kind))
         except ProgramError as error:
-            raise forms.ValidationError(str(error)) from error
+            raise forms.ValidationError(translated_error(error)) from error
 
     def clean_answer(self) -> object:
         """Return the answer as a truth value, number or text."""

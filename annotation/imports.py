@@ -14,7 +14,9 @@ from annotation.actions.data import ImportReport, bring_images, import_items
 from annotation.errors import NotFound
 from annotation.formats import registry
 from annotation.formats.uploads import pictures_of, source_of
+from annotation.labels import is_label_text
 from annotation.models import Item, Project
+from annotation.parsed_items import kind_of, task_of
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
@@ -115,7 +117,13 @@ class _Upload:
             on_progress=self._report,
         )
         size = source.path.stat().st_size
-        source = dataclasses.replace(source, on_progress=lambda at: self._note(at, size))
+        task = task_of(self._project)
+        source = dataclasses.replace(
+            source,
+            task=task.text if task else "",
+            kind=kind_of(self._project),
+            on_progress=lambda at: self._note(at, size),
+        )
         return import_items(
             records=self._watched(registry.read(self._options.format, source), size),
             purpose=self._options.purpose,
@@ -162,7 +170,7 @@ def _shown(record: ItemRecord) -> dict[str, Any]:
     return {
         "external_id": record.external_id,
         "text": record.text[:300],
-        "program": record.program[:300],
+        "program": "" if is_label_text(record.program) else record.program[:300],
         "images": [image.name for image in record.images],
         "passage": record.passage[:300],
         "answer": record.answer,

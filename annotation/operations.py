@@ -7,7 +7,7 @@ references to it above and the links from it, and the inverse operation restores
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,7 +15,9 @@ from pydantic import Field
 
 from analysis.programs import Execution, FoundBox, FoundSpan, Node, Program, run
 from annotation.errors import BadEdit
+from annotation.labels import MARKS, MOST_TEXT, LabelLayer, LabelProgram
 from annotation.schemas import (
+    Answer,
     Box,
     Chosen,
     Document,
@@ -30,7 +32,7 @@ from annotation.schemas import (
     State,
 )
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import Message, say
 
 MOST_OBJECTS = 5000  # of one layer
 
@@ -110,8 +112,9 @@ def _apply_change(
         if objects.pop(name, None) is None:
             raise BadEdit(say("this step has no object %(name)r", name=name), field=f"{prefix}remove")
     for position, shape in enumerate(change.put):
-        _check_object(shape, node, subject, f"{prefix}put.{position}")
+        _check_object(shape, node, subject, f"{prefix}put.{position}", _layer_of(program, node))
         objects[shape.id] = shape
+    _check_answers(objects.values(), _layer_of(program, node), f"{prefix}put")
     if len(objects) > MOST_OBJECTS:
         raise BadEdit(
             say("a step has at most %(most_objects)s objects", most_objects=MOST_OBJECTS),
@@ -126,6 +129,11 @@ def _apply_change(
             raise BadEdit(say("a step with objects cannot say that nothing is here"), field=f"{prefix}state")
         given["state"] = "done"
     layers[change.node] = layer.model_copy(update=given)
+
+
+def _layer_of(program: Program, node: Node) -> LabelLayer | None:
+    """Return the layer of a plain task that a node stands for."""
+    return program.layer(node.index) if isinstance(program, LabelProgram) else None
 
 
 def _check_problem(problem: Problem | None, program: Program) -> None:
@@ -148,7 +156,9 @@ def _node(index: int, program: Program, prefix: str) -> Node:
     return program.nodes[index]
 
 
-def _check_object(shape: Object, node: Node, subject: Subject, field: str) -> None:
+def _check_object(
+    shape: Object, node: Node, subject: Subject, field: str, layer: LabelLayer | None = None
+) -> None:
     """Check if an object may be in this layer, but not its references.
 
     References are checked after all objects of the edit are stored.
@@ -158,13 +168,26 @@ def _check_object(shape: Object, node: Node, subject: Subject, field: str) -> No
             say("%(module)s is computed from the steps below it; it takes no objects", module=node.module),
             field=field,
         )
-    if isinstance(shape, Chosen):
+    if isinstance(shape, Answer) or node.role == "answer":
+        _check_answer(shape, node, layer, field)
+    elif isinstance(shape, Chosen):
         if node.role != "choose":
             raise BadEdit(
                 say("%(module)s does not choose among the objects of a step below it", module=node.module),
                 field=field,
             )
-        return
+    else:
+        _check_mark(shape, node, subject, field, layer)
+
+
+def _check_mark(
+    shape: Box | Span, node: Node, subject: Subject, field: str, layer: LabelLayer | None
+) -> None:
+    """Check a box or span, and its label, against node and item."""
+    if layer is None and shape.label:
+        raise BadEdit(say("%(module)s has no labels", module=node.module), field=f"{field}.label")
+    if layer is not None and shape.label not in layer.names:
+        raise BadEdit(_no_label(shape.label, layer), field=f"{field}.label")
     if isinstance(shape, Box) != (subject.kind == "boxes"):
         raise BadEdit(say("this project marks %(kind)s", kind=subject.kind), field=field)
     if node.role == "choose" and not shape.reason.strip():
@@ -183,6 +206,39 @@ def _check_object(shape: Object, node: Node, subject: Subject, field: str) -> No
             )
     else:
         check_span(shape, subject, field)
+
+
+def _no_label(value: object, layer: LabelLayer) -> Message:
+    text = "%(value)r is not a label of “%(layer)s”: %(labels)s"
+    return say(text, value=value, layer=layer.name, labels=", ".join(layer.names))
+
+
+def _check_answer(shape: Object, node: Node, layer: LabelLayer | None, field: str) -> None:
+    """Check an answer against the layer that asks for it."""
+    if layer is None or layer.type in MARKS or not isinstance(shape, Answer):
+        takes = "%(module)s takes an answer" if node.role == "answer" else "%(module)s takes no answer"
+        raise BadEdit(say(takes, module=node.module), field=field)
+    value = shape.value
+    if layer.labels and value not in layer.names:
+        raise BadEdit(_no_label(value, layer), field=f"{field}.value")
+    if layer.type == "rating" and not (isinstance(value, int) and layer.lowest <= value <= layer.highest):
+        text = "%(value)r is not a rating of “%(layer)s”: %(lowest)s to %(highest)s"
+        bounds = {"lowest": layer.lowest, "highest": layer.highest}
+        raise BadEdit(say(text, value=value, layer=layer.name, **bounds), field=f"{field}.value")
+    if layer.type == "text" and not (isinstance(value, str) and len(value) <= MOST_TEXT):
+        text = "“%(layer)s” takes a text of at most %(most)s characters"
+        raise BadEdit(say(text, layer=layer.name, most=f"{MOST_TEXT:,}"), field=f"{field}.value")
+
+
+def _check_answers(objects: Iterable[Object], layer: LabelLayer | None, field: str) -> None:
+    """Check that a layer has one answer, or each of its choices once."""
+    values = [each.value for each in objects if isinstance(each, Answer)]
+    if layer is None or not values:
+        return
+    if layer.type != "choices" and len(values) > 1:
+        raise BadEdit(say("“%(layer)s” takes one answer", layer=layer.name), field=field)
+    if len(set(values)) < len(values):
+        raise BadEdit(say("“%(layer)s” has an answer twice", layer=layer.name), field=field)
 
 
 def check_span(span: Span, subject: Subject, field: str) -> None:
@@ -310,7 +366,13 @@ def _difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
 
 
 def executed(document: Document, program: Program) -> Execution:
-    """Execute the program on the document; values may be unknown."""
+    """Execute the program on the document; values may be unknown.
+
+    A plain task has no values.
+    """
+    if isinstance(program, LabelProgram):
+        unknown = (None,) * len(program.nodes)
+        return Execution(values=unknown, runs=((),) * len(program.nodes), objects=unknown)
     shapes = resolved(document, program)
     drawn = {shape.id: shape for objects in shapes.values() for shape in objects}
     outputs = {node: [_executable(shape, drawn) for shape in objects] for node, objects in shapes.items()}
@@ -328,12 +390,12 @@ def _executable(shape: Box | Span, drawn: Mapping[str, Box | Span]) -> FoundBox 
 
 
 def resolved(document: Document, program: Program) -> dict[int, list[Box | Span]]:
-    """Return the objects of each annotated node with references followed."""
+    """Return the marks of each annotated node with references followed."""
     drawn = {
         each.id: each
         for layer in document.layers.values()
         for each in layer.objects
-        if not isinstance(each, Chosen)
+        if isinstance(each, Box | Span)
     }
     references = {
         each.id: each.ref
@@ -367,8 +429,14 @@ def open_nodes(document: Document, program: Program) -> list[int]:
     return [
         index
         for index in program.walk
-        if program.nodes[index].role != "compute" and document.layers.get(index, Layer()).state == "open"
+        if _is_asked(program, program.nodes[index]) and document.layers.get(index, Layer()).state == "open"
     ]
+
+
+def _is_asked(program: Program, node: Node) -> bool:
+    """Return whether a node must not stay open."""
+    layer = _layer_of(program, node)
+    return node.role != "compute" if layer is None else layer.required
 
 
 def checked(document: Document, program: Program, subject: Subject) -> Document:
@@ -383,7 +451,8 @@ def checked(document: Document, program: Program, subject: Subject) -> Document:
         if layer.state == "nothing" and layer.objects:
             raise BadEdit(say("a step with objects cannot say that nothing is here"), field=f"{place}.state")
         for number, each in enumerate(layer.objects):
-            _check_object(each, node, subject, f"{place}.objects.{number}")
+            _check_object(each, node, subject, f"{place}.objects.{number}", _layer_of(program, node))
+        _check_answers(layer.objects, _layer_of(program, node), f"{place}.objects")
         # The layer's objects were validated with the document; validating them again takes most of the time.
         change = Change.model_construct(node=index, put=layer.objects)
         _check_references(document.layers, change, program, f"{place}.", "objects")

@@ -4,6 +4,7 @@ from typing import cast
 
 from analysis.programs import Program
 from annotation.formats.checks import program_of_text
+from annotation.labels import LabelTask
 from annotation.models import Item, Project
 from annotation.operations import Subject
 from annotation.schemas import Document, Kind
@@ -17,6 +18,11 @@ def program_of(item: Item, kind: str) -> Program:
 def kind_of(project: Project) -> Kind:
     """Return what the project marks."""
     return cast(Kind, project.kind)
+
+
+def task_of(project: Project) -> LabelTask | None:
+    """Return the plain task of a project; None if its items have programs."""
+    return LabelTask.model_validate(project.labels) if project.labels else None
 
 
 def subject_of(item: Item, kind: str) -> Subject:

@@ -8,7 +8,7 @@ orientation; spans count code points, end exclusive, and name the same stretch i
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -31,6 +31,7 @@ class Drawn(FrozenModel):
     id: ObjectId
     links: tuple[ObjectId, ...] = ()  # objects of a child's layer that led to this one
     reason: Note = ""  # why it is new, at a step that chooses among the child's objects
+    label: Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")] = ""  # of its layer, in a plain task
 
 
 class Box(Drawn):
@@ -68,16 +69,41 @@ class Chosen(FrozenModel):
     ref: ObjectId
 
 
+class Answer(FrozenModel):
+    """An answer to a question of a plain task.
+
+    ``value`` is a label of a choice, a rating or a text; several choices are several answers.
+    """
+
+    links: ClassVar[tuple[ObjectId, ...]] = ()  # answers follow from no objects
+    reason: ClassVar[str] = ""
+    id: ObjectId
+    value: Annotated[int, Field(strict=True)] | Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
+
+
 def _shape(value: object) -> str:
     """Return the kind of an object, by the field that only that kind has."""
     if isinstance(value, dict):
-        return "chosen" if "ref" in value else "span" if "span" in value else "box"
+        return (
+            "chosen"
+            if "ref" in value
+            else "span"
+            if "span" in value
+            else "answer"
+            if "value" in value
+            else "box"
+        )
     # Called for each object written: looking up absent attributes of a model would take most of the time.
+    if isinstance(value, Answer):
+        return "answer"
     return "chosen" if isinstance(value, Chosen) else "span" if isinstance(value, Span) else "box"
 
 
 Object = Annotated[
-    Annotated[Box, Tag("box")] | Annotated[Span, Tag("span")] | Annotated[Chosen, Tag("chosen")],
+    Annotated[Box, Tag("box")]
+    | Annotated[Span, Tag("span")]
+    | Annotated[Chosen, Tag("chosen")]
+    | Annotated[Answer, Tag("answer")],
     Discriminator(_shape),
 ]
 
@@ -137,7 +163,7 @@ class ItemRecord(FrozenModel):
 
     external_id: Annotated[Plain, Field(min_length=1, max_length=200)]
     kind: Kind
-    program: str  # nested text, as `analysis.programs` prints it
+    program: str  # nested text, as `analysis.programs` prints it; a plain task as `annotation.labels` does
     text: str  # the sentence about the images, or the question about the passage
     passage: str = ""
     tokens: tuple[tuple[Position, Position], ...] = ()  # code points of each token of the passage

@@ -46,7 +46,7 @@ def orientation(image: PIL.Image.Image) -> int:
 
 
 def _too_large(path: Path) -> BadFile:
-    return BadFile(path, say("has more than %(most)s pixels", most=f"{MOST_PIXELS:,}"))
+    return BadFile(path, say("has more than %(most_pixels)s pixels", most_pixels=f"{MOST_PIXELS:,}"))
 
 
 def clean_image(path: Path) -> tuple[bytes, str]:

@@ -13,10 +13,11 @@ from typing import Literal
 Kind = Literal["boxes", "spans"]
 # What a node gives. Boxes, spans, numbers and dates are objects that have a place (that of a number is its
 # digits in the text); "number" and "truth" are values without one.
-Type = Literal["boxes", "spans", "numbers", "dates", "number", "truth"]
+# "answers" are those of people to a plain task, which no module takes.
+Type = Literal["boxes", "spans", "numbers", "dates", "number", "truth", "answers"]
 # What a person does at a node: draw any object; choose among those of the first child; link each new one to
-# an object of the child; or nothing, because it is computed.
-Role = Literal["draw", "choose", "link", "compute"]
+# an object of the child; answer a question of a plain task; or nothing, because it is computed.
+Role = Literal["draw", "choose", "link", "answer", "compute"]
 Argument = Literal["none", "optional", "required"]
 
 OBJECTS: frozenset[Type] = frozenset({"boxes", "spans", "numbers", "dates"})

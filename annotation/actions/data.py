@@ -21,9 +21,10 @@ from annotation.actions.projects import create_project
 from annotation.actions.review import set_gold
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
+from annotation.labels import LabelTask, is_label_text
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Membership, Project, Role
 from annotation.operations import checked
-from annotation.parsed_items import program_of, subject_of
+from annotation.parsed_items import program_of, subject_of, task_of
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation import image_files
 from foundation.errors import BadFile
@@ -199,7 +200,9 @@ def import_project(
     first = list(islice(stream, 1))
     project = Project.objects.filter(slug=slug).first()
     if project is None and first:
-        options = {} if annotators is None else {"annotators_per_item": annotators}
+        options: dict[str, Any] = {} if annotators is None else {"annotators_per_item": annotators}
+        if is_label_text(first[0].program):
+            options["labels"] = LabelTask.model_validate_json(first[0].program)
         project = create_project(
             slug=slug, title=slug, kind=first[0].kind, workspace=workspace, by=by, **options
         )
@@ -271,6 +274,8 @@ class _Import:
         self.now, self._findings = now, findings
         self.report = ImportReport()
         self._annotators: dict[str, int] = {}
+        task = task_of(project)
+        self._task = task.text if task else ""
 
     def add(self, batch: list[ItemRecord], position: int) -> int:
         """Store the new items of a batch; return their number."""
@@ -324,6 +329,13 @@ class _Import:
                     at_field("program", say("is missing; without one there is nothing to do")),
                 )
             )
+        if self._task != (record.program if is_label_text(record.program) or self._task else ""):
+            reason = (
+                say("differs from the label configuration of the project")
+                if self._task
+                else say("is a plain task, but the project has no label configuration")
+            )
+            raise Conflict(at_field(record.external_id, at_field("program", reason)))
         if stored is not None:
             _require_same(stored, record)
         elif record.external_id in new:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Greatest
@@ -10,22 +11,35 @@ from django.db.models.functions import Greatest
 from accounts.actions import audit as workspace_audit
 from accounts.models import User, Workspace
 from annotation.actions import audit
+from annotation.labels import LabelTask
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
 from jobs.actions import webhooks
 
 
 @transaction.atomic
 def create_project(
-    *, slug: str, title: str, kind: str, workspace: Workspace, by: User | None, **options: object
+    *,
+    slug: str,
+    title: str,
+    kind: str,
+    workspace: Workspace,
+    by: User | None,
+    labels: LabelTask | None = None,
+    **options: object,
 ) -> Project:
     """Create a project in a workspace, with its creator as manager.
 
-    ``options`` are fields of Project.
+    ``labels`` make it a project of a plain task; ``options`` are fields of Project.
 
     Raises:
         ValidationError: Names the field that is wrong.
     """
-    project = Project(workspace=workspace, slug=slug, title=title, kind=kind, created_by=by, **options)
+    stored = labels.model_dump(mode="json") if labels is not None else {}
+    if labels is not None and labels.kind not in (None, kind):
+        raise ValidationError({"kind": f"the label configuration marks {labels.kind}, not {kind}"})
+    project = Project(
+        workspace=workspace, slug=slug, title=title, kind=kind, labels=stored, created_by=by, **options
+    )
     project.full_clean()
     project.save()
     audit.record(project=project, kind="project_created", by=by, data={"kind": kind})

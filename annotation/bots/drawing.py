@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.bots.behaviours import Behaviour
-from annotation.schemas import Box, Chosen, Document, Layer, Object, Span
+from annotation.schemas import Answer, Box, Chosen, Document, Layer, Object, Span
 
 Json = dict[str, Any]
 
@@ -77,8 +77,11 @@ class _Pen:
         self.known: dict[str, str] = {}  # ID in the gold to the bot's own ID
 
     def draw(self, index: int, gold: Layer | None) -> None:
-        """Draw the objects of a step."""
+        """Draw the objects of a step, or answer its question."""
         self.layers[index] = []
+        if self.sheet.nodes[index]["role"] == "answer":
+            self._answer(index, self.sheet.nodes[index]["layer"], gold)
+            return
         below = list(
             dict.fromkeys(each["id"] for child in self.sheet.below(index) for each in self.layers[child])
         )
@@ -92,15 +95,31 @@ class _Pen:
                 self._choose(index, each, below)
             else:
                 links = [self.known[name] for name in each.links if self.known.get(name) in below]
-                self._add(index, self._moved(each), links, each.reason, each.id)
+                label = each.label if isinstance(each, Box | Span) else ""
+                if label and self.rng.random() < self.behaviour.wrong:
+                    label = ""
+                self._add(index, self._moved(each), links, each.reason, each.id, label)
             if not isinstance(each, Chosen) and self.rng.random() < self.behaviour.wrong:
                 self._add(index, self._anywhere(), links, "looks like one")
 
     def _add(
-        self, index: int, place: Json, links: Sequence[str] = (), reason: str = "", gold: str = ""
+        self,
+        index: int,
+        place: Json,
+        links: Sequence[str] = (),
+        reason: str = "",
+        gold: str = "",
+        label: str = "",
     ) -> None:
+        """Add an object; a mark of a plain task gets a label.
+
+        Without a given one, it is any.
+        """
         name = f"b{index}-{len(self.layers[index])}"
         shape = {"id": name, **place}
+        layer = self.sheet.nodes[index].get("layer")
+        if layer and layer["labels"] and "value" not in place:
+            shape["label"] = label or self.rng.choice(layer["labels"])["name"]
         if links:
             shape["links"] = list(links)
         if reason:
@@ -108,6 +127,16 @@ class _Pen:
         self.layers[index].append(shape)
         if gold:
             self.known[gold] = name
+
+    def _answer(self, index: int, layer: Mapping[str, Any], gold: Layer | None) -> None:
+        """Answer as the gold does, or anything."""
+        values = [] if gold is None else [each.value for each in gold.objects if isinstance(each, Answer)]
+        if not values or self.rng.random() < self.behaviour.wrong:
+            names = [label["name"] for label in layer["labels"]]
+            ratings = range(layer["lowest"], layer["highest"] + 1) if layer["type"] == "rating" else ["Seen."]
+            values = [self.rng.choice(names or list(ratings))]
+        for value in values:
+            self._add(index, {"value": value})
 
     def _choose(self, index: int, chosen: Chosen, below: Sequence[str]) -> None:
         """Choose the gold's object, or another; never one twice."""

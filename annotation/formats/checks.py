@@ -12,6 +12,7 @@ from operator import le, lt
 
 from analysis.programs import Program, ProgramError, parse
 from annotation.errors import BadEdit
+from annotation.labels import is_label_text, label_program
 from annotation.operations import Subject, checked
 from annotation.schemas import Document, ItemRecord, Kind
 from foundation.messages import at_field, message_of, say
@@ -21,8 +22,8 @@ DRAFT = "draft"  # in `ItemRecord.extra`: the document that annotations start fr
 
 @lru_cache(maxsize=4096)
 def program_of_text(text: str, kind: Kind) -> Program:
-    """Parse nested text; a few thousand programs are cached."""
-    return parse(text, kind=kind)
+    """Parse nested text or a plain task; a few thousand programs are cached."""
+    return label_program(text, kind) if is_label_text(text) else parse(text, kind=kind)
 
 
 def record_program(record: ItemRecord) -> Program | None:

@@ -14,8 +14,10 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio, write_label_studio
 from annotation.formats.nlvr import read_nlvr, read_nlvr2
+from annotation.formats.plain import read_plain
 from annotation.formats.programs import read_programs
 from annotation.formats.writing import written_folder
+from annotation.labels import is_label_text
 from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile
 from foundation.findings import Findings
@@ -26,12 +28,17 @@ NO_PROGRAM = "item without a program, left out"
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read, with its images, programs, and NLVR2 sentences."""
+    """A file to read, with its images, programs, and NLVR2 sentences.
+
+    ``task`` and ``kind`` are those of a project with a plain task, which its items get.
+    """
 
     path: Path
     images: ImageFolder | None = None
     programs: Path | None = None
     examples: Sequence[Path] = ()
+    task: str = ""
+    kind: Kind = "spans"
     findings: Findings = field(default_factory=Findings)
     on_progress: Callable[[int], None] | None = None
 
@@ -97,6 +104,17 @@ def _reasons(source: Source) -> Iterator[ItemRecord]:
     return read_reasons(source.path, findings=source.findings)
 
 
+def _plain(source: Source) -> Iterator[ItemRecord]:
+    return read_plain(
+        source.path,
+        kind=source.kind,
+        program=source.task,
+        images=source.images,
+        findings=source.findings,
+        on_progress=source.on_progress,
+    )
+
+
 READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
     "jsonl": _jsonl,
     "nlvr": _nlvr,
@@ -106,6 +124,7 @@ READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
     "labelstudio": _label_studio,
     "coco": _coco,
     "reasons": _reasons,
+    "plain": _plain,
 }
 
 
@@ -141,6 +160,19 @@ WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
 FOLDERS = {"faithful-nmn", "brat"}  # formats of several files, written into a folder
 
 
+# Formats that hold the labels and answers of plain tasks.
+PLAIN_WRITERS = {"jsonl"}
+
+
+def _holding(name: str, records: Iterable[ItemRecord]) -> Iterator[ItemRecord]:
+    """Yield the records after checking that the format holds their task."""
+    for record in records:
+        if name not in PLAIN_WRITERS and is_label_text(record.program):
+            formats = ", ".join(sorted(PLAIN_WRITERS))
+            raise ValueError(f"{name} cannot hold the labels of a plain task; use {formats}")
+        yield record
+
+
 def write(name: str, records: Iterable[ItemRecord], out: Path) -> None:
     """Write records to a file or folder.
 
@@ -148,6 +180,6 @@ def write(name: str, records: Iterable[ItemRecord], out: Path) -> None:
         Conflict: The format cannot hold them.
     """
     try:
-        WRITERS[name](records, out)
+        WRITERS[name](_holding(name, records), out)
     except (ValueError, FileExistsError) as error:
         raise Conflict(message_of(error)) from error

@@ -37,7 +37,7 @@ def source_of(
     if not is_zip(upload):
         return Source(path=upload, findings=findings)
     files = unpack(upload, folder, on_progress=on_progress, on_error=findings.on_error)
-    items = {".csv"} if name == "faithful-nmn" else LISTS
+    items = {"faithful-nmn": {".csv"}, "plain": {*LISTS, ".csv"}}.get(name, LISTS)
     examples = LISTS if name == "faithful-nmn" else set()
     for file in files:
         if file.suffix.lower() not in PICTURES | {TABLE} | items | examples:

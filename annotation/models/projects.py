@@ -25,7 +25,8 @@ class Project(models.Model):
 
     ``annotators_per_item`` is copied to each item at import, so that a later change is an act of its own.
     ``qualification_score`` is the mean F1 that a member must reach over the qualification items; NULL
-    disables qualification. One in ``hidden_gold_every`` assigned items is a hidden gold item.
+    disables qualification. One in ``hidden_gold_every`` assigned items is a hidden gold item. With
+    ``labels``, every item has the plain task that they describe.
     """
 
     class Status(models.TextChoices):
@@ -38,6 +39,7 @@ class Project(models.Model):
     slug = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=10, choices=Kind)
+    labels = models.JSONField(default=dict, blank=True)  # an `annotation.labels.LabelTask`; {} for programs
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     annotators_per_item = models.PositiveSmallIntegerField(
         default=1, validators=[MinValueValidator(1), MaxValueValidator(20)]

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from analysis.programs import Program, agrees, describe
+from annotation.labels import LabelTask
 from annotation.models import (
     Annotation,
     Comment,
@@ -19,7 +20,7 @@ from annotation.models import (
     SystemOutput,
 )
 from annotation.operations import executed
-from annotation.parsed_items import document_of, program_of
+from annotation.parsed_items import document_of, program_of, task_of
 from annotation.queries.comparison import others
 from annotation.queries.items import free_items
 from annotation.schemas import Document
@@ -70,7 +71,7 @@ def editor_state(annotation: Annotation) -> dict[str, Any]:
         "status": annotation.status,
         "reserved_until": annotation.reserved_until,
         "item": _item(annotation),
-        "program": program_tree(program),
+        "program": program_tree(program, task_of(annotation.project)),
         "document": annotation.document or Document().model_dump(mode="json"),
         **outcome(annotation, document),
         "guidelines": guidelines(annotation.project),
@@ -97,8 +98,12 @@ def outcome(annotation: Annotation, document: Document) -> dict[str, Any]:
     }
 
 
-def program_tree(program: Program) -> dict[str, Any]:
-    """Return the program as the editor draws it."""
+def program_tree(program: Program, task: LabelTask | None = None) -> dict[str, Any]:
+    """Return the program as the editor draws it.
+
+    Nodes of a plain task have a ``layer``, with the colours and keys of its labels.
+    """
+    layers = {} if task is None else {index: each.shown() for index, each in enumerate(task.layers, start=1)}
     return {
         "text": str(program),
         "walk": list(program.walk),
@@ -107,8 +112,9 @@ def program_tree(program: Program) -> dict[str, Any]:
                 "index": node.index,
                 "module": node.module,
                 "argument": node.argument,
-                "label": describe(node),
-                "words": module_words(node.module, node.argument),
+                "label": node.module if layers else describe(node),
+                "words": "" if layers else module_words(node.module, node.argument),
+                **({"layer": layers[node.index]} if node.index in layers else {}),
                 "type": node.type,
                 "role": node.role,
                 "children": list(node.children),

@@ -95,6 +95,7 @@ def _matching(project: Project, search: str, state: str) -> QuerySet[Item]:
         "position",
         "purpose",
         "text",
+        "passage",
         "images",
         "annotators_wanted",
         "assigned",

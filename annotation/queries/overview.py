@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.gold_agreement import DRAWN, Agreement
-from analysis.programs import describe
+from analysis.programs import Program, describe
 from annotation.comparison import Step, steps
+from annotation.labels import LabelProgram
 from annotation.models import Item, Project
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.annotations import images, outcome
 from annotation.queries.comparison import documents_of, lettered
 from annotation.queries.review import finished_annotations
-from annotation.schemas import Box, Span
+from annotation.schemas import Answer, Box, Span
 
 WORDS = {
     "f1_50": "F1 of boxes, IoU above 0.5",
@@ -58,8 +59,7 @@ def comparison_page(item: Item, project: Project) -> dict[str, Any]:
     return {
         "annotations": rows,
         "steps": [
-            _step(step, describe(program.nodes[step.node]), shown)
-            for step in steps(program, documents, item.tokens)
+            _step(step, _name(program, step.node), shown) for step in steps(program, documents, item.tokens)
         ]
         if documents
         else [],
@@ -67,29 +67,37 @@ def comparison_page(item: Item, project: Project) -> dict[str, Any]:
     }
 
 
+def _name(program: Program, node: int) -> str:
+    return program.nodes[node].module if isinstance(program, LabelProgram) else describe(program.nodes[node])
+
+
 def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    answers = any(isinstance(each, Answer) for layer in step.layers.values() for each in layer.objects)
     return {
         "label": label,
         "node": step.node,
         "unanimous": step.unanimous,
         "people": [
-            {"letter": who, "state": layer.state, "count": len(step.objects[who]), "note": layer.note}
+            {"letter": who, "state": layer.state, "count": len(layer.objects), "note": layer.note}
             for who, layer in step.layers.items()
         ],
-        "images": [_overlay(step, place, image) for place, image in enumerate(shown)],
+        "images": [] if answers else [_overlay(step, place, image) for place, image in enumerate(shown)],
         "spans": [
-            {"quote": _quote(step, cluster.members), "letters": sorted(cluster.members)}
-            for cluster in step.clusters
+            {**_quote(step, cluster.members), "letters": sorted(cluster.members)} for cluster in step.clusters
         ]
-        if not shown
+        if answers or not shown
         else [],
     }
 
 
-def _quote(step: Step, members: Any) -> str:
+def _quote(step: Step, members: Any) -> dict[str, Any]:
+    """Return a cluster's quote and label, or its answer."""
     who, place = next(iter(members.items()))
+    each = step.layers[who].objects[place]
+    if isinstance(each, Answer):
+        return {"answer": each.value}
     shape = step.objects[who][place]
-    return shape.quote if isinstance(shape, Span) else ""
+    return {"quote": shape.quote if isinstance(shape, Span) else "", "label": shape.label}
 
 
 def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +107,7 @@ def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
     high = round(1000 * height / width)
     boxes = [
         {
-            "letter": who,
+            "letter": f"{who} {each.label}".strip(),
             "number": number % 6,
             "x": round(1000 * each.box[0]),
             "y": round(high * each.box[1]),

@@ -14,6 +14,7 @@ from accounts.policy import Act
 from annotation.actions import projects, review
 from annotation.event_labels import EVENT_LABELS
 from annotation.forms import AnnotatorsPerItemForm, ExportForm, GuidelineForm, ProjectForm, SettingsForm
+from annotation.labels import TEMPLATES, LabelLayer
 from annotation.models import Membership, Project
 from annotation.queries.annotations import guidelines
 from annotation.queries.progress import totals
@@ -39,8 +40,14 @@ def new_project(request: HttpRequest) -> HttpResponse:
         created = projects.create_project(by=user_of(request), **given)
         messages.success(request, _("Created the project. Next, upload its items."))
         return redirect("annotation:upload_items", created.slug)
-    context = {"form": form, "title": _("New annotation project")}
-    return render(request, "annotation/form.html", context, status=422 if form.errors else 200)
+    context = {
+        "form": form,
+        "templates": {
+            name: [LabelLayer.model_validate(layer).shown() for layer in layers]
+            for name, layers in TEMPLATES.items()
+        },
+    }
+    return render(request, "annotation/new_project.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

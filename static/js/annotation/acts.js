@@ -6,6 +6,7 @@
  * @typedef {import("./types.js").Place} Place
  * @typedef {import("./types.js").State} State
  * @typedef {import("./types.js").Thing} Thing
+ * @typedef {import("./types.js").Value} Value
  */
 import { objectId } from "./identifiers.js";
 import { gettext } from "./language.js";
@@ -18,14 +19,20 @@ import { STATES, notYet } from "./words.js";
  * @param {(place: Place) => Promise<string | null>} askReason why an object is new where one chooses
  */
 export function createActs(store, announce, askReason) {
+  /** @type {Map<number, string>} the label for new marks, by node of a plain task */
+  const labels = new Map();
   const role = () => store.program.nodes[store.node].role;
   const layer = () => layerOf(store.document, store.node);
   /** Drawing in a step that said "nothing here" opens it again. @returns {{state?: State}} */
   const reopened = () => (layer().state === "nothing" ? { state: "open" } : {});
 
+  /** The answers at a node, or the one of a value. @param {number} node @param {Value} [value] */
+  const inLayer = (node, value) =>
+    layerOf(store.document, node).objects.filter((each) => value === undefined || each.value === value);
+
   const acts = {
     mayEdit: () => !store.locked,
-    mayDraw: () => !store.locked && role() !== "compute",
+    mayDraw: () => !store.locked && role() !== "compute" && role() !== "answer",
     selected: () => store.objects.find((each) => each.id === store.object) ?? null,
 
     /** @param {Place} place */
@@ -36,6 +43,7 @@ export function createActs(store, announce, askReason) {
       if (reason === null || node !== store.node) return;
       const sources = role() === "link" ? context(store.program, store.document, node) : [];
       const thing = {
+        ...(acts.label() ? { label: acts.label() } : {}),
         ...place,
         id: objectId(),
         links: sources.length === 1 ? [sources[0].thing.id] : [],
@@ -47,6 +55,48 @@ export function createActs(store, announce, askReason) {
           sources.length > 1 ? gettext("Added. Select its source.") : gettext("Added."),
         );
       }
+    },
+
+    /** The label of the selected mark, or else of new ones. @returns {string | undefined} */
+    label() {
+      const own = store.objects.find((each) => each.id === store.object)?.thing.label;
+      return own || labels.get(store.node) || store.program.nodes[store.node].layer?.labels[0]?.name;
+    },
+
+    /** Give the selected mark a label, and new ones the same. @param {string} label */
+    setLabel(label) {
+      labels.set(store.node, label);
+      const chosen = acts.selected();
+      if (chosen && chosen.thing.label !== label)
+        store.edit({ node: store.node, put: [{ ...chosen.thing, label }] });
+      announce(gettext("Label: %(label)s.", { label }));
+      store.tell("object");
+    },
+
+    /** Choose an answer at this step, or one more; a chosen one of several is taken back. @param {Value} value */
+    answer(value) {
+      const { layer } = store.program.nodes[store.node];
+      if (store.locked || !layer) return;
+      const node = store.node;
+      const several = layer.type === "choices";
+      const now = inLayer(node, several ? value : undefined);
+      const left = inLayer(node).length - now.length;
+      if (several && now.length)
+        store.edit({ node, remove: [now[0].id], ...(left ? {} : { state: /** @type {State} */ ("open") }) });
+      else {
+        const place = several ? `.${layer.labels.findIndex(({ name }) => name === value)}` : "";
+        store.edit({ node, put: [{ id: now[0]?.id ?? `n${node}${place}`, value }], state: "done" });
+      }
+      announce(`${store.program.nodes[node].label}: ${inLayer(node).map((each) => each.value).join(", ")}.`);
+      if (!several) acts.goOpen();
+    },
+
+    /** @param {number} node @param {string} text */
+    answerText(node, text) {
+      const [now] = inLayer(node);
+      const done = layerOf(store.document, node).state === "done" ? {} : { state: /** @type {State} */ ("done") };
+      if (text) store.edit({ node, put: [{ id: now?.id ?? `n${node}`, value: text }], ...done });
+      else if (now) store.edit({ node, remove: [now.id], state: "open" });
     },
 
     /** @param {string} id @param {Place} place */
@@ -120,7 +170,9 @@ export function createActs(store, announce, askReason) {
     setState(state) {
       if (store.locked || role() === "compute") return;
       const node = store.node;
-      const objects = inPlay(store.program, store.document, node).some((each) => each.own || each.chosen);
+      const objects =
+        inPlay(store.program, store.document, node).some((each) => each.own || each.chosen) ||
+        inLayer(node).some((each) => each.value !== undefined);
       const obstacle =
         state === "done"
           ? notYet(store, node)

@@ -8,6 +8,7 @@
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
 import { gettext } from "./language.js";
+import { answersAt } from "./labels.js";
 import { button, element, unseen } from "./markup.js";
 import { overlap } from "./rectangles.js";
 import { STATES, imageName } from "./words.js";
@@ -16,6 +17,7 @@ const SAME = 0.5;
 
 /** Return true if two places are the same object. @param {Place} one @param {Place} other */
 export function same(one, other) {
+  if ((one.label || "") !== (other.label || "")) return false;
   if (one.box && other.box) return one.image === other.image && overlap(one.box, other.box) > SAME;
   if (one.tokens && other.tokens)
     return one.tokens[0] === other.tokens[0] && one.tokens[1] === other.tokens[1];
@@ -44,7 +46,8 @@ export function createAdjudication(store, before, acts) {
   /** @param {Cluster} cluster @param {number} index */
   function row(cluster, index) {
     const { letters, ...place } = cluster;
-    const taken = store.objects.some((each) => (each.own || each.chosen) && same(each.place, place));
+    const answered = place.value !== undefined && answersAt(store, store.node).includes(place.value);
+    const taken = answered || store.objects.some((each) => (each.own || each.chosen) && same(each.place, place));
     const whose = unseen(
       ` ${gettext("group %(number)s, of %(people)s", { number: index + 1, people: letters.join(", ") })}`,
     );
@@ -66,7 +69,9 @@ export function createAdjudication(store, before, acts) {
   }
 
   /** @param {Place} place */
-  function text({ box, image, quote }) {
+  function text({ box, image, quote, label, value }) {
+    if (value !== undefined) return String(value);
+    if (label) return `${label}: ${text({ box, image, quote })}`;
     if (!box) return `“${quote}”`;
     const size = `${Math.round((box[2] - box[0]) * 100)} × ${Math.round((box[3] - box[1]) * 100)} %`;
     return store.item.images.length > 1 ? `${imageName(store, image ?? 0)}, ${size}` : size;
@@ -74,6 +79,7 @@ export function createAdjudication(store, before, acts) {
 
   /** Choose the child's object that lies there; where there is none, draw it. @param {Place} place */
   function takeOver(place) {
+    if (typeof place.value === "string" || typeof place.value === "number") return acts.answer(place.value);
     const there = store.objects.find((each) => !each.own && same(each.place, place));
     if (!there) acts.draw(place);
     else if (!there.chosen) acts.toggle(there.id);

@@ -30,8 +30,9 @@ const SCROLL_PIXELS = 40;
  * @param {Store} store @param {HTMLElement} stage takes the keyboard @param {Acts} acts
  * @param {ReturnType<typeof import("./announcer.js").createAnnouncer>} announce
  * @param {string} user whose choices the browser keeps
+ * @param {ReturnType<typeof import("./labels.js").createLooks>} looks of labels
  */
-export function createBoxes(store, stage, acts, announce, user) {
+export function createBoxes(store, stage, acts, announce, user, looks) {
   const { images } = store.item;
   const crossKey = `touchstone-crosshair-${user}`;
   let zoom = 1;
@@ -49,7 +50,7 @@ export function createBoxes(store, stage, acts, announce, user) {
         acts.pick(id);
       },
       mayDraw: () => acts.mayDraw(),
-    }),
+    }, looks.all),
   );
   const row = element(
     "div",
@@ -167,7 +168,7 @@ export function createBoxes(store, stage, acts, announce, user) {
     const number = store.objects.indexOf(chosen) + 1;
     const named = gettext("Box %(number)s of %(count)s", { number, count: store.objects.length });
     announce(
-      `${named}${chosen.chosen ? `, ${gettext("chosen")}` : ""}: ${placeText(store, chosen.place)}`,
+      `${named}${chosen.thing.label ? `, ${chosen.thing.label}` : ""}${chosen.chosen ? `, ${gettext("chosen")}` : ""}: ${placeText(store, chosen.place)}`,
       true,
     );
   }
@@ -189,7 +190,7 @@ export function createBoxes(store, stage, acts, announce, user) {
           id: thing.id,
           rect: place.box,
           look,
-          tag: sources ? letter(index) : "",
+          tag: sources ? letter(index) : (thing.label ?? ""),
           selected: false,
           editable: false,
         });
@@ -200,13 +201,14 @@ export function createBoxes(store, stage, acts, announce, user) {
     }
     for (const [index, each] of objects.entries()) {
       if (!each.place.box) continue;
-      const look = each.own ? "own" : each.chosen ? "chosen" : "candidate";
+      const { label } = each.thing;
+      const look = label ? looks.of(store.node, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
       const selected = each.id === object;
       add(each.place.image, {
         id: each.id,
         rect: each.place.box,
         look,
-        tag: String(index + 1),
+        tag: label || String(index + 1),
         selected,
         editable: each.own && editable,
       });

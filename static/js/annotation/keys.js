@@ -53,8 +53,9 @@ function takesText(target) {
  * @param {"boxes" | "spans"} kind
  * @param {Record<string, string>} own keys that the person has chosen
  * @param {(keys: Record<string, string>) => Promise<void>} keep @param {(number: number) => void} onDigit
+ * @param {{press: (key: string) => boolean, keys: () => [string, string][]}} labels whose keys come first
  */
-export function createKeys(actions, kind, own, keep, onDigit) {
+export function createKeys(actions, kind, own, keep, onDigit, labels) {
   const offered = actions.filter((action) => !action.kind || action.kind === kind);
   let bound = new Map(offered.map((action) => [action.name, own[action.name] ?? action.key]));
 
@@ -68,6 +69,10 @@ export function createKeys(actions, kind, own, keep, onDigit) {
       const editing = takesText(event.target);
       if (/^Ctrl\+(Shift\+)?[zy]$/.test(name)) event.stopImmediatePropagation();
       if (event.isComposing || (editing && !(name === "Ctrl+Enter"))) return;
+      if (!editing && !event.defaultPrevented && /^[a-z0-9]$/.test(name) && labels.press(name)) {
+        event.preventDefault();
+        return void event.stopImmediatePropagation();
+      }
       const action = offered.find((each) => bound.get(each.name) === name);
       if (!action && !/^[1-9]$/.test(name)) return;
       if (event.defaultPrevented) return;
@@ -98,6 +103,8 @@ export function createKeys(actions, kind, own, keep, onDigit) {
         FIXED[kind].map(([key, text]) => line(key, text, null)),
       ),
     );
+    if (labels.keys().length)
+      tables.unshift(table(gettext("Labels"), labels.keys().map(([key, text]) => line(key, text, null))));
     const dialog = openDialog(
       gettext("Keyboard"),
       [status, element("div", { class: "key-tables" }, ...tables)],

@@ -9,6 +9,7 @@ import { createComments } from "./comments.js";
 import { askProblem, askReason } from "./dialogs.js";
 import { createFinishing } from "./finishing.js";
 import { createKeys } from "./keys.js";
+import { createLooks } from "./labels.js";
 import { gettext, ngettext } from "./language.js";
 import { createMerge } from "./merge.js";
 import { createPanel } from "./panel.js";
@@ -45,12 +46,13 @@ function start() {
     createMerge(store),
   );
   const acts = createActs(store, announce, () => askReason(annotation.item.kind));
+  const looks = createLooks(store);
   /** @type {any} */
   const view = boxes
-    ? createBoxes(store, part("stage"), acts, announce, user)
-    : createSpans(store, part("stage"), acts, announce, user);
+    ? createBoxes(store, part("stage"), acts, announce, user, looks)
+    : createSpans(store, part("stage"), acts, announce, user, looks);
   view.onProblem = () => askProblem(store, announce);
-  const panel = createPanel(store, part("panel"), acts, view);
+  const panel = createPanel(store, part("panel"), acts, view, looks);
   createAdjudication(store, /** @type {HTMLElement} */ (part("panel").querySelector("details")), acts);
   const comments = createComments(store, part("comments"), site, announce);
   const panels = createPanels(part("work-grid"), user);
@@ -357,6 +359,7 @@ function start() {
       store.keys = chosen;
     },
     acts.byNumber,
+    panel.labels,
   );
   const finishing = createFinishing(store, part("finishing"), acts, site, queue, announce, keys.keyOf);
   const toolbar = createToolbar(store, part("toolbar"), acts, view, keys, site, announce, panels, user);

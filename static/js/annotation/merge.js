@@ -88,8 +88,8 @@ export function createMerge(store) {
   function about({ name }) {
     const [kind, node] = split(name);
     if (kind === "problem") return gettext("Program report");
-    const { label } = store.program.nodes[node];
-    return `${label}: ${{ object: store.item.kind === "boxes" ? gettext("a box") : gettext("a span"), state: gettext("status"), note: gettext("note") }[kind]}`;
+    const { label, role } = store.program.nodes[node];
+    return `${label}: ${{ object: role === "answer" ? gettext("an answer") : store.item.kind === "boxes" ? gettext("a box") : gettext("a span"), state: gettext("status"), note: gettext("note") }[kind]}`;
   }
 
   /** @param {Conflict} conflict @param {any} value */
@@ -102,6 +102,7 @@ export function createMerge(store) {
         : gettext("No problem reported.");
     if (kind === "note") return value || gettext("No note.");
     if (!value) return gettext("Deleted.");
+    if (value.value !== undefined) return String(value.value);
     return value.quote ? `“${value.quote}”` : value.ref ? gettext("Chosen.") : placeText(store, value);
   }
 

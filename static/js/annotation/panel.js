@@ -7,6 +7,7 @@
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
 import { letter } from "./boxes.js";
+import { createLabels } from "./labels.js";
 import { gettext, numeral } from "./language.js";
 import { button, element, sign, unseen } from "./markup.js";
 import { createNote } from "./note.js";
@@ -40,9 +41,9 @@ const CHARACTER_EDGES = [
 
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
- * @param {any} view of boxes or spans
+ * @param {any} view of boxes or spans @param {ReturnType<typeof import("./labels.js").createLooks>} looks of labels
  */
-export function createPanel(store, root, acts, view) {
+export function createPanel(store, root, acts, view, looks) {
   const boxes = store.item.kind === "boxes";
   const title = element("h2", { id: "step-title" });
   const words = element("p", { class: "module-words" });
@@ -61,7 +62,9 @@ export function createPanel(store, root, acts, view) {
     element("summary", {}, gettext("Guideline")),
     guide,
   );
-  root.append(title, words, task, state, list, more, detail);
+  root.append(title, words, task, state);
+  const labels = createLabels(store, root, acts, looks);
+  root.append(list, more, detail);
   createNote(store, root);
   root.append(guideline);
   let detailOf = "";
@@ -74,7 +77,7 @@ export function createPanel(store, root, acts, view) {
   function render() {
     const node = store.program.nodes[store.node];
     title.replaceChildren(node.label);
-    words.textContent = node.words;
+    words.textContent = node.layer ? node.layer.hint : node.words;
     task.textContent = TASKS[node.role][store.item.kind];
     const shown = STATES[stateOf(store, store.node)];
     const value = valueText(store.values[store.node]);
@@ -149,6 +152,9 @@ export function createPanel(store, root, acts, view) {
     made.append(
       element("span", { class: "number-tag" }, String(number)),
       element("span", { class: "object-text", dir: "auto" }, said),
+      each.thing.label
+        ? element("span", { class: `label-chip-small key-${looks.of(store.node, each.thing.label)}`, dir: "auto" }, each.thing.label)
+        : "",
       ...(chooses
         ? [element("span", { class: "choice" }, each.chosen ? gettext("✓ chosen") : gettext("not chosen"))]
         : []),
@@ -349,6 +355,7 @@ export function createPanel(store, root, acts, view) {
   render();
 
   return {
+    labels,
     /** Return the field to select the sources of the selected object. */
     focusSources: () => /** @type {HTMLElement | null} */ (detail.querySelector(".sources button"))?.focus(),
     toggleGuideline() {

@@ -4,7 +4,7 @@
  *
  * @typedef {import("./types.js").Place} Place
  * @typedef {import("./types.js").Range} Range
- * @typedef {{place: Place, look: string, selected: boolean}} Mark
+ * @typedef {{place: Place, look: string, selected: boolean, label?: string}} Mark
  */
 import { tokenClasses } from "./lanes.js";
 import { element } from "./markup.js";
@@ -36,10 +36,13 @@ export function createPassage(text, tokens, onRebuild) {
   /** @type {string[]} */
   let classes = [];
   let [caret, from, to] = [-1, 0, 0];
+  /** @type {Map<number, string>} the names of the labels of marks that begin at a unit */
+  let begins = new Map();
   build();
 
   function build() {
     made = [];
+    begins = new Map();
     classes = new Array(units.length);
     [caret, from, to] = [-1, 0, 0];
     root.replaceChildren();
@@ -114,6 +117,23 @@ export function createPassage(text, tokens, onRebuild) {
     return cuts.size > before;
   }
 
+  /**
+   * Write the labels of marks before their first unit.
+   * @param {{look: string, label?: string, range: Range}[]} marks @param {string[]} next class names
+   */
+  function name(marks, next) {
+    const before = begins;
+    begins = new Map();
+    for (const { look, label, range } of marks) {
+      if (!label) continue;
+      const [start] = range;
+      begins.set(start, [begins.get(start), label].filter(Boolean).join(" · "));
+      next[start] += ` start-${look}`;
+    }
+    for (const index of before.keys()) if (!begins.has(index)) delete made[index]?.dataset.label;
+    for (const [index, label] of begins) if (made[index].dataset.label !== label) made[index].dataset.label = label;
+  }
+
   return {
     element: root,
     get count() {
@@ -137,6 +157,7 @@ export function createPassage(text, tokens, onRebuild) {
       const ranges = drawn.map(({ points, ...mark }) => ({ ...mark, range: touched(units, points) }));
       const { classes: next, lines } = tokenClasses(units.length, ranges);
       root.classList.toggle("roomy", lines > ROOM);
+      name(ranges, next);
       for (let index = 0; index < units.length; index += 1) {
         if (next[index] === classes[index]) continue;
         classes[index] = next[index];

@@ -28,8 +28,9 @@ const ROOM_AROUND = 1.6; // of a box that is zoomed to
 /**
  * @param {{url: string, width: number | null, height: number | null, name: string}} image
  * @param {string} name what people call the image @param {PictureEvents} events
+ * @param {string[]} labels the looks of labels, which can be acted on
  */
-export function createPicture(image, name, events) {
+export function createPicture(image, name, events, labels) {
   const img = element("img", { alt: `${name}: ${image.name}`, draggable: "false" });
   const sheet = element("div", { class: "sheet" }, img);
   /** As wide and high as the image is seen, whichever way it is turned. */
@@ -45,7 +46,7 @@ export function createPicture(image, name, events) {
   layer.setAttribute("preserveAspectRatio", "none");
   layer.setAttribute("aria-hidden", "true");
   const paths = new Map(
-    LOOKS.flatMap((look) => [
+    [...LOOKS, ...labels].flatMap((look) => [
       [`${look}-halo`, path(look, true)],
       [look, path(look, false)],
     ]),
@@ -240,7 +241,7 @@ export function createPicture(image, name, events) {
     ];
     const buffer = (event.pointerType === "touch" ? 10 : 2) / bounds.width;
     return shown
-      .filter((each) => ACTED_ON.has(each.look) && holds(seen(each.rect), across, down, buffer))
+      .filter((each) => (ACTED_ON.has(each.look) || labels.includes(each.look)) && holds(seen(each.rect), across, down, buffer))
       .sort((one, other) => area(one.rect) - area(other.rect));
   }
 

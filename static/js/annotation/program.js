@@ -29,9 +29,11 @@ export function createProgram({ text, walk, nodes }) {
      */
     below: (index) => below[index],
     /** All nodes with children before their parents: the order in which they are listed and worked on. */
-    bottomUp: bottomUp(nodes),
+    bottomUp: bottomUp(nodes).filter((index) => walk.includes(nodes[index].representative)),
+    /** True if people mark and answer layers beside each other, and nothing is computed. */
+    isPlain: nodes.some((node) => node.layer),
     /** Nodes that a person has to say something about. */
-    asked: walk.filter((index) => nodes[index].role !== "compute"),
+    asked: walk.filter((index) => nodes[index].layer?.required ?? nodes[index].role !== "compute"),
   };
 }
 
@@ -113,7 +115,7 @@ export function placed(program, document, index) {
  */
 export function inPlay(program, document, node) {
   const { role, children } = program.nodes[node];
-  if (role === "compute") return [];
+  if (role === "compute" || role === "answer") return [];
   const own = layerOf(document, node).objects;
   /** @type {InPlay[]} */
   const found = [];
@@ -140,6 +142,10 @@ export function inPlay(program, document, node) {
 export function context(program, document, node) {
   const { role, children } = program.nodes[node];
   const seen = new Set();
+  if (program.isPlain)
+    return program.walk
+      .filter((other) => other !== node && program.nodes[other].role === "draw")
+      .flatMap((other) => placed(program, document, other));
   const looked = role === "choose" ? children.slice(1) : children;
   return looked
     .flatMap((child) => placed(program, document, child))

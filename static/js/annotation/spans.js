@@ -20,8 +20,9 @@ const DRAG_PIXELS = 5; // within one word, where a click may tremble
  * @param {Store} store @param {HTMLElement} stage takes the keyboard @param {Acts} acts
  * @param {ReturnType<typeof import("./announcer.js").createAnnouncer>} announce
  * @param {string} user whose way of marking the browser keeps
+ * @param {ReturnType<typeof import("./labels.js").createLooks>} looks of labels
  */
-export function createSpans(store, stage, acts, announce, user) {
+export function createSpans(store, stage, acts, announce, user, looks) {
   let [caret, anchor] = [0, 0];
   const passage = createPassage(store.item.passage, store.item.tokens, (now) => set(now(caret), now(anchor)));
   const oneClickKey = `touchstone-one-click-${user}`;
@@ -255,7 +256,7 @@ export function createSpans(store, stage, acts, announce, user) {
       count: objects.length,
     });
     const quote = next.place.quote ?? passage.place(start, end).quote;
-    announce(`${named}${next.chosen ? `, ${gettext("chosen")}` : ""}: ${quote}`, true);
+    announce(`${named}${next.thing.label ? `, ${next.thing.label}` : ""}${next.chosen ? `, ${gettext("chosen")}` : ""}: ${quote}`, true);
     return true;
   }
 
@@ -264,13 +265,15 @@ export function createSpans(store, stage, acts, announce, user) {
     const links = new Set(chosen?.thing.links ?? []);
     /** @type {Mark[]} */
     const marks = [];
-    for (const { thing, place } of context(store.program, store.document, store.node)) {
-      marks.push({ place, look: links.has(thing.id) ? "chosen" : "context", selected: false });
+    for (const { thing, place, from } of context(store.program, store.document, store.node)) {
+      const look = thing.label ? looks.of(from, thing.label) : links.has(thing.id) ? "chosen" : "context";
+      marks.push({ place, look, selected: false, label: thing.label });
     }
     for (const place of overlay(store)) marks.push({ place, look: "predicted", selected: false });
     for (const each of store.objects) {
-      const look = each.own ? "own" : each.chosen ? "chosen" : "candidate";
-      marks.push({ place: each.place, look, selected: each.id === store.object });
+      const { label } = each.thing;
+      const look = label ? looks.of(store.node, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
+      marks.push({ place: each.place, look, selected: each.id === store.object, label });
     }
     passage.show(marks);
   }

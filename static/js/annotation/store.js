@@ -53,7 +53,7 @@ export function createStore(annotation) {
     mismatch: annotation.mismatch,
     comments: annotation.comments,
     keys: annotation.keys,
-    node: program.asked.find((index) => isOpen(annotation.document, index)) ?? program.walk.at(-1) ?? 0,
+    node: program.asked.find((index) => isOpen(annotation.document, index)) ?? program.walk.at(program.isPlain ? 0 : -1) ?? 0,
     /** @type {string | null} */
     object: null,
     predictionsShown: false,

@@ -73,7 +73,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
     group(gettext("Panels"), ...folds.map(({ control }) => control), foldAll),
     boxes ? group(gettext("Zoom"), out, fit, into, actual, toBox) : "",
     light?.element ?? "",
-    group(gettext("More"), ...(store.annotation.predictions?.length ? [shown] : []), wrong, help),
+    group(gettext("More"), ...(store.annotation.predictions?.length ? [shown] : []), store.program.isPlain ? null : wrong, help),
     legend,
   );
 
@@ -127,16 +127,17 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
 
   function renderLegend() {
     const { role } = store.program.nodes[store.node];
+    const plain = store.program.isPlain;
     const entries = [];
     if (role === "choose")
       entries.push(["candidate", gettext("available")], ["chosen", gettext("chosen")]);
-    if (role === "draw" || role === "link") entries.push(["own", gettext("of this step")]);
+    if ((role === "draw" || role === "link") && !plain) entries.push(["own", gettext("of this step")]);
     if (role === "link")
       entries.push(
         [boxes ? "source" : "context", gettext("possible sources")],
         ["chosen", gettext("source of the selected object")],
       );
-    else if (context(store.program, store.document, store.node).length)
+    else if (!plain && context(store.program, store.document, store.node).length)
       entries.push(["context", gettext("from previous steps")]);
     if (store.annotation.others) entries.push(["predicted", gettext("by the annotators")]);
     else if (store.predictionsShown)

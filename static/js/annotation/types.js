@@ -4,12 +4,13 @@
  *
  * @typedef {"boxes" | "spans"} Kind
  * @typedef {"open" | "done" | "nothing" | "unsure"} State
- * @typedef {"draw" | "choose" | "link" | "compute"} Role
+ * @typedef {"draw" | "choose" | "link" | "answer" | "compute"} Role
  * @typedef {boolean | number | string | null} Value
  * @typedef {[number, number, number, number]} Rect left, top, right, bottom as fractions of the image
  * @typedef {[number, number]} Range start and end, end exclusive
  *
- * @typedef {Object} Thing an object of a layer: a box, a span, or a choice (`ref`) of a child's object
+ * @typedef {Object} Thing an object of a layer: a box, a span, a choice (`ref`) of a child's object, or an
+ *   answer (`value`) of a plain task
  * @property {string} id
  * @property {number} [image]
  * @property {Rect} [box]
@@ -19,6 +20,8 @@
  * @property {string} [ref]
  * @property {string[]} [links]
  * @property {string} [reason]
+ * @property {string} [label] of a mark of a plain task
+ * @property {Value} [value]
  *
  * @typedef {{state: State, objects: Thing[], value?: Value, note: string}} Layer
  * @typedef {{kind: string, node: number | null, note: string}} Problem
@@ -34,8 +37,11 @@
  * @property {number[]} children
  * @property {number} depth
  * @property {string} words the step in plain words
+ * @property {LabelLayer} [layer] what people mark or answer, in a plain task
  * @property {number} representative index of the first equal subtree, whose layer this node shares
  *
+ * @typedef {{type: "spans" | "boxes" | "choice" | "choices" | "text" | "rating", labels: {name: string, color: string,
+ *   key: string}[], required: boolean, lowest: number, highest: number, hint: string}} LabelLayer
  * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
  *
  * @typedef {Object} Change one act of a person: what it says about one layer, about others that follow (`also`),
@@ -90,7 +96,8 @@
  * @property {Entry[]} history
  * @property {Record<string, string>} keys
  *
- * @typedef {{image?: number, box?: Rect, span?: Range, tokens?: Range, quote?: string, probability?: number}} Place
+ * @typedef {{image?: number, box?: Rect, span?: Range, tokens?: Range, quote?: string, probability?: number,
+ *   label?: string, value?: Value}} Place
  *   where an object lies; of a proposal also how likely it is
  *
  * @typedef {Object} InPlay an object that the person can act on while working on a node

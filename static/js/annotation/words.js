@@ -47,6 +47,10 @@ export const TASKS = {
     boxes: gettext("Draw each box, then select its source box."),
     spans: gettext("Mark each span, then select its source span."),
   },
+  answer: {
+    boxes: gettext("Answer for the whole item."),
+    spans: gettext("Answer for the whole item."),
+  },
   compute: {
     boxes: gettext("Nothing to do: the value is computed from previous steps."),
     spans: gettext("Nothing to do: the value is computed from previous steps."),
@@ -77,6 +81,10 @@ export function countText(store, index) {
   if (node.role === "compute") return "";
   const count = placed(store.program, store.document, node.representative).length;
   if (!count) return "";
+  if (node.role === "answer")
+    return layerOf(store.document, index)
+      .objects.map(({ value }) => valueText(value))
+      .join(", ");
   return store.item.kind === "boxes"
     ? ngettext("%(count)s box", "%(count)s boxes", count)
     : ngettext("%(count)s span", "%(count)s spans", count);
@@ -115,6 +123,8 @@ export function imageName(store, index) {
 
 /** Why a node cannot be called done yet, empty when it can. @param {Store} store @param {number} node */
 export function notYet(store, node) {
+  if (store.program.nodes[node].role === "answer" && !layerOf(store.document, node).objects.length)
+    return gettext("There is no answer yet. If there is none, choose “nothing here”.");
   if (!placed(store.program, store.document, node).length)
     return gettext("Nothing is marked yet. If nothing matches, choose “nothing here”.");
   const missing = unlinked(store.program, store.document, node);

@@ -10,17 +10,23 @@ from django.test import Client
 from accounts.models import User
 from annotation import imports
 from annotation.actions.assignments import next_annotation
+from annotation.actions.data import import_items, import_project
 from annotation.actions.imports import correct_item, delete_item, undo_import
 from annotation.actions.projects import set_member
 from annotation.errors import Conflict
+from annotation.formats import registry
+from annotation.formats.jsonl import read_jsonl
+from annotation.labels import read_label_task
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Project, Role
+from annotation.queries.export import item_records
+from annotation.schemas import Document
 from foundation import errors, image_storage
 from foundation.findings import Refusal
 from jobs.actions.jobs import cancel_job, create_job, run_job
 from jobs.actions.previews import apply_preview
 from jobs.job_progress import note_progress
 from jobs.models import Job
-from tests.annotation.factories import make_member, make_project, make_record, make_user
+from tests.annotation.factories import make_member, make_project, make_record, make_user, span
 from tests.annotation.jobs.pairs import example, lines, pairs, picture, pictures, zipped
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -234,3 +240,41 @@ def test_a_single_item_is_corrected_and_deleted_until_it_is_used(project: Projec
     next_annotation(member=make_member(project))
     with pytest.raises(Conflict, match="neither changed nor deleted"):
         delete_item(item=second, by=user)
+
+
+def test_texts_become_items_of_the_label_configuration(user: User) -> None:
+    task = read_label_task("layers: [{type: choice, name: Topic, labels: [sport, politics]}]")
+    project = make_project(kind="spans", labels=task)
+    content = b'{"id": "a", "text": "Ada won."}\n{"id": "b"}\n'
+    preview = upload(project, user, content, "texts.jsonl", format="plain", dry_run=True)
+    assert listed(preview) == [
+        "texts.jsonl:2: text: is missing or empty; this project annotates texts",
+    ]
+    job = upload(project, user, b"id,text\na,Ada won.\n", "texts.csv", format="plain")
+    assert job.status == Job.Status.DONE, job.error
+    [item] = project.items.all()
+    assert (item.passage, item.program) == ("Ada won.", task.text)
+    other = make_record(kind="spans")
+    with pytest.raises(Conflict, match="program: differs from the label configuration of the project"):
+        import_items(records=[other], project=project)
+    with pytest.raises(Conflict, match="is a plain task, but the project has no label configuration"):
+        import_items(
+            records=[other.model_copy(update={"program": task.text})], project=make_project(kind="spans")
+        )
+
+
+def test_a_plain_task_is_exported_and_imported_again(tmp_path: Path) -> None:
+    task = read_label_task("layers: [{type: spans, name: Who, labels: [Person]}]")
+    project = make_project(kind="spans", labels=task)
+    mark = span("a", 0, 1, label="Person")
+    gold = Document.model_validate({"layers": {1: {"state": "done", "objects": [mark]}}})
+    import_items(records=[make_record("one", kind="spans", program=task.text, gold=gold)], project=project)
+    registry.write("jsonl", item_records(project), tmp_path / "out.jsonl")
+    [record] = read_jsonl(tmp_path / "out.jsonl")
+    import_project(slug="again", workspace=project.workspace, records=[record])
+    again = Project.objects.get(slug="again")
+    assert again.labels["layers"][0]["labels"][0]["name"] == "Person"
+    assert Gold.objects.get(item__project=again).document == Gold.objects.get(item__project=project).document
+    with pytest.raises(Conflict, match="w3c cannot hold the labels of a plain task; use jsonl"):
+        registry.write("w3c", item_records(project), tmp_path / "out.json")
+    assert not (tmp_path / "out.json").exists()

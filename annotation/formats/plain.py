@@ -1,0 +1,156 @@
+"""Read the items of plain tasks: texts or images, as JSON lines or CSV."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+from annotation.formats.checks import check_record
+from annotation.formats.images import ImageFolder
+from annotation.formats.jsonl import read_lines
+from annotation.formats.texts import tokenize
+from annotation.schemas import Image, ItemRecord, Kind, Plain
+from foundation.errors import BadFile
+from foundation.findings import Findings
+from foundation.messages import at_field, message_of, say
+from foundation.text_files import opened
+
+FIELDS = ("id", "title", "text", "image")
+KEPT = "field that is kept, but not shown to annotators"
+ID_CHARACTERS = 16  # of the hash of the content, for items without an id
+
+
+class _Entry(BaseModel):
+    """An item as it stands in a file. Other fields are kept for the export."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: Plain | int = ""
+    title: Plain = ""
+    text: Plain = ""
+    images: Plain | list[Plain] = Field(default=[], validation_alias=AliasChoices("images", "image"))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the images; an empty cell of a table is none."""
+        names = [self.images] if isinstance(self.images, str) else self.images
+        return [name for name in names if name]
+
+
+def read_plain(
+    path: Path,
+    *,
+    kind: Kind,
+    program: str,
+    images: ImageFolder | None = None,
+    findings: Findings | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Iterator[ItemRecord]:
+    """Yield the items of a file in order.
+
+    A file that ends in .csv is a table with a line of names; any other has a JSON object in each line. An
+    item has a ``text`` or an ``image`` (or ``images``), and may have an ``id`` and a ``title``; one without
+    an id gets one from its content.
+
+    Args:
+        path: The file.
+        kind: "spans" for texts, "boxes" for images.
+        program: The plain task (`annotation.labels.LabelTask.text`).
+        images: The folder of the images.
+        findings: Collects what is refused.
+        on_progress: Called with the number of bytes read so far.
+
+    Raises:
+        BadFile: Names file, line and field of the first error.
+    """
+    findings = findings if findings is not None else Findings()
+    if not program:
+        text = "needs a project with a label configuration; create one, and upload the file there"
+        raise BadFile(path, say(text))
+    for number, given in _rows(path, findings, on_progress):
+        try:
+            entry = _Entry.model_validate(given)
+            for name in entry.model_extra or ():
+                findings.mend(KEPT, name)
+            record = check_record(_record(entry, kind, program, images))
+            findings.note_entry(record.external_id, path, line=number, field="id")
+        except ValueError as error:
+            findings.refuse(error, path, line=number)
+        else:
+            yield record
+
+
+def _rows(
+    path: Path, findings: Findings, on_progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    if path.suffix.lower() == ".csv":
+        yield from _table(path)
+        return
+    for number, line in read_lines(path, empty=say("holds no items"), on_progress=on_progress):
+        try:
+            given = json.loads(line)
+            if not isinstance(given, dict):
+                raise ValueError(say("expected an object with the fields of an item"))
+        except (ValueError, RecursionError) as error:
+            reason = message_of(error)
+            if isinstance(error, json.JSONDecodeError):
+                reason = say("this is not JSON: %(problem)s", problem=error.msg)
+            findings.refuse(ValueError(reason), path, line=number)
+        else:
+            yield number, given
+
+
+def _table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the lines of a table by the names of its first line."""
+    with opened(path, newline="") as file:
+        rows = csv.DictReader(file, strict=True)
+        try:
+            names = rows.fieldnames or []
+            if not {"text", "image"} & set(names):
+                raise BadFile(path, say("the first line names no column text or image; add it"), line=1)
+            for row in rows:
+                if None in row or None in row.values():
+                    text = "has another number of columns than the first line, which has %(count)s"
+                    raise BadFile(path, say(text, count=len(names)), line=rows.line_num)
+                yield rows.line_num, {name: value for name, value in row.items() if value or name in FIELDS}
+        except csv.Error as error:
+            problem = say("this is not CSV: %(problem)s", problem=str(error))
+            raise BadFile(path, problem, line=rows.line_num + 1) from error
+
+
+def _record(entry: _Entry, kind: Kind, program: str, folder: ImageFolder | None) -> ItemRecord:
+    """Return the item of an entry.
+
+    Raises:
+        ValueError: Names the field that is missing or too much.
+    """
+    names = entry.names
+    if kind == "spans" and not entry.text.strip():
+        raise ValueError(at_field("text", say("is missing or empty; this project annotates texts")))
+    if kind == "spans" and names:
+        text = "this project annotates texts; remove the image, or use a project for images"
+        raise ValueError(at_field("image", say(text)))
+    if kind == "boxes" and not names:
+        raise ValueError(at_field("image", say("is missing; this project annotates images")))
+    shown = [entry.title, entry.text if kind == "boxes" else ""]
+    return ItemRecord(
+        external_id=str(entry.id) or _id_of(entry),
+        kind=kind,
+        program=program,
+        text=" – ".join(part for part in shown if part),
+        passage=entry.text if kind == "spans" else "",
+        tokens=tokenize(entry.text) if kind == "spans" else (),
+        images=tuple(Image(name=name) if folder is None else folder.find(name) for name in names),
+        extra={"fields": entry.model_extra} if entry.model_extra else {},
+    )
+
+
+def _id_of(entry: _Entry) -> str:
+    content = json.dumps([entry.title, entry.text, entry.names], ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()[:ID_CHARACTERS]

@@ -1,0 +1,267 @@
+"""Label configurations: layers to mark and answer in plain tasks.
+
+A plain task is a program with one node per layer below a root that asks for nothing, so that operations,
+undo, agreement, adjudication and exports are those of programs. No Django.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
+
+from analysis.programs import Kind, Node, Program, ProgramError
+from foundation.frozen_model import FrozenModel
+from foundation.import_fields import first_error
+from foundation.messages import Message, at_field, message_of, say, split_field
+
+LayerType = Literal["spans", "boxes", "choice", "choices", "text", "rating"]
+# Layers of objects with a place, and the kind of items they need.
+MARKS: dict[LayerType, Kind] = {"spans": "spans", "boxes": "boxes"}
+LABELLED = {*MARKS, "choice", "choices"}
+ROOT = "task"
+MOST_CHARACTERS = 50_000  # of a configuration in YAML
+MOST_TEXT = 10_000  # characters of a written answer
+STATE_KEYS = "dux"  # keys of the editor that set the state of a step
+COLORS = (
+    "#1d6fb8", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be185d", "#0f766e", "#4338ca", "#b91c1c",
+    "#4d7c0f",
+)  # fmt: skip
+
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, pattern=r"^[^\x00-\x1f]*$", min_length=1, max_length=60)
+]
+
+
+class Label(FrozenModel):
+    """A label: its name, and how the editor shows it.
+
+    ``color`` is "#" and six hexadecimal digits; ``key`` one digit or lower-case letter.
+    """
+
+    name: Name
+    color: str = ""
+    key: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not re.fullmatch(r"(#[0-9a-fA-F]{6})?", self.color):
+            raise ValueError(
+                at_field("color", say("%(color)r is not a colour such as #1d6fb8", color=self.color))
+            )
+        if not re.fullmatch(f"[a-z0-9]?(?<![{STATE_KEYS}])", self.key):
+            keys = " and ".join(STATE_KEYS)
+            text = "%(key)r is not a digit or small letter; %(keys)s set the state of a step"
+            raise ValueError(at_field("key", say(text, key=self.key, keys=keys)))
+        return self
+
+
+def _named(given: object) -> object:
+    return {"name": given} if isinstance(given, str) else given
+
+
+class LabelLayer(FrozenModel):
+    """One thing that people mark or answer.
+
+    ``lowest`` and ``highest`` bound a rating. Layers that are not ``required`` may stay open.
+    """
+
+    type: LayerType
+    name: Name
+    labels: Annotated[tuple[Annotated[Label, BeforeValidator(_named)], ...], Field(max_length=50)] = ()
+    required: bool = True
+    lowest: Annotated[int, Field(ge=0, le=10)] = 1
+    highest: Annotated[int, Field(ge=1, le=20)] = 5
+    hint: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.type in LABELLED and len(self.labels) < (1 if self.type in MARKS else 2):
+            text = (
+                "“%(layer)s” needs one label or more"
+                if self.type in MARKS
+                else ("“%(layer)s” needs two labels or more")
+            )
+            raise ValueError(at_field("labels", say(text, layer=self.name)))
+        if self.type not in LABELLED and self.labels:
+            text = "a layer of type %(type)s has none; remove them from “%(layer)s”"
+            raise ValueError(at_field("labels", say(text, type=self.type, layer=self.name)))
+        if self.lowest >= self.highest:
+            text = "must be greater than lowest (%(lowest)s) in “%(layer)s”"
+            raise ValueError(at_field("highest", say(text, lowest=self.lowest, layer=self.name)))
+        keys = [label.key for label in self.labels if label.key]
+        for text, values in (
+            ("“%(layer)s” has the label “%(value)s” twice", list(self.names)),
+            ("“%(layer)s” has the key “%(value)s” twice", keys),
+        ):
+            if twice := [value for value in values if values.count(value) > 1]:
+                raise ValueError(at_field("labels", say(text, layer=self.name, value=twice[0])))
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the labels."""
+        return tuple(label.name for label in self.labels)
+
+    def shown(self) -> dict[str, Any]:
+        """Return the layer with the colours and keys that it leaves out."""
+        taken = {label.key for label in self.labels}
+        free = iter([digit for digit in "123456789" if digit not in taken])
+        labels = [
+            {
+                "name": label.name,
+                "color": label.color or COLORS[place % len(COLORS)],
+                "key": label.key or next(free, ""),
+            }
+            for place, label in enumerate(self.labels)
+        ]
+        return self.model_dump() | {"labels": labels}
+
+
+class LabelTask(FrozenModel):
+    """A label configuration: the layers of a plain task, in the order of work."""
+
+    layers: Annotated[tuple[LabelLayer, ...], Field(min_length=1, max_length=20)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [layer.name for layer in self.layers]
+        if twice := [name for name in names if names.count(name) > 1]:
+            text = "two have the name “%(name)s”; give each its own"
+            raise ValueError(at_field("layers", say(text, name=twice[0])))
+        if len({layer.type for layer in self.layers} & MARKS.keys()) > 1:
+            text = "a task has spans of a text or boxes in images, not both; make two projects"
+            raise ValueError(at_field("layers", say(text)))
+        return self
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of its marks; None if people only answer."""
+        return next((MARKS[layer.type] for layer in self.layers if layer.type in MARKS), None)
+
+    @property
+    def text(self) -> str:
+        """The layers without colours, keys and hints: the program of its items."""
+        layers = [
+            {"type": layer.type, "name": layer.name}
+            | ({"labels": layer.names} if layer.labels else {})
+            | ({} if layer.required else {"required": False})
+            | ({"lowest": layer.lowest, "highest": layer.highest} if layer.type == "rating" else {})
+            for layer in self.layers
+        ]
+        return json.dumps({"layers": layers}, ensure_ascii=False, separators=(",", ":"))
+
+
+class LabelError(ProgramError):
+    """A plain task is malformed; the message names the field."""
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__(message, 1, text)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class LabelProgram(Program):
+    """A plain task as a program: node 0 is the root, node i the i-th layer."""
+
+    task: LabelTask
+
+    @cached_property
+    def walk(self) -> tuple[int, ...]:
+        """The layers in their order; the root asks for nothing."""
+        return tuple(range(1, len(self.nodes)))
+
+    def layer(self, index: int) -> LabelLayer | None:
+        """Return the layer of a node; the root has none."""
+        return self.task.layers[index - 1] if index else None
+
+    def text(self, index: int = 0) -> str:
+        """Return the layers as JSON; `label_program` reads it back."""
+        return self.task.text if index == 0 else self.nodes[index].module
+
+
+# Label configurations to begin with, by the names of `annotation.forms`.
+TEMPLATES: dict[str, list[dict[str, Any]]] = {
+    "ner": [{"type": "spans", "name": "Entities", "labels": ["Person", "Organisation", "Place", "Date"]}],
+    "classification": [{"type": "choice", "name": "Class", "labels": ["Positive", "Neutral", "Negative"]}],
+    "rationale": [
+        {"type": "choice", "name": "Class", "labels": ["Positive", "Negative"]},
+        {"type": "spans", "name": "Rationale", "labels": ["Supports the class"],
+         "hint": "Mark the words that decide the class."},
+    ],
+    "boxes": [{"type": "boxes", "name": "Objects", "labels": ["Person", "Animal", "Vehicle"]}],
+    "evidence": [
+        {"type": "spans", "name": "Evidence", "labels": ["Supports", "Refutes"],
+         "hint": "Mark the sentences that decide the claim."},
+        {"type": "choice", "name": "Verdict", "labels": ["Supported", "Refuted", "Not enough information"]},
+    ],
+}  # fmt: skip
+
+
+def is_label_text(program: str) -> bool:
+    """Return True if the program of an item is a plain task."""
+    return program.startswith("{")
+
+
+def label_program(text: str, kind: Kind) -> LabelProgram:
+    """Read the program of an item of a plain task.
+
+    Raises:
+        LabelError: Names the field that is wrong.
+    """
+    try:
+        task = LabelTask.model_validate_json(text)
+    except ValidationError as error:
+        raise LabelError(_sentence(error), text) from error
+    if task.kind not in (None, kind):
+        raise LabelError(f"layers: the task marks {task.kind}, and the project {kind}", text)
+    root = Node(0, ROOT, None, tuple(range(1, len(task.layers) + 1)), None, 0, "answers", "compute")
+    layers = (
+        Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers",
+             "draw" if layer.type in MARKS else "answer")
+        for index, layer in enumerate(task.layers, start=1)
+    )  # fmt: skip
+    return LabelProgram(kind, (root, *layers), task)
+
+
+def read_label_task(text: str) -> LabelTask:
+    """Read a label configuration in YAML or JSON.
+
+    Raises:
+        ValueError: Names the line or the field that is wrong.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(
+            say("the configuration has more than %(most)s characters", most=f"{MOST_CHARACTERS:,}")
+        )
+    try:
+        given = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or say("a value is malformed")
+        message = say("this is not YAML: %(problem)s", problem=problem)
+        if mark:
+            message = say("line %(line)s: %(problem)s", line=mark.line + 1, problem=message)
+        raise ValueError(message) from error
+    try:
+        return LabelTask.model_validate(given)
+    except ValidationError as error:
+        raise ValueError(_sentence(error)) from error
+
+
+def _sentence(error: ValidationError) -> str:
+    """Return the first mistake; a check of several fields names its own."""
+    first = error.errors(include_url=False)[0]
+    if first["type"] != "value_error":
+        return first_error(error)
+    where = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]
+    ).removeprefix(".")
+    message = message_of(first["ctx"]["error"])
+    field, problem = split_field(message) if isinstance(message, Message) else ("", message)
+    return at_field(".".join(part for part in (where, field) if part), problem)

@@ -1,0 +1,296 @@
+/**
+ * The form of a label configuration on the page of a new project: layers and labels as fields, beside a preview.
+ * The text field that the site reads holds the same configuration as JSON, which is YAML too.
+ *
+ * @typedef {{name: string, color: string, key: string}} Label
+ * @typedef {{type: string, name: string, labels: Label[], required: boolean, lowest: number, highest: number,
+ *   hint: string}} Layer
+ */
+import { gettext } from "./language.js";
+import { button, element } from "./markup.js";
+import { inkOn } from "./colors.js";
+
+const TYPES = /** @type {Record<string, string>} */ ({
+  spans: gettext("Spans in a text, with labels"),
+  boxes: gettext("Boxes in an image, with labels"),
+  choice: gettext("One choice"),
+  choices: gettext("Several choices"),
+  text: gettext("Text"),
+  rating: gettext("Rating"),
+});
+const COLORS = ["#1d6fb8", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be185d", "#0f766e", "#4338ca"];
+const LABELLED = new Set(["spans", "boxes", "choice", "choices"]);
+const MARKS = new Set(["spans", "boxes"]);
+
+/** @param {string} id @returns {any} */
+const part = (id) => document.getElementById(id);
+
+function start() {
+  const templates = JSON.parse(part("label-templates").textContent);
+  const [task, text, root] = [part("id_task"), part("id_labels"), part("builder")];
+  const preview = part("label-preview").lastElementChild;
+  /** @type {Layer[]} */
+  let layers = [];
+
+  function choose() {
+    const built = task.value in templates;
+    if (built) layers = structuredClone(templates[task.value]);
+    show();
+  }
+
+  function show() {
+    const built = task.value in templates;
+    const yaml = task.value === "yaml";
+    root.hidden = part("label-preview").hidden = !built;
+    part("field-labels").hidden = !yaml;
+    const marks = layers.find((layer) => MARKS.has(layer.type));
+    part("field-kind").hidden = built && Boolean(marks);
+    nameKinds(built);
+    if (built) render();
+  }
+
+  const kindWords = [part("field-kind").querySelector("label"), ...part("id_kind").options];
+  const forPrograms = kindWords.map((each) => each.textContent);
+  const forAnswers = { boxes: gettext("images"), spans: gettext("texts") };
+
+  /** Where nothing is marked, the field says what the items are. @param {boolean} built */
+  function nameKinds(built) {
+    for (const [index, each] of kindWords.entries()) {
+      const words = each.value === undefined ? gettext("Items") : forAnswers[/** @type {"boxes"} */ (each.value)];
+      each.textContent = (built && words) || forPrograms[index];
+    }
+    if (built && !part("id_kind").value) part("id_kind").value = "spans";
+  }
+
+  /** Take up what was sent before, where it was refused. */
+  function resume() {
+    try {
+      layers = JSON.parse(text.value).layers.map((/** @type {any} */ each) => ({ ...blank(each.type), ...each }));
+      show();
+    } catch {
+      choose();
+    }
+  }
+
+  /** @param {string} type @returns {Layer} */
+  const blank = (type) => ({
+    type,
+    name: "",
+    labels: [],
+    required: true,
+    lowest: 1,
+    highest: 5,
+    hint: "",
+  });
+
+  /** Draw the fields again, and go on where the person was. */
+  function render() {
+    const focused = root.contains(document.activeElement) ? document.activeElement?.id : "";
+    root.replaceChildren(
+      ...layers.map(layerFields),
+      button(gettext("Add layer"), () => change(() => layers.push(blank("choice"))), { class: "button second" }),
+    );
+    if (focused) part(focused)?.focus();
+    changed();
+  }
+
+  /** @param {() => void} act that changes which fields there are */
+  function change(act) {
+    act();
+    show();
+  }
+
+  function changed() {
+    const kept = layers.map(({ labels, ...layer }) => ({
+      ...layer,
+      labels: LABELLED.has(layer.type) ? labels.filter((label) => label.name.trim()) : [],
+    }));
+    text.value = JSON.stringify({ layers: kept }, null, 1);
+    preview.replaceChildren(...kept.map(layerPreview));
+  }
+
+  /** @param {Layer} layer @param {number} index */
+  function layerFields(layer, index) {
+    const id = `layer-${index}`;
+    const type = element(
+      "select",
+      {
+        id: `${id}-type`,
+        onchange: () =>
+          change(() => {
+            layer.type = type.value;
+          }),
+      },
+      ...Object.entries(TYPES).map(([value, words]) =>
+        element("option", { value, selected: value === layer.type }, words),
+      ),
+    );
+    return element(
+      "fieldset",
+      { class: "builder-layer" },
+      element("legend", {}, gettext("Layer %(number)s", { number: index + 1 })),
+      field(`${id}-type`, gettext("Type"), type),
+      field(`${id}-name`, gettext("Name"), input(`${id}-name`, layer, "name", { required: true, maxlength: "60" })),
+      field(`${id}-hint`, gettext("Hint for annotators"), input(`${id}-hint`, layer, "hint", { maxlength: "500" })),
+      layer.type === "rating" ? bounds(layer, id) : null,
+      LABELLED.has(layer.type) ? labelFields(layer, id) : null,
+      required(layer, id),
+      button(gettext("Remove layer"), () => change(() => layers.splice(index, 1)), {
+        class: "button plain",
+        disabled: layers.length < 2,
+        "aria-label": gettext("Remove layer %(number)s", { number: index + 1 }),
+      }),
+    );
+  }
+
+  /** @param {Layer} layer @param {string} id */
+  function bounds(layer, id) {
+    const number = (/** @type {"lowest" | "highest"} */ name, /** @type {string} */ words) =>
+      field(`${id}-${name}`, words, input(`${id}-${name}`, layer, name, { type: "number", min: "0", max: "20" }));
+    return element("div", { class: "builder-bounds" }, number("lowest", gettext("Lowest")), number("highest", gettext("Highest")));
+  }
+
+  /** @param {Layer} layer @param {string} id */
+  function required(layer, id) {
+    const box = element("input", {
+      type: "checkbox",
+      id: `${id}-required`,
+      checked: layer.required,
+      onchange() {
+        layer.required = box.checked;
+        changed();
+      },
+    });
+    return element("label", { class: "check" }, box, element("span", {}, gettext("Annotators have to complete it")));
+  }
+
+  /** @param {Layer} layer @param {string} id */
+  function labelFields(layer, id) {
+    const rows = layer.labels.map((label, index) => {
+      const named = { number: index + 1 };
+      return element(
+        "li",
+        { class: "builder-label" },
+        input(`${id}-color-${index}`, label, "color", {
+          type: "color",
+          "aria-label": gettext("Color of label %(number)s", named),
+        }),
+        input(`${id}-label-${index}`, label, "name", {
+          maxlength: "60",
+          "aria-label": gettext("Name of label %(number)s", named),
+        }),
+        input(`${id}-key-${index}`, label, "key", {
+          maxlength: "1",
+          class: "builder-key",
+          "aria-label": gettext("Key of label %(number)s", named),
+        }),
+        button("×", () => change(() => layer.labels.splice(index, 1)), {
+          class: "button second builder-remove",
+          "aria-label": gettext("Remove label %(number)s", named),
+        }),
+      );
+    });
+    const add = () =>
+      change(() => {
+        const keys = new Set(layer.labels.map(({ key }) => key));
+        const key = [..."123456789"].find((each) => !keys.has(each)) ?? "";
+        layer.labels.push({ name: "", color: COLORS[layer.labels.length % COLORS.length], key });
+        setTimeout(() => part(`${id}-label-${layer.labels.length - 1}`)?.focus());
+      });
+    return element(
+      "div",
+      { role: "group", "aria-label": gettext("Labels") },
+      element("p", { class: "builder-heading" }, gettext("Labels: color, name and key")),
+      element("ul", { class: "builder-labels" }, ...rows),
+      button(gettext("Add label"), add, { class: "button second small-button" }),
+    );
+  }
+
+  /**
+   * A field that writes into a part of the configuration.
+   * @param {string} id @param {any} holder @param {string} name @param {Record<string, any>} properties
+   */
+  function input(id, holder, name, properties) {
+    const made = element("input", {
+      type: "text",
+      id,
+      value: String(holder[name] ?? ""),
+      oninput() {
+        holder[name] = made.type === "number" ? Number(made.value) : made.value;
+        changed();
+      },
+      ...properties,
+    });
+    return made;
+  }
+
+  /** @param {string} id @param {string} words @param {HTMLElement} control */
+  const field = (id, words, control) =>
+    element("div", { class: "field" }, element("label", { for: id }, words), control);
+
+  task.addEventListener("change", choose);
+  if (text.value.trim()) resume();
+  else choose();
+}
+
+/** @param {Layer} layer */
+function layerPreview(layer) {
+  const chip = (/** @type {Label} */ { name, color }) => {
+    const made = element("span", { class: "label-chip-small" }, name);
+    made.style.setProperty("--label", color);
+    made.style.setProperty("--label-ink", inkOn(color));
+    return made;
+  };
+  const rows = {
+    spans: () => [
+      element("p", {}, ...layer.labels.flatMap((label) => [chip(label), " ", marked(label), " … "])),
+    ],
+    boxes: () => [element("div", { class: "preview-boxes" }, ...layer.labels.map(boxed))],
+    choice: () => layer.labels.map(option("radio")),
+    choices: () => layer.labels.map(option("checkbox")),
+    text: () => [element("div", { class: "preview-text" })],
+    rating: () =>
+      Array.from({ length: Math.min(20, Math.max(0, layer.highest - layer.lowest + 1)) }, (_none, index) =>
+        option("radio")({ name: String(layer.lowest + index), color: "", key: "" }),
+      ),
+  }[layer.type];
+  return element(
+    "div",
+    { class: "preview-layer" },
+    element("strong", { dir: "auto" }, layer.name || "…"),
+    layer.hint ? element("p", { class: "quiet small", dir: "auto" }, layer.hint) : null,
+    element("div", { class: layer.type === "rating" ? "in-a-row label-options" : "" }, ...(rows?.() ?? [])),
+  );
+
+  /** @param {Label} label */
+  function marked({ color }) {
+    const made = element("span", { class: "preview-mark" }, gettext("marked words"));
+    made.style.setProperty("--label", color);
+    return made;
+  }
+
+  /** @param {Label} label */
+  function boxed(label) {
+    const made = element("span", { class: "preview-box" }, chip(label));
+    made.style.setProperty("--label", label.color);
+    return made;
+  }
+
+  /** @param {string} type */
+  function option(type) {
+    return (/** @type {Label} */ { name, color, key }) => {
+      const swatch = color ? element("span", { class: "label-swatch" }) : null;
+      swatch?.style.setProperty("--label", color);
+      return element(
+        "div",
+        { class: "label-option" },
+        element("span", { class: `preview-${type}`, "aria-hidden": "true" }),
+        swatch,
+        element("span", { class: "label-name", dir: "auto" }, name),
+        key ? element("kbd", {}, key.toUpperCase()) : null,
+      );
+    };
+  }
+}
+
+start();

@@ -1,0 +1,159 @@
+/**
+ * Layers of plain tasks: their labels as buttons, their questions as fields, and the colours of marks.
+ *
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").LabelLayer} LabelLayer
+ * @typedef {import("./types.js").Value} Value
+ * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
+ */
+import { inkOn } from "./colors.js";
+import { gettext } from "./language.js";
+import { button, element } from "./markup.js";
+import { LANES } from "./lanes.js";
+import { layerOf } from "./program.js";
+
+/**
+ * Name the look of each label, and say in a style sheet of the page what it is.
+ * @param {Store} store @returns {{of: (node: number, label: string | undefined) => string, all: string[]}}
+ */
+export function createLooks(store) {
+  /** @type {Map<string, string>} */
+  const looks = new Map();
+  const sheet = new CSSStyleSheet();
+  for (const { index, layer } of store.program.nodes)
+    for (const { name, color } of layer?.labels ?? []) {
+      const look = `label-${looks.size}`;
+      looks.set(`${index}/${name}`, look);
+      const line = `linear-gradient(${color}, ${color})`;
+      for (let lane = 0; lane < LANES; lane += 1) sheet.insertRule(`.${look}-${lane} { --l${lane}: ${line}; }`);
+      sheet.insertRule(`.start-${look}, .tag.${look}, .key-${look} { --label: ${color}; --label-ink: ${inkOn(color)}; }`);
+      sheet.insertRule(`.box.${look}:not(.halo) { stroke: ${color}; }`);
+    }
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  return { of: (node, label) => looks.get(`${node}/${label}`) ?? "own", all: [...looks.values()] };
+}
+
+/** The answers at a node. @param {Store} store @param {number} node @returns {Value[]} */
+export function answersAt(store, node) {
+  return layerOf(store.document, node).objects.flatMap(({ value }) => (value === undefined ? [] : [value]));
+}
+
+/** What can be chosen at a layer by a button or key. @param {LabelLayer} layer */
+function choicesOf({ type, labels, lowest, highest }) {
+  if (type !== "rating") return labels.map(({ name, key }) => ({ value: /** @type {Value} */ (name), key }));
+  return Array.from({ length: highest - lowest + 1 }, (_none, index) => ({
+    value: /** @type {Value} */ (lowest + index),
+    key: lowest + index < 10 ? String(lowest + index) : "",
+  }));
+}
+
+/**
+ * @param {Store} store @param {HTMLElement} root @param {Acts} acts
+ * @param {ReturnType<typeof createLooks>} looks
+ */
+export function createLabels(store, root, acts, looks) {
+  const part = element("div", { class: "label-part" });
+  root.append(part);
+  let shown = "";
+
+  const current = () => store.program.nodes[store.node].layer ?? null;
+
+  /** @param {Value} value */
+  function choose(value) {
+    const { role } = store.program.nodes[store.node];
+    if (role === "answer") acts.answer(value);
+    else acts.setLabel(String(value));
+  }
+
+  function render() {
+    const layer = current();
+    part.hidden = !layer;
+    if (!layer) return;
+    const { role } = store.program.nodes[store.node];
+    const chosen = role === "answer" ? answersAt(store, store.node) : [acts.label()];
+    const key = JSON.stringify([store.node, chosen, store.locked]);
+    if (key === shown) return;
+    const focused = part.contains(document.activeElement) ? document.activeElement?.id : "";
+    const typing = layer.type === "text" && focused;
+    shown = key;
+    if (typing) return; // what is being written is newer than the document
+    part.replaceChildren(layer.type === "text" ? field(chosen[0]) : options(layer, chosen));
+    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  /** @param {LabelLayer} layer @param {(Value | undefined)[]} chosen */
+  function options(layer, chosen) {
+    const marks = store.program.nodes[store.node].role === "draw";
+    const rows = choicesOf(layer).map(({ value, key }, index) => {
+      const id = `label-${store.node}-${index}`;
+      const input = element("input", {
+        type: layer.type === "choices" ? "checkbox" : "radio",
+        id,
+        name: `label-${store.node}`,
+        checked: chosen.includes(value),
+        disabled: Boolean(store.locked),
+        onchange: () => choose(value),
+      });
+      const look = looks.of(store.node, String(value));
+      const swatch = element("span", { class: `label-swatch key-${look}`, "aria-hidden": "true" });
+      return element(
+        "label",
+        { class: "label-option", for: id },
+        input,
+        layer.labels.length ? swatch : null,
+        element("span", { class: "label-name", dir: "auto" }, String(value)),
+        key ? element("kbd", { "aria-hidden": "true" }, key.toUpperCase()) : null,
+      );
+    });
+    const name = marks ? gettext("Label for marks") : store.program.nodes[store.node].label;
+    return element(
+      "fieldset",
+      { class: `label-options${layer.type === "rating" ? " in-a-row" : ""}` },
+      element("legend", {}, name),
+      ...rows,
+    );
+  }
+
+  /** @param {Value | undefined} value */
+  function field(value) {
+    const node = store.node;
+    // At once: operations on one answer that follow quickly are sent as one.
+    const save = () => {
+      if (input.value.trim() !== (answersAt(store, node)[0] ?? "")) acts.answerText(node, input.value.trim());
+    };
+    const input = element("textarea", {
+      id: `label-${node}-text`,
+      rows: "4",
+      maxlength: "10000",
+      dir: "auto",
+      "aria-label": store.program.nodes[node].label,
+      value: value === undefined ? "" : String(value),
+      disabled: Boolean(store.locked),
+      oninput: save,
+    });
+    return input;
+  }
+
+  store.subscribe((topics) => {
+    if (["document", "node", "object", "status"].some((topic) => topics.has(/** @type {any} */ (topic)))) render();
+  });
+  render();
+
+  return {
+    /** Act on the key of a label of this step. @param {string} key @returns {boolean} whether it is one */
+    press(key) {
+      const layer = current();
+      const found = layer && choicesOf(layer).find((each) => each.key === key);
+      if (found && !store.locked) choose(found.value);
+      return Boolean(found);
+    },
+    /** The keys of the labels, for the list of keys. @returns {[string, string][]} */
+    keys: () =>
+      store.program.nodes.flatMap(({ label, layer }) =>
+        (layer ? choicesOf(layer) : []).flatMap(({ value, key }) =>
+          key ? [/** @type {[string, string]} */ ([key.toUpperCase(), `${label}: ${value}`])] : [],
+        ),
+      ),
+    focus: () => /** @type {HTMLElement | null} */ (part.querySelector("input:checked, input, textarea"))?.focus(),
+  };
+}

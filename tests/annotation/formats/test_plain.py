@@ -1,0 +1,105 @@
+"""Items of plain tasks in JSON lines and CSV: what is read, and what is refused with line and field."""
+
+from pathlib import Path
+
+import pytest
+
+from annotation.formats.plain import KEPT, read_plain
+from annotation.labels import read_label_task
+from annotation.schemas import ItemRecord, Kind
+from foundation.errors import BadFile
+from foundation.findings import Findings
+
+PROGRAM = read_label_task("layers: [{type: choice, name: Topic, labels: [a, b]}]").text
+
+
+def items(
+    folder: Path, text: str, name: str = "items.jsonl", kind: Kind = "spans", findings: Findings | None = None
+) -> list[ItemRecord]:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return list(read_plain(path, kind=kind, program=PROGRAM, findings=findings))
+
+
+def test_it_works(tmp_path: Path) -> None:
+    [first, second] = items(
+        tmp_path,
+        '{"id": 7, "title": "News", "text": "Ada won 🏆."}\n\n{"text": "Bo lost.", "source": "web"}\n',
+    )
+    assert (first.external_id, first.text, first.passage) == ("7", "News", "Ada won 🏆.")
+    assert first.tokens == ((0, 3), (4, 7), (8, 9), (9, 10))
+    assert first.program == PROGRAM
+    assert second.extra == {"fields": {"source": "web"}}
+
+
+def test_an_id_follows_from_the_content(tmp_path: Path) -> None:
+    one, other = items(tmp_path, '{"text": "a"}\n{"text": "b"}\n')
+    assert [each.external_id for each in items(tmp_path, '{"text": "a"}\n')] == [one.external_id]
+    assert one.external_id != other.external_id
+
+
+def test_a_table_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
+    table = 'id,text,source\n1,"Two\nlines, and a comma",x\n2,Bo,\n'
+    findings = Findings()
+    first, second = items(tmp_path, "\ufeff" + table, "items.csv", findings=findings)
+    assert first.passage == "Two\nlines, and a comma"
+    assert second.extra == {}
+    assert (findings.count(KEPT), findings.mended[KEPT].examples) == (1, ["source"])
+
+
+def test_images_are_items_of_their_own(tmp_path: Path) -> None:
+    one, two = items(
+        tmp_path,
+        '{"image": "a.png", "title": "Cat"}\n{"images": ["b.png", "c.png"], "text": "Dogs"}\n',
+        kind="boxes",
+    )
+    assert ([each.name for each in one.images], one.text) == (["a.png"], "Cat")
+    assert ([each.name for each in two.images], two.text) == (["b.png", "c.png"], "Dogs")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind", "line", "message"),
+    [
+        ("{", "a.jsonl", "spans", 1, "this is not JSON"),
+        ("[1]", "a.jsonl", "spans", 1, "expected an object"),
+        ('{"text": "a"}\n{"text": " "}', "a.jsonl", "spans", 2, "text: is missing or empty"),
+        ('{"text": 3}', "a.jsonl", "spans", 1, "text: Input should be a valid string"),
+        (
+            '{"id": "x", "text": "a"}\n{"id": "x", "text": "b"}',
+            "a.jsonl",
+            "spans",
+            2,
+            "id: 'x' is that of line 1",
+        ),
+        ('{"text": "a", "image": "b.png"}', "a.jsonl", "spans", 1, "image: this project annotates texts"),
+        ('{"text": "a"}', "a.jsonl", "boxes", 1, "image: is missing; this project annotates images"),
+        (
+            '{"image": "https://a.org/b.png"}',
+            "a.jsonl",
+            "boxes",
+            1,
+            "images.0: 'https://a.org/b.png' is an address",
+        ),
+        ("name\na\n", "a.csv", "spans", 1, "names no column text or image"),
+        ("text,id\na\n", "a.csv", "spans", 2, "has another number of columns"),
+        ('text,id\n"a" b,c\n', "a.csv", "spans", 2, "this is not CSV"),
+        ("", "a.jsonl", "spans", 1, "holds no items"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_line(
+    tmp_path: Path, text: str, name: str, kind: Kind, line: int, message: str
+) -> None:
+    findings = Findings(collect=True)
+    try:
+        items(tmp_path, text, name, kind, findings)
+    except BadFile as error:
+        findings.refuse(error, error.path)
+    [refusal] = findings.refused
+    assert (refusal.line, message in str(refusal)) == (line, True), str(refusal)
+
+
+def test_without_a_label_configuration_nothing_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text('{"text": "a"}')
+    with pytest.raises(BadFile, match="needs a project with a label configuration"):
+        list(read_plain(path, kind="spans", program=""))

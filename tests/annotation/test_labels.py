@@ -1,0 +1,221 @@
+"""Label configurations: reading, refusing in sentences that name the field, and editing."""
+
+import random
+from typing import Any
+
+import pytest
+
+from analysis.gold_agreement import agreement
+from analysis.programs import ProgramError
+from annotation.bots import BEHAVIOURS
+from annotation.bots.drawing import Sheet, draw, edits
+from annotation.comparison import agreement_item, draft
+from annotation.errors import BadEdit
+from annotation.formats.checks import program_of_text
+from annotation.labels import LabelProgram, read_label_task
+from annotation.operations import Edit, apply, checked, open_nodes
+from annotation.schemas import Document, Span
+from tests.annotation.factories import SPANS, span
+
+TASK = """
+layers:
+  - {type: spans, name: Entities, labels: [Person, {name: Place, color: "#15803d", key: p}]}
+  - {type: choice, name: Topic, labels: [sport, politics]}
+  - {type: choices, name: Tone, labels: [calm, angry, funny], required: false}
+  - {type: rating, name: Quality, lowest: 0, highest: 4}
+  - {type: text, name: Comment, required: false}
+"""
+ENTITIES, TOPIC, TONE, QUALITY, COMMENT = range(1, 6)
+
+
+def program() -> LabelProgram:
+    made = program_of_text(read_label_task(TASK).text, "spans")
+    assert isinstance(made, LabelProgram)
+    return made
+
+
+def edited(*edits: dict[str, Any], document: Document | None = None) -> Document:
+    document = document or Document()
+    for edit in edits:
+        document, _inverse = apply(document, Edit.model_validate(edit), program(), SPANS)
+    return document
+
+
+def test_it_works() -> None:
+    document = edited(
+        {"node": ENTITIES, "put": [span("a", 0, 1, label="Person")], "state": "done"},
+        {"node": TOPIC, "put": [{"id": "n2", "value": "sport"}], "state": "done"},
+        {"node": TONE, "put": [{"id": "n3.0", "value": "calm"}, {"id": "n3.2", "value": "funny"}]},
+        {"node": QUALITY, "put": [{"id": "n4", "value": 0}], "state": "done"},
+    )
+    assert checked(document, program(), SPANS) == document
+    assert open_nodes(document, program()) == []  # tone and comment are optional
+    assert document.layers[QUALITY].objects[0].value == 0  # type: ignore[union-attr]
+    assert Document.model_validate_json(document.model_dump_json()) == document
+
+
+def test_the_text_of_an_item_is_read_back_and_holds_no_colours() -> None:
+    text = read_label_task(TASK).text
+    assert str(program_of_text(text, "spans")) == text
+    assert "#15803d" not in text
+
+
+def test_a_layer_shows_a_colour_and_a_key_for_each_label() -> None:
+    labels = read_label_task(TASK).layers[0].shown()["labels"]
+    assert labels == [
+        {"name": "Person", "color": "#1d6fb8", "key": "1"},
+        {"name": "Place", "color": "#15803d", "key": "p"},
+    ]
+
+
+def test_another_answer_replaces_the_first_and_undo_brings_it_back() -> None:
+    first = edited({"node": TOPIC, "put": [{"id": "n2", "value": "sport"}]})
+    second, inverse = apply(
+        first,
+        Edit.model_validate({"node": TOPIC, "put": [{"id": "n2", "value": "politics"}]}),
+        program(),
+        SPANS,
+    )
+    assert [each.value for each in second.layers[TOPIC].objects] == ["politics"]  # type: ignore[union-attr]
+    assert apply(second, Edit.model_validate(inverse), program(), SPANS)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("edit", "field", "sentence"),
+    [
+        ({"node": 0, "put": [{"id": "a", "value": "sport"}]}, "put.0", "it takes no objects"),
+        ({"node": ENTITIES, "put": [span("a", 0, 1)]}, "put.0.label", "'' is not a label of “Entities”"),
+        ({"node": ENTITIES, "put": [span("a", 0, 1, label="X")]}, "put.0.label", "'X' is not a label"),
+        ({"node": ENTITIES, "put": [{"id": "a", "value": "Person"}]}, "put.0", "takes no answer"),
+        ({"node": TOPIC, "put": [span("a", 0, 1, label="sport")]}, "put.0", "Topic takes an answer"),
+        (
+            {"node": TOPIC, "put": [{"id": "a", "value": "art"}]},
+            "put.0.value",
+            "'art' is not a label of “Topic”",
+        ),
+        (
+            {"node": TOPIC, "put": [{"id": "a", "value": "sport"}, {"id": "b", "value": "politics"}]},
+            "put",
+            "takes one answer",
+        ),
+        (
+            {"node": TONE, "put": [{"id": "a", "value": "calm"}, {"id": "b", "value": "calm"}]},
+            "put",
+            "has an answer twice",
+        ),
+        ({"node": QUALITY, "put": [{"id": "a", "value": 5}]}, "put.0.value", "5 is not a rating"),
+        ({"node": QUALITY, "put": [{"id": "a", "value": "4"}]}, "put.0.value", "'4' is not a rating"),
+        ({"node": COMMENT, "put": [{"id": "a", "value": 3}]}, "put.0.value", "takes a text"),
+        ({"node": COMMENT, "put": [{"id": "a", "value": "x" * 10_001}]}, "put.0.value", "at most 10000"),
+    ],
+)
+def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence: str) -> None:
+    with pytest.raises(BadEdit, match=sentence) as error:
+        edited(edit)
+    assert error.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("layers: [", "line 1: this is not YAML"),
+        ("", "Input should be an object"),
+        ("layers: []", "layers: Tuple should have at least 1 item"),
+        ("layers: [{type: span, name: A}]", r"layers\[0\].type: Input should be 'spans', 'boxes'"),
+        ("layers: [{type: text}]", r"layers\[0\].name: is missing"),
+        ("layers: [{type: spans, name: A}]", r"layers\[0\].labels: “A” needs one label or more"),
+        ("layers: [{type: choice, name: A, labels: [b]}]", "needs two labels or more"),
+        (
+            "layers: [{type: choice, name: A, labels: [b, b]}]",
+            r"layers\[0\].labels: “A” has the label “b” twice",
+        ),
+        ("layers: [{type: text, name: A, labels: [b]}]", "a layer of type text has none"),
+        ("layers: [{type: rating, name: A, lowest: 5}]", r"layers\[0\].highest: must be greater than lowest"),
+        ("layers: [{type: text, name: A}, {type: text, name: A}]", "layers: two have the name “A”"),
+        (
+            "layers: [{type: spans, name: A, labels: [b]}, {type: boxes, name: B, labels: [b]}]",
+            "spans of a text or boxes in images, not both",
+        ),
+        (
+            "layers: [{type: spans, name: A, labels: [{name: b, key: d}]}]",
+            r"layers\[0\].labels\[0\].key: 'd' is not a digit or small letter",
+        ),
+        ("layers: [{type: spans, name: A, labels: [{name: b, color: red}]}]", "color: 'red' is not a colour"),
+        (
+            "layers: [{type: spans, name: A, labels: [{name: b, key: j}, {name: c, key: j}]}]",
+            "has the key “j” twice",
+        ),
+    ],
+)
+def test_a_malformed_configuration_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        read_label_task(text)
+
+
+def test_a_task_of_another_kind_is_refused() -> None:
+    with pytest.raises(ProgramError, match="layers: the task marks spans, and the project boxes"):
+        program_of_text(read_label_task(TASK).text, "boxes")
+
+
+def people() -> dict[str, Document]:
+    """Two people who share a mark, a topic and a tone, and part in a label, a tone and the rating."""
+    place = span("p", 5, 6, label="Place")
+    first = edited(
+        {"node": ENTITIES, "put": [span("a", 0, 1, label="Person"), place], "state": "done"},
+        {"node": TOPIC, "put": [{"id": "n2", "value": "sport"}], "state": "done"},
+        {"node": TONE, "put": [{"id": "n3.0", "value": "calm"}], "state": "done"},
+        {"node": QUALITY, "put": [{"id": "n4", "value": 2}], "state": "done"},
+    )
+    second = edited(
+        {"node": ENTITIES, "put": [span("a", 0, 1, label="Place"), place], "state": "done"},
+        {"node": TOPIC, "put": [{"id": "n2", "value": "sport"}], "state": "done"},
+        {
+            "node": TONE,
+            "put": [{"id": "n3.0", "value": "calm"}, {"id": "n3.1", "value": "angry"}],
+            "state": "done",
+        },
+        {"node": QUALITY, "put": [{"id": "n4", "value": 4}], "state": "done"},
+    )
+    return {"A": first, "B": second}
+
+
+def test_adjudication_starts_from_what_all_marked_with_the_same_label() -> None:
+    start = draft(program(), people(), SPANS.tokens, SPANS.passage)
+    [kept] = start.layers[ENTITIES].objects
+    assert isinstance(kept, Span)
+    assert (kept.label, kept.tokens) == ("Place", (5, 6))
+    assert {node: layer.state for node, layer in start.layers.items()} == {
+        ENTITIES: "open", TOPIC: "done", TONE: "open", QUALITY: "open", COMMENT: "open",
+    }  # fmt: skip
+    assert [each.value for each in start.layers[TONE].objects] == ["calm"]  # type: ignore[union-attr]
+    assert checked(start, program(), SPANS) == start
+
+
+def test_agreement_compares_each_label_and_rating() -> None:
+    item = agreement_item("i", program(), people(), tokens=SPANS.tokens)
+    groups = agreement([item], "spans").groups
+    assert {group.name for group in groups if group.by == "module"} == {
+        "Entities: Person", "Entities: Place", "Topic: sport", "Topic: politics", "Tone: calm", "Tone: angry",
+        "Tone: funny", "Quality",
+    }  # fmt: skip
+    f1 = {group.name: metrics["exact_f1"].value for group, metrics in groups.items() if "exact_f1" in metrics}
+    # Of Place one mark is shared and one is the second person's: 2 · 1 / (1 + 2).
+    assert f1["Entities: Person"] == 0
+    assert f1["Entities: Place"] == pytest.approx(2 / 3)
+    agreed = {
+        group.name: metrics["agreed"].value for group, metrics in groups.items() if group.by == "module"
+    }
+    assert (agreed["Topic: sport"], agreed["Tone: angry"], agreed["Quality"]) == (1, 0, 0)
+
+
+def test_bots_mark_with_labels_and_answer() -> None:
+    nodes: list[dict[str, Any]] = [{"role": "compute", "children": []}] + [
+        {"role": node.role, "children": [], "layer": layer.shown()}
+        for node, layer in zip(program().nodes[1:], program().task.layers, strict=True)
+    ]
+    sheet = Sheet(nodes, program().walk, "spans", 0, SPANS.passage, SPANS.tokens)
+    for gold in (None, people()["B"]):
+        for name in BEHAVIOURS:
+            drawn = draw(sheet, gold, BEHAVIOURS[name], random.Random(7))
+            document = edited(*edits(drawn))
+            assert open_nodes(document, program()) == []

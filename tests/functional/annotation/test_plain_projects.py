@@ -1,0 +1,135 @@
+"""Plain tasks by pages alone: from the form of a new project over an upload to gold and an export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, FilePayload, Page, expect
+
+from scripts.site import Site, running_site
+from tests.functional.annotation.test_plain_tasks import look
+from tests.functional.pages import follow
+from tests.functional.test_accounts_in_browser import log_in, press
+from tests.functional.test_stories_in_browser import PASSWORD, SECONDS, downloaded, menu, tab
+
+pytestmark = pytest.mark.service
+
+ADD_MANAGER = f"""
+from accounts.actions.workspaces import give_role
+from accounts.models import Role, User, Workspace
+user = User.objects.create_user("mia", password={PASSWORD!r})
+give_role(workspace=Workspace.objects.get(), user=user, role=Role.MANAGER, by=None)
+"""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with running_site() as running:
+        running.manage("shell", "--no-imports", "--command", ADD_MANAGER)
+        yield running
+
+
+@pytest.fixture
+def page(site: Site, browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    log_in(page, site, "mia", PASSWORD)
+    yield page
+    context.close()
+
+
+def new_project(page: Page, title: str, slug: str, task: str) -> None:
+    menu(page, "Annotation")
+    follow(page.get_by_role("link", name="New project").first)
+    page.get_by_label("Title").fill(title)
+    page.get_by_label("Project ID (URL)").fill(slug)
+    page.get_by_label("Task", exact=True).select_option(label=task)
+
+
+def upload(page: Page, name: str, content: str, items: int) -> None:
+    page.locator("input[type=file]").set_input_files(
+        FilePayload(name=name, mimeType="application/octet-stream", buffer=content.encode())
+    )
+    press(page, "Upload and check")
+    expect(page.get_by_role("heading", name="First items")).to_be_visible(timeout=SECONDS)
+    press(page, f"Import {items} items")
+    expect(page.get_by_role("link", name="Show items")).to_be_visible(timeout=SECONDS)
+
+
+def accept_all(page: Page, site: Site, slug: str, items: int) -> None:
+    for _item in range(items):
+        page.goto(f"{site.url}/annotate/{slug}/review/")
+        follow(page.locator("tbody a").first)
+        press(page, "Accept A as gold")
+
+
+def exported(page: Page, site: Site, slug: str) -> list[dict[str, object]]:
+    page.goto(f"{site.url}/annotate/{slug}/")
+    tab(page, "Export")
+    page.get_by_label("Only items with gold").check()
+    press(page, "Make the file")
+    name = f"Download {slug}-jsonl.jsonl"
+    expect(page.get_by_role("link", name=name)).to_be_visible(timeout=SECONDS)
+    return [json.loads(line) for line in downloaded(page, name).path().read_text().splitlines()]
+
+
+def opened(page: Page) -> None:
+    expect(page.locator("#editor[data-ready]")).to_be_attached()
+
+
+def test_named_entities_from_the_form_to_gold(site: Site, page: Page) -> None:
+    new_project(page, "Names", "names", "Named entities")
+    page.get_by_role("button", name="Add label").click()
+    page.get_by_label("Name of label 5").fill("Work")
+    expect(page.locator("#label-preview")).to_contain_text("Work")
+    for width in (320, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        look(page, f"new-project-{width}")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    press(page, "Save")
+    expect(page).to_have_url(f"{site.url}/annotate/names/items/upload/")
+    upload(
+        page, "texts.jsonl", '{"id": "a", "text": "Ada met Bo."}\n{"id": "b", "text": "Bo wrote Faust."}\n', 2
+    )
+    look(page, "names-imported")
+    page.goto(f"{site.url}/annotate/names/")
+    press(page, "Next item")
+    for text, key in (("Ada", "1"), ("Faust", "5")):
+        opened(page)
+        page.locator(".token", has_text=text).dblclick()
+        page.keyboard.press(key)
+        page.keyboard.press("d")
+        page.get_by_role("button", name="Submit").click()
+        expect(page.locator(".token", has_text=text)).to_have_count(0)
+    accept_all(page, site, "names", 2)
+    rows = exported(page, site, "names")
+    marks = [row["gold"]["layers"]["1"]["objects"][0] for row in rows]  # type: ignore[index]
+    assert [(mark["quote"], mark["label"]) for mark in marks] == [("Ada", "Person"), ("Faust", "Work")]
+
+
+def test_classification_from_yaml_to_gold(site: Site, page: Page) -> None:
+    new_project(page, "Tone", "tone", "Label configuration in YAML")
+    page.get_by_label("Objects to mark").select_option("spans")
+    page.get_by_label("Label configuration", exact=True).fill(
+        "layers: [{type: choice, name: Tone, labels: [good]}]"
+    )
+    press(page, "Save")
+    expect(page.get_by_role("alert")).to_contain_text("“Tone” needs two labels or more")
+    page.get_by_label("Label configuration", exact=True).fill(
+        "layers: [{type: choice, name: Tone, labels: [good, bad]}]"
+    )
+    press(page, "Save")
+    upload(page, "texts.csv", "id,text\n1,Lovely.\n2,Awful.\n", 2)
+    page.goto(f"{site.url}/annotate/tone/")
+    press(page, "Next item")
+    for text, key in (("Lovely", "1"), ("Awful", "2")):
+        opened(page)
+        page.keyboard.press(key)
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".token", has_text=text)).to_have_count(0)
+    accept_all(page, site, "tone", 2)
+    rows = exported(page, site, "tone")
+    values = [row["gold"]["layers"]["1"]["objects"] for row in rows]  # type: ignore[index]
+    assert values == [[{"id": "n1", "value": "good"}], [{"id": "n1", "value": "bad"}]]
