@@ -106,7 +106,7 @@ def test_another_answer_replaces_the_first_and_undo_brings_it_back() -> None:
         ({"node": QUALITY, "put": [{"id": "a", "value": 5}]}, "put.0.value", "5 is not a rating"),
         ({"node": QUALITY, "put": [{"id": "a", "value": "4"}]}, "put.0.value", "'4' is not a rating"),
         ({"node": COMMENT, "put": [{"id": "a", "value": 3}]}, "put.0.value", "takes a text"),
-        ({"node": COMMENT, "put": [{"id": "a", "value": "x" * 10_001}]}, "put.0.value", "at most 10000"),
+        ({"node": COMMENT, "put": [{"id": "a", "value": "x" * 10_001}]}, "put.0.value", "at most 10,000"),
     ],
 )
 def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence: str) -> None:
