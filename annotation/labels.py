@@ -264,4 +264,5 @@ def _sentence(error: ValidationError) -> str:
     ).removeprefix(".")
     message = message_of(first["ctx"]["error"])
     field, problem = split_field(message) if isinstance(message, Message) else ("", message)
-    return at_field(".".join(part for part in (where, field) if part), problem)
+    full = ".".join(part for part in (where, field) if part)
+    return at_field(full, problem) if full else problem

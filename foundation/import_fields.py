@@ -32,7 +32,7 @@ Index = Annotated[NonNegativeInt, Field(strict=True)]
 def first_error(error: ValidationError) -> str:
     """Return the first error as ``context[3][1]: message``."""
     _path, field, message = all_errors(error)[0]
-    return at_field(field, message)
+    return at_field(field, message) if field else message
 
 
 def all_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str, str]]:

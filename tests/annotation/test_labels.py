@@ -119,9 +119,9 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
     ("text", "sentence"),
     [
         ("layers: [", "line 1: this is not YAML"),
-        ("", "Input should be an object"),
-        ("layers: []", "layers: Tuple should have at least 1 item"),
-        ("layers: [{type: span, name: A}]", r"layers\[0\].type: Input should be 'spans', 'boxes'"),
+        ("", "^must be a mapping of fields"),
+        ("layers: []", "layers: list should have at least 1 item"),
+        ("layers: [{type: span, name: A}]", r"layers\[0\].type: input should be 'spans', 'boxes'"),
         ("layers: [{type: text}]", r"layers\[0\].name: is missing"),
         ("layers: [{type: spans, name: A}]", r"layers\[0\].labels: “A” needs one label or more"),
         ("layers: [{type: choice, name: A, labels: [b]}]", "needs two labels or more"),
