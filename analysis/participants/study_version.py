@@ -83,6 +83,11 @@ class Condition(BaseModel):
         return self.explanation != "none"
 
     @property
+    def shows_scored_explanation(self) -> bool:
+        """False if participants saw nothing that scores of facts measure."""
+        return self.explanation not in ("none", "rationale")
+
+    @property
     def title(self) -> str:
         """The label, or the name without one."""
         return self.label or self.name

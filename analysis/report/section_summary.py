@@ -240,9 +240,25 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
             f"Shown without explanations: {', '.join(unexplained)}. Scores of explanations are not related "
             "to what people said about them."
         )
+    points += _rationales(study)
     if not study.retained.estimates.available("fraction_correct"):
         points.append(
             "The data do not record which answers are correct, so they cannot show how well people judged."
+        )
+    return points
+
+
+def _rationales(study: Study) -> list[str]:
+    """Name the conditions that showed free-text rationales."""
+    alone = [condition.title for condition in study.systems if condition.explanation == "rationale"]
+    with_facts = [one.title for one in study.conditions if one.explanation == "facts+rationale"]
+    points = []
+    if with_facts:
+        points.append(f"Shown with facts and a free-text rationale: {', '.join(with_facts)}.")
+    if alone:
+        points.append(
+            f"Shown with a free-text rationale and no facts: {', '.join(alone)}. Scores of "
+            "facts do not measure that text and are not related to what people said about them."
         )
     return points
 

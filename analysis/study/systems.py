@@ -48,6 +48,6 @@ def style_pairs(conditions: Iterable[Condition]) -> list[tuple[str, str]]:
 def scored(condition: Condition, score: Score) -> bool:
     """Return whether people who saw the condition can be compared by a score.
 
-    Scores of explanations say nothing about people who saw none.
+    Scores of explanations say nothing about people who saw none, or a written rationale alone.
     """
-    return score.group == ANSWER_SCORES or condition.explained
+    return score.group == ANSWER_SCORES or condition.shows_scored_explanation

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
-from studyapp.definition.freezing import Design, Explanation
+from studyapp.definition.freezing import WITH_RATIONALE, WITH_TOKENS, Design, Explanation
 from studyapp.definition.question_display import NamedCondition
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\s;][^\n;]*$")]
@@ -21,6 +21,8 @@ _NAMED_BY: dict[str, str] = {
     "both": " (facts and tokens)",
     "none": " (no explanation)",
     "program": " (program)",
+    "rationale": " (rationale)",
+    "facts+rationale": " (facts and rationale)",
 }
 
 
@@ -34,7 +36,8 @@ class ConditionDefinition(FrozenModel):
     explanation: Explanation = Field(
         default="facts",
         description="explanation shown: `facts` (sentences), `tokens` (weighted pieces of text), `both`, "
-        "`none`, or `program` (the steps of a modular network, one by one)",
+        "`none`, `program` (the steps of a modular network, one by one), `rationale` (the free text "
+        "that the system wrote), or `facts+rationale`",
     )
     name: Name = Field(default="", description="name in tables; by default the system's, or `ground truth`")
     label: Annotated[str, Field(max_length=200)] = Field(
@@ -73,9 +76,12 @@ class ConditionDefinition(FrozenModel):
             raise ValueError(say("a condition has either a system or ground_truth: true"))
         if self.ground_truth and self.represents:
             raise ValueError(say("represents: the ground truth is not a system"))
-        if self.ground_truth and self.explanation in ("tokens", "both"):
+        if self.ground_truth and self.explanation in WITH_TOKENS | WITH_RATIONALE:
             raise ValueError(
-                say("explanation: the ground truth has no token weights; choose facts, program or none")
+                say(
+                    "explanation: the ground truth has no token weights and no rationale; choose facts, "
+                    "program or none"
+                )
             )
         return self
 

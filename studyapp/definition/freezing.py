@@ -182,7 +182,10 @@ class FrozenItem(Growing):
     images: list[ItemImage] = []
 
 
-Explanation = Literal["facts", "tokens", "both", "none", "program"]
+Explanation = Literal["facts", "tokens", "both", "none", "program", "rationale", "facts+rationale"]
+WITH_FACTS: frozenset[Explanation] = frozenset({"facts", "both", "facts+rationale"})
+WITH_TOKENS: frozenset[Explanation] = frozenset({"tokens", "both"})
+WITH_RATIONALE: frozenset[Explanation] = frozenset({"rationale", "facts+rationale"})
 Design = Literal["between", "within", "mixed"]
 
 
@@ -194,14 +197,16 @@ class Shown(Growing):
     ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
     end exclusive, in order and apart from each other; None if the condition highlights no tokens.
     ``steps`` are those of the program that came to the answer; None if the condition shows none.
+    ``rationale`` is the explanation that the system wrote; None if the condition shows none.
     """
 
-    LATER = frozenset({"tokens", "steps"})
+    LATER = frozenset({"tokens", "steps", "rationale"})
 
     answer: str | None
     facts: list[tuple[str, int]] | None
     tokens: list[tuple[str, int, int, int, Level]] | None = None
     steps: list[Step] | None = None
+    rationale: str | None = None
 
 
 class FrozenCondition(Growing):

@@ -399,6 +399,11 @@ TABLES: dict[str, Table] = {
                 "Stimulus.facts",
             ),
             Column(
+                "rationale",
+                "string",
+                "the explanation that the system wrote, as participants saw it; empty if they saw none",
+            ),
+            Column(
                 "exact_match",
                 "boolean",
                 "shown answer equals the gold answer after normalisation",

@@ -398,12 +398,14 @@ def event_rows(data: StudyData) -> Iterator[Row]:
 def item_rows(data: StudyData) -> Iterator[Row]:
     """Yield what each condition shows for each item."""
     for row in results.stimuli(data.study):
+        content = data.frozen[row["version"]]
         if data.public and row["judged_by"] not in SOURCES:
             row["judged_by"] = ""
         yield {
             **row,
             "condition": row["name"],
             "item_id": row["external_id"],
+            "rationale": content.condition(row["name"]).shown[row["external_id"]].rationale,
             **{name: row[name] or None for name in ("judged_by", "settled_how", "settled_note")},
         }
 

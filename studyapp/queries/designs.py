@@ -22,7 +22,15 @@ from predictions.saliency import method_name
 from studyapp.definition.checks import AttentionDefinition, FrozenAttention
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, Stratified, groups_of
 from studyapp.definition.exclusion_rules import ItemDefinition, check_item_rule
-from studyapp.definition.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
+from studyapp.definition.freezing import (
+    WITH_FACTS,
+    WITH_RATIONALE,
+    WITH_TOKENS,
+    FrozenCondition,
+    FrozenItem,
+    FrozenStudy,
+    Shown,
+)
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyappError
@@ -160,7 +168,7 @@ def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition]) -> _Pool:
     shows = {}
     for index, condition in enumerate(conditions):
         shows[condition.definition.name] = _can_show(dataset, condition)
-        if condition.definition.explanation in ("tokens", "both") and not shows[condition.definition.name]:
+        if condition.definition.explanation in WITH_TOKENS and not shows[condition.definition.name]:
             raise StudyRefused(
                 ("conditions", index, "explanation"),
                 say(
@@ -172,6 +180,11 @@ def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition]) -> _Pool:
             raise StudyRefused(
                 ("conditions", index, "explanation"),
                 say("%(whose)s has no program steps", whose=_whose(condition)),
+            )
+        if condition.definition.explanation in WITH_RATIONALE and not shows[condition.definition.name]:
+            raise StudyRefused(
+                ("conditions", index, "explanation"),
+                say("%(run)s has no rationales", run=str(condition.run)),
             )
     return _Pool(dataset, conditions, keys, shows)
 
@@ -271,7 +284,9 @@ def _can_show(dataset: Dataset, condition: PlannedCondition) -> set[int]:
     predictions = Prediction.objects.filter(run=condition.run).exclude(answer="")
     if condition.definition.explanation == "program":
         predictions = predictions.filter(steps__isnull=False)
-    if condition.definition.explanation in ("tokens", "both"):
+    if condition.definition.explanation in WITH_RATIONALE:
+        predictions = predictions.filter(rationale__regex=r"\S")
+    if condition.definition.explanation in WITH_TOKENS:
         weighed = Q(explanation_weights__isnull=False)
         if (
             condition.run.saliency is None
@@ -317,6 +332,8 @@ def _lack(pool: _Pool, condition: PlannedCondition) -> str:
         return say("its gold answer or its gold facts are unknown")
     if condition.definition.explanation == "program":
         return say("no answer with the steps of a program from %(run)s", run=str(condition.run))
+    if condition.definition.explanation in WITH_RATIONALE:
+        return say("no answer with a rationale from %(run)s", run=str(condition.run))
     values = {"run": str(condition.run), "command": _predict(pool.dataset, condition.definition)}
     if condition.definition.explanation in ("facts", "none"):
         return say("no answer from %(run)s; run: %(command)s", **values)
@@ -495,7 +512,7 @@ def _saliency(condition: PlannedCondition) -> str:
     if (
         condition.run is None
         or condition.run.saliency is None
-        or condition.definition.explanation not in ("tokens", "both")
+        or condition.definition.explanation not in WITH_TOKENS
     ):
         return ""
     return method_name(SaliencyOptions.model_validate(condition.run.saliency))
@@ -506,7 +523,7 @@ def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question
 
     The ground truth shows the gold answer and the gold facts.
     """
-    has_facts = condition.definition.explanation in ("facts", "both")
+    has_facts = condition.definition.explanation in WITH_FACTS
     has_steps = condition.definition.explanation == "program"
     if condition.run is None:
         return {
@@ -526,6 +543,7 @@ def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question
             facts=row.facts if has_facts else None,
             tokens=_tokens(condition, index, row),
             steps=row.steps if has_steps else None,
+            rationale=row.rationale if condition.definition.explanation in WITH_RATIONALE else None,
         )
         for row in predictions
     }
@@ -538,7 +556,7 @@ def _tokens(
 
     They come from weights of tokens, else from the probabilities of facts.
     """
-    if condition.definition.explanation not in ("tokens", "both"):
+    if condition.definition.explanation not in WITH_TOKENS:
         return None
     context = prediction.question.context
     if prediction.explanation_weights is None:

@@ -8,7 +8,16 @@ from typing import Any
 
 from predictions.program_steps import Step
 from studyapp.definition.checks import FrozenAttention
-from studyapp.definition.freezing import FrozenCondition, FrozenItem, FrozenStudy, Shown
+from studyapp.definition.freezing import (
+    WITH_FACTS,
+    WITH_RATIONALE,
+    WITH_TOKENS,
+    Explanation,
+    FrozenCondition,
+    FrozenItem,
+    FrozenStudy,
+    Shown,
+)
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.drafts import Draft, problems
@@ -37,6 +46,7 @@ _STEPS = [
     Step(module="find", argument="director of Night Harbour", tokens=[(0, 13, 3)]),
     Step(module="relocate", argument="born", inputs=[1], tokens=[(57, 66, 2)]),
 ]
+_RATIONALE = "Ada Brenn made Night Harbour, and she was born in Kolwen."
 _TOKENS = [("Night Harbour", 1, 15, 24, 3), ("Ada Brenn", 0, 22, 28, 2), ("Kolwen", 0, 0, 6, 1)]
 
 
@@ -88,13 +98,13 @@ def content(definition: StudyDefinition) -> FrozenStudy:
     )
 
 
-def _shown(explanation: str) -> Shown:
-    has_tokens = explanation in ("tokens", "both")
+def _shown(explanation: Explanation) -> Shown:
     return Shown(
         answer="Kolwen",
-        facts=_FACTS if explanation in ("facts", "both") else None,
-        tokens=_TOKENS if has_tokens else None,
+        facts=_FACTS if explanation in WITH_FACTS else None,
+        tokens=_TOKENS if explanation in WITH_TOKENS else None,
         steps=_STEPS if explanation == "program" else None,
+        rationale=_RATIONALE if explanation in WITH_RATIONALE else None,
     )
 
 

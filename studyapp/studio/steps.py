@@ -312,6 +312,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "both": "Both facts and tokens",
         "none": "No explanation",
         "program": "The steps of a program",
+        "rationale": "Rationale: free text by the system",
+        "facts+rationale": "Both facts and rationale",
     },
     "clock": {
         "server": "Server",

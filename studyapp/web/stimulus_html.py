@@ -76,6 +76,7 @@ def rendered_stimulus(
             "question": question,
             "answer": shown.answer,
             "style": style,
+            "rationale": shown.rationale,
             "explained": explained,
             "others": others,
             **_program(shown, images, context or [], slug),

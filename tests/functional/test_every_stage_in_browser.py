@@ -42,7 +42,7 @@ def study_site() -> Iterator[Site]:
 
 
 def load_everything(site: Site) -> None:
-    """The study of docs/examples with four items, one for each style, and made-up weights of words."""
+    """The study of docs/examples with six items, one for each style, and made-up weights and rationales."""
     folder = site.var / "everything"
     folder.mkdir()
     examples = list(generate("test", 60, 1))
@@ -50,13 +50,14 @@ def load_everything(site: Site) -> None:
     wrong = predictions(examples, right=False)["answer"]
     made["answer"] = {key: (wrong if n % 2 else made["answer"])[key] for n, key in enumerate(made["answer"])}
     made["explanation_weights"] = {example["_id"]: weights(example["context"]) for example in examples}
+    made["rationale"] = {example["_id"]: f"It is {made['answer'][example['_id']]}." for example in examples}
     write(folder / "questions.json", examples)
     write(folder / "qi2019.json", made)
     definition = yaml.safe_load(EVERYTHING.read_text(encoding="utf-8"))
-    definition["items"]["count"] = 4
+    definition["items"]["count"] = 6
     definition["conditions"] = [
         {"system": "qi2019", "explanation": style, "represents": style == "facts"}
-        for style in ("facts", "tokens", "both", "none")
+        for style in ("facts", "tokens", "both", "none", "rationale", "facts+rationale")
     ]
     definition["design"] = "within"
     (folder / "study.yaml").write_text(
@@ -124,7 +125,7 @@ def test_no_page_has_an_accessibility_problem(
         assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
     assert problems == []
     stages = ["consent", "screening", "instructions", "comprehension", "pre_survey"]
-    assert seen == [*stages, *map(str, range(1, 8)), "survey", "done"]
+    assert seen == [*stages, *map(str, range(1, 10)), "survey", "done"]
     context.close()
 
 

@@ -44,7 +44,7 @@ class Command(JobCommand):
 
 def _shows(plan: Design, condition: PlannedCondition) -> str:
     shown = plan.content.condition(condition.definition.name).shown.values()
-    bare = sum(not (stimulus.facts or stimulus.tokens) for stimulus in shown)
+    bare = sum(not (stimulus.facts or stimulus.tokens or stimulus.rationale) for stimulus in shown)
     what = (
         f"{condition.run.system}, revision {condition.run.revision}"
         if condition.run

@@ -77,6 +77,20 @@ def test_scores_of_explanations_leave_out_who_saw_none(study):
     assert study.retained.relations.get("fp", "sp_f1").n == 2
 
 
+def test_rationales_are_named_and_scores_of_facts_leave_out_who_saw_no_facts(tmp_path):
+    arms = {"text": "sys-1", "beside": "sys-2", "facts": "sys-3"}
+    scores = {name: {"f1": 0.5 + n / 10, "sp_f1": 0.5 + n / 10} for n, name in enumerate(arms.values())}
+    shown = {"text": "rationale", "beside": "facts+rationale"}
+    folder = planted_study(tmp_path / "bundle", arms=arms, scores=scores, explanations=shown)
+    study = analyse(load_bundle(folder), Options(resamples=40))
+    found = {score.key: np.isnan(score.values).tolist() for score in study.retained.relations.scores}
+    assert found["f1"] == [False, False, False]
+    assert found["sp_f1"] == [True, False, False]
+    text = str(build_report(study).sections)
+    assert "Shown with facts and a free-text rationale: beside." in text
+    assert "Shown with a free-text rationale and no facts: text. Scores of facts do not measure" in text
+
+
 def test_styles_have_a_section_of_their_own(study):
     sections = {section.name: section for section in build_report(study).sections}
     text = str(sections["styles"].blocks)

@@ -124,11 +124,11 @@ questionnaire:
         (("  - ground_truth: true", "  - a"), "6: conditions[2]: must be a mapping of fields"),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, explanation: tokens}"),
-            "6: conditions[2]: explanation: the ground truth has no token weights",
+            "6: conditions[2]: explanation: the ground truth has no token weights and no rationale",
         ),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, explanation: pictures}"),
-            "6: conditions[2].explanation: input should be 'facts', 'tokens', 'both', 'none' or 'program'",
+            "6: conditions[2].explanation: input should be 'facts', 'tokens', 'both', 'none', ",
         ),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, group: a}"),

@@ -30,9 +30,11 @@ from tests import workspaces
 from tests.studyapp.factories import (
     answer_item,
     launch,
+    make_dataset,
     make_definition,
     make_link,
     make_participant,
+    make_run,
     make_study,
 )
 
@@ -112,6 +114,20 @@ def test_system_correct_is_that_of_the_participants_condition(study, tmp_path):
     assert set(judged.values()) == {"true", "false"}
     for trial in table(tmp_path / "out", "trials"):
         assert trial["system_correct"] == judged[trial["condition"], trial["item_id"]]
+
+
+def test_items_hold_the_rationale_that_participants_saw(tmp_path):
+    run = make_run(dataset=make_dataset())
+    run.predictions.update(rationale="It lies by the sea.")
+    conditions = [
+        {"system": run.system.name, "explanation": style, "represents": style == "facts"}
+        for style in ("facts", "rationale")
+    ]
+    study = make_study(conditions=conditions, dataset=run.dataset.name, items=1)
+    call_command("export_results", study.slug, "--out", str(tmp_path / "out"))
+    with (tmp_path / "out" / "items.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["rationale"] for row in rows] == ["", "It lies by the sea."]
 
 
 def test_the_analysis_loads_it(study, tmp_path):

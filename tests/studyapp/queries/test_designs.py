@@ -138,12 +138,16 @@ class TestExplanations:
         assert (shown.facts, shown.tokens) == (None, None)
 
     def test_names_tell_styles_apart(self, run):
-        run.predictions.update(fact_probabilities=PROBABILITIES)
-        styles = [{"system": "reader", "explanation": style} for style in ("facts", "tokens", "both", "none")]
+        run.predictions.update(fact_probabilities=PROBABILITIES, rationale="Because.")
+        shown = ("facts", "tokens", "both", "none", "rationale", "facts+rationale")
+        styles = [{"system": "reader", "explanation": style} for style in shown]
         names = [
             arm.name for arm in design(define(run, conditions=styles), workspaces.main()).content.conditions
         ]
-        assert names == ["reader", "reader (tokens)", "reader (facts and tokens)", "reader (no explanation)"]
+        assert names == [
+            *("reader", "reader (tokens)", "reader (facts and tokens)", "reader (no explanation)"),
+            *("reader (rationale)", "reader (facts and rationale)"),
+        ]
 
     def test_tokens_by_the_probabilities_of_facts(self, run):
         run.predictions.update(fact_probabilities=PROBABILITIES)
@@ -182,6 +186,29 @@ class TestExplanations:
         assert {q.external_id for q in plan.questions} == {"q1", "q2"}
         named = define(run, conditions=tokens, items={"ids": ["q3"]})
         assert "no answer with weights from" in refusal(named)[1]
+
+    def test_a_rationale_instead_of_facts_or_beside_them(self, run):
+        run.predictions.update(rationale="Kolwen is where she was born.")
+        alone, beside = self.shown(run, "rationale"), self.shown(run, "facts+rationale")
+        assert (alone.rationale, alone.facts) == ("Kolwen is where she was born.", None)
+        assert (beside.rationale, beside.facts) == (alone.rationale, [("The Lost Harbour", 1)])
+        assert self.shown(run, "facts").rationale is None, "the other styles show no rationale"
+
+    @pytest.mark.parametrize("text", [None, "", " \n "])
+    @pytest.mark.parametrize("explanation", ["rationale", "facts+rationale"])
+    def test_a_run_without_rationales(self, run, explanation, text):
+        run.predictions.update(rationale=text)
+        location, words = refusal(define(run, conditions=[{"system": "reader", "explanation": explanation}]))
+        assert location == ("conditions", 0, "explanation")
+        assert words.endswith("has no rationales")
+
+    def test_items_are_drawn_among_those_with_rationales(self, run):
+        run.predictions.filter(question__external_id__in=["q1", "q2"]).update(rationale="Because.")
+        conditions = [{"system": "reader", "explanation": "rationale"}]
+        plan = design(define(run, conditions=conditions, items={"count": 2}), workspaces.main())
+        assert {q.external_id for q in plan.questions} == {"q1", "q2"}
+        named = define(run, conditions=conditions, items={"ids": ["q3"]})
+        assert "cannot show 'q3': no answer with a rationale from" in refusal(named)[1]
 
     def test_without_an_explanation_gold_facts_may_be_unknown(self, run):
         run.dataset.questions.update(supporting_facts=None)

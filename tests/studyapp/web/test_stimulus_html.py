@@ -123,9 +123,10 @@ class TestTokens:
         dataset = factories.make_dataset()
         run = factories.make_run(dataset=dataset)
         run.predictions.update(
-            explanation_weights=[["The Lost Harbour", 1, 0, 2, 0.2], ["Kolwen", 0, 0, 6, 1]]
+            explanation_weights=[["The Lost Harbour", 1, 0, 2, 0.2], ["Kolwen", 0, 0, 6, 1]],
+            rationale="Kolwen <b>is</b> a town.",
         )
-        styles = ("facts", "tokens", "both", "none")
+        styles = ("facts", "tokens", "both", "none", "rationale", "facts+rationale")
         conditions = [
             {"system": run.system.name, "explanation": style, "represents": style == styles[0]}
             for style in styles
@@ -148,3 +149,9 @@ class TestTokens:
         assert "explanation" not in html["none"]
         assert "<mark" not in html["none"]
         assert "Show the 3 articles" in html["none"]
+        written = "Kolwen &lt;b&gt;is&lt;/b&gt; a town.</blockquote>"
+        assert [style for style in styles if written in html[style]] == ["rationale", "facts+rationale"]
+        assert '<mark class="fact">' in html["facts+rationale"]
+        assert "<mark" not in html["rationale"]
+        assert "Show the 3 articles" in html["rationale"]
+        assert "gave no explanation" not in html["rationale"] + html["facts+rationale"]
