@@ -81,6 +81,7 @@ LATER: dict[str, Any] = {
                 "q1": {
                     "answer": "Ada",
                     "facts": [["A", 0]],
+                    "rationale": "Ada is named first.",
                     "tokens": [["A", 0, 0, 3, 2]],
                     "steps": [
                         {"module": "find", "argument": "dogs", "boxes": [[0, 0.1, 0.1, 0.3, 0.5, 0.9]]}
