@@ -129,6 +129,7 @@ LATER: dict[str, Any] = {
         "outcomes": {"full": {"code": "C1", "url": "https://panel.example/?c={code}"}},
     },
     "privacy": {"withdrawal": "delete", "retain_until": "2030-12-31", "at_retention": "delete"},
+    "plan": {"hypotheses": ["Explanations help."], "margins": {"fp": [-0.1, 0.1]}, "alpha": 0.01},
 }
 
 
