@@ -51,7 +51,7 @@ from studyapp.definition.questionnaires import (
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
-from studyapp.definition.yaml_document import as_written, located, read_document, read_file
+from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
 
 
 class CompletionDefinition(FrozenModel):
@@ -447,8 +447,8 @@ def load_definition(path: Path) -> StudyDefinition:
     """Read a definition from a YAML file.
 
     Raises:
-        DefinitionError: the file cannot be read, is no YAML, or breaks a rule of the form; every problem of
-            the form is named at once.
+        DefinitionError: the file cannot be read, is no YAML, or breaks a rule of the form; up to
+            MAX_PROBLEMS problems of the form are named at once.
     """
     return read_definition(read_file(path), str(path))
 
@@ -462,7 +462,6 @@ def read_definition(text: str, name: str) -> StudyDefinition:
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        problems = [
-            (as_written(node, problem), sentence(problem)) for problem in error.errors(include_url=False)
-        ]
+        details = error.errors(include_url=False)[:MAX_PROBLEMS]
+        problems = list(zip(as_written(node, details), map(sentence, details), strict=True))
         raise located(name, node, problems) from error
