@@ -93,7 +93,7 @@ def _tensors(path: Path) -> Mapping[str, Tensor]:
 
 
 def _separate(tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors; those that share memory, as tied weights, become copies."""
+    """Yield the tensors; copy those that share memory, as tied weights do."""
     seen: set[int] = set()
     for name, tensor in tensors.items():
         shared = tensor.untyped_storage().data_ptr() in seen
