@@ -1,4 +1,4 @@
-"""Backups of a site: one archive with all that people made."""
+"""Backups of a site: one archive with all that people made.
 
 encryption   a stream of bytes under a key
 archive      named files with digests in one stream
