@@ -8,7 +8,6 @@ import fcntl
 import os
 from itertools import count
 from pathlib import Path
-from typing import IO
 
 
 class ProcessNumber:
@@ -18,24 +17,23 @@ class ProcessNumber:
         self._folder = folder
         self._of = 0
         self._number = ""
-        self._lock: IO[str] | None = None
 
     def __call__(self) -> str:
         """Return the number, a new one after a fork."""
         if self._of != os.getpid():
-            # The lock of the parent stays open here: closing it is harmless, unlocking it is not.
-            self._number, self._lock = self._take()
+            self._number = self._take()
             self._of = os.getpid()
         return self._number
 
-    def _take(self) -> tuple[str, IO[str]]:
+    def _take(self) -> str:
+        """Lock the first free number; the lock stays open until the process ends."""
         self._folder.mkdir(parents=True, exist_ok=True)
         for number in count():
-            lock = (self._folder / f"{number}.lock").open("w", encoding="ascii")
+            lock = os.open(self._folder / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                lock.close()
+                os.close(lock)
                 continue
-            return str(number), lock
+            return str(number)
         raise AssertionError("unreachable")

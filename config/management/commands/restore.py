@@ -30,9 +30,7 @@ class Command(BaseCommand):
         except TouchstoneError as error:
             raise CommandError(str(error)) from error
         manifest = restored.manifest
-        number = len(manifest.files)
-        self.stdout.write(
-            f"Restored {number} files of version {manifest.version}, made {manifest.made_at:%Y-%m-%d %H:%M} UTC."
-        )
+        when = f"made {manifest.made_at:%Y-%m-%d %H:%M} UTC"
+        self.stdout.write(f"Restored {len(manifest.files)} files of version {manifest.version}, {when}.")
         for remark in restored.remarks:
             self.stdout.write(remark)
