@@ -50,6 +50,7 @@ def test_a_request_is_logged_by_its_route_and_not_by_its_address(settings, caplo
     with caplog.at_level(logging.INFO, logger="touchstone.requests"):
         RequestLog(lambda _: HttpResponse(status=404))(RequestFactory().get("/who/ann@example.org/?id=5"))
     (record,) = caplog.records
-    assert vars(record)["fields"].pop("ms") >= 0
-    assert vars(record)["fields"] == {"method": "GET", "route": "none", "status": 404}
+    fields = dict(vars(record)["fields"])
+    assert fields.pop("ms") >= 0
+    assert fields == {"method": "GET", "route": "none", "status": 404}
     assert "ann" not in record.getMessage()
