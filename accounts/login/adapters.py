@@ -5,7 +5,9 @@ import logging
 import secrets
 from collections.abc import Iterable
 from smtplib import SMTPException
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
@@ -70,6 +72,20 @@ class AccountAdapter(DefaultAccountAdapter):
         except (OSError, SMTPException):
             logger.exception("cannot send %s to %s", template_prefix, user)
 
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail whose links lead to SITE_URL.
+
+        allauth takes the Host header of the request, which a stranger chooses who asks for the new password
+        of somebody else: with an ALLOWED_HOSTS of several names, the link would lead there.
+        """
+        ours = {
+            name: _on_this_site(value) if name.endswith("_url") else value for name, value in context.items()
+        }
+        host = urlsplit(settings.SITE_URL).netloc
+        super().send_mail(
+            template_prefix, email, ours | {"current_site": SimpleNamespace(name=host, domain=host)}
+        )
+
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **more: Any
     ) -> None:
@@ -102,6 +118,10 @@ class AccountAdapter(DefaultAccountAdapter):
             kind="password_changed" if is_own else "password_reset",
             keep_session=request.session.session_key if is_own else None,
         )
+
+
+def _on_this_site(url: str) -> str:
+    return settings.SITE_URL + urlsplit(url)._replace(scheme="", netloc="").geturl()
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):
