@@ -1,7 +1,7 @@
 """Values of the cache as JSON.
 
-Django's own serializer unpickles what it reads. Whoever can write into the broker, which holds the cache, could
-run code in the web server by it.
+Django's own serializer unpickles what it reads. The broker holds the cache, so whoever can write into it
+could run code in the web server.
 """
 
 import json

@@ -78,13 +78,10 @@ class AccountAdapter(DefaultAccountAdapter):
         allauth takes the Host header of the request, which a stranger chooses who asks for the new password
         of somebody else: with an ALLOWED_HOSTS of several names, the link would lead there.
         """
-        ours = {
-            name: _on_this_site(value) if name.endswith("_url") else value for name, value in context.items()
-        }
+        links = {name: _on_this_site(url) for name, url in context.items() if name.endswith("_url")}
         host = urlsplit(settings.SITE_URL).netloc
-        super().send_mail(
-            template_prefix, email, ours | {"current_site": SimpleNamespace(name=host, domain=host)}
-        )
+        site = SimpleNamespace(name=host, domain=host)
+        super().send_mail(template_prefix, email, context | links | {"current_site": site})
 
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **more: Any

@@ -11,9 +11,8 @@ from modelserver.wire.redaction import redacted as without_login
 
 # The token of an entry link, a resume link or an invitation, in an address or alone as a path.
 _TOKEN = re.compile(r"/(join|resume|invitations)/[^/\s\"'?<>]+")
-# What may be the query string of an address: it is one if it holds "=". The question mark of a sentence has a
-# space after it. The pattern takes all up to the end of the word, so that a path of many question marks, which
-# strangers can send, is read once and not once for each.
+# A query string of an address, if it holds "="; the question mark of a sentence has a space after it. All up
+# to the next space is taken, so that a path of many question marks, as strangers can send, is read only once.
 _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"'<>]*")
 # What would begin a line that nobody logged, or drive the terminal of its reader.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
