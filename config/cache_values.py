@@ -1,7 +1,7 @@
 """Values of the cache as JSON.
 
-Django's own serializer unpickles what it reads. The broker holds the cache, so whoever can write into it
-could run code in the web server.
+Django's own serializer unpickles what it reads. The broker holds the cache, so every program that can write
+into the broker could run code in the web server.
 """
 
 import json

@@ -109,8 +109,8 @@ def _check_broker_password() -> list[CheckMessage]:
         return []
     return [
         Warning(
-            f"REDIS_URL leads to {urlsplit(settings.REDIS_URL).hostname} without a password: whoever reaches "
-            "that machine can enqueue tasks and lift the limits against guessing.",
+            f"REDIS_URL leads to {urlsplit(settings.REDIS_URL).hostname} without a password: every "
+            "program that reaches it can enqueue tasks and lift the limits against guessing.",
             hint="Set a password there, and write REDIS_URL as redis://:PASSWORD@HOST:6379/0.",
             id="site.W013",
         )

@@ -114,7 +114,7 @@ def test_links_in_mails_lead_to_this_site_whatever_host_was_asked_for(client, us
     client.post("/accounts/password/reset/", {"email": "ada@example.org"}, headers={"Host": "evil.example"})
     (sent,) = mail.outbox
     assert "https://study.example.org/accounts/password/reset/key/" in sent.body
-    assert "evil.example" not in sent.body + sent.subject
+    assert "evil.example" not in f"{sent.subject} {sent.body}"
 
 
 def test_a_mail_tells_of_a_new_password(client, user, settings):
