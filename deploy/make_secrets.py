@@ -1,0 +1,34 @@
+"""Make the secrets of a new site: ``python3 deploy/make_secrets.py FOLDER``.
+
+Each secret is a file of its own. Files that exist stay as they are. The folder is for its owner alone; the
+files in it are readable, because container engines show them to programs that do not run as their owner.
+"""
+
+import secrets
+import sys
+from pathlib import Path
+
+
+def main(folder: Path) -> None:
+    """Write the files that are missing, and print their names."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    database, broker = (kept(folder / name) for name in ("postgres_password", "redis_password"))
+    kept(folder / "secret_key")
+    kept(folder / "model_server_token")
+    kept(folder / "metrics_token")
+    kept(folder / "database_url", f"postgres://touchstone:{database}@postgres:5432/touchstone")
+    kept(folder / "redis_url", f"redis://:{broker}@redis:6379/0")
+
+
+def kept(path: Path, value: str = "") -> str:
+    """Return the content of a file, after writing it if it is missing."""
+    if not path.exists():
+        path.write_text(value or secrets.token_urlsafe(48), encoding="utf-8")
+        print(path)  # noqa: T201 - what the command did
+    return path.read_text(encoding="utf-8").strip()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python3 deploy/make_secrets.py FOLDER")
+    main(Path(sys.argv[1]))

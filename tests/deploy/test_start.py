@@ -1,0 +1,108 @@
+"""The very commands of the units, started by hand with production settings, behind a proxy that ends TLS."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from scripts import servers
+from scripts.processes import Part, Supervisor, answers, free_port, run
+from tests.deploy.test_files import UNITS
+from tests.paths import ROOT
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.service
+
+HOST = "study.example.org"
+TOKEN = "a-token-of-this-test"
+BY_PROXY = {"Host": HOST, "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
+
+
+@dataclass(frozen=True)
+class Deployed:
+    url: str
+    worker_log: Path
+
+
+def command_of(unit: str, instance: str = "", **ports: int) -> list[str]:
+    """The command of a unit as systemd would run it, on ports that are free here."""
+    text = (UNITS / unit).read_text(encoding="utf-8")
+    line = re.search(r"^ExecStart=(.+)$", text, re.MULTILINE)
+    assert line
+    words = shlex.split(line[1].replace("%i", instance).replace("%%", "%"))
+    for old, new in ports.items():
+        words[words.index(old.removeprefix("_"))] = str(new)
+    return [sys.executable, *words[1:]]
+
+
+@pytest.fixture(scope="module")
+def deployed(
+    tmp_path_factory: pytest.TempPathFactory, postgres_server: str, redis_server: str
+) -> Iterator[Deployed]:
+    folder = tmp_path_factory.mktemp("deployed")
+    port, model_port = free_port(), free_port()
+    example = (ROOT / "deploy/site.env.example").read_text(encoding="utf-8")
+    with servers.postgres_database(postgres_server) as database, Supervisor() as parts:
+        own = {
+            "SECRET_KEY": "x" * 64, "DATABASE_URL": database, "REDIS_URL": redis_server,
+            "VAR_DIR": str(folder),
+            "MODEL_SERVER_URL": f"http://127.0.0.1:{model_port}", "MODEL_SERVER_TOKEN": TOKEN,
+            "MODELSERVER_TOKEN": TOKEN, "METRICS_TOKEN": TOKEN, "MODELSERVER_SYSTEMS": "heuristic",
+        }  # fmt: skip
+        env = {**os.environ, **dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE)), **own}
+        assert run(command_of("touchstone-prepare.service"), env) == 0
+
+        def start(name: str, command: list[str], url: str = "") -> None:
+            ready = (lambda: answers(url)) if url else (lambda: True)
+            parts.start(Part(name=name, command=command, log=folder / f"{name}.log", env=env, ready=ready))
+
+        url, model_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{model_port}"
+        start("web", command_of("touchstone-web.service", _8000=port), f"{url}/health/live")
+        start("model", command_of("touchstone-modelserver.service", _8100=model_port), f"{model_url}/ready")
+        start("worker", command_of("touchstone-worker@.service", "1"))
+        start("beat", command_of("touchstone-beat.service"))
+        parts.wait_ready()
+        yield Deployed(url, folder / "worker.log")
+
+
+def get(site: Deployed, path: str, **headers: str) -> httpx.Response:
+    return httpx.get(site.url + path, headers=BY_PROXY | headers, trust_env=False)
+
+
+def test_all_parts_are_ready(deployed: Deployed) -> None:
+    def checks() -> dict[str, object]:
+        content: dict[str, object] = get(deployed, "/health/ready").json()
+        return content
+
+    eventually(lambda: checks()["status"] == "ok")
+
+
+def test_pages_come_over_tls_alone(deployed: Deployed) -> None:
+    page = get(deployed, "/accounts/login/")
+    assert page.status_code == 200
+    assert "max-age" in page.headers["Strict-Transport-Security"]
+    (style,) = set(re.findall(r'href="(/static/[^"]+\.css)"', page.text)[:1])
+    assert get(deployed, style).status_code == 200
+    plain = get(deployed, "/accounts/login/", **{"X-Forwarded-Proto": "http"})
+    assert (plain.status_code, plain.headers["Location"]) == (301, f"https://{HOST}/accounts/login/")
+    assert get(deployed, "/accounts/login/", Host="elsewhere.example").status_code == 400
+
+
+def test_metrics_ask_for_their_token(deployed: Deployed) -> None:
+    assert get(deployed, "/metrics").status_code in (401, 403, 404)
+    text = get(deployed, "/metrics", Authorization=f"Bearer {TOKEN}").text
+    for part in ("database", "migrations", "storage", "broker", "model_servers"):
+        assert f'touchstone_part_works{{part="{part}"}} 1.0' in text
+
+
+def test_beat_sends_what_a_worker_does(deployed: Deployed) -> None:
+    """The sweep of jobs comes every 15 seconds; this waits for the first."""
+    eventually(lambda: "succeeded" in deployed.worker_log.read_text(encoding="utf-8"), seconds=40)
