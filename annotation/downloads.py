@@ -16,7 +16,7 @@ from foundation.import_fields import Text
 from jobs.actions.jobs import JobResult, Report, new_file
 from jobs.models import Job
 
-FORMATS = tuple(registry.WRITERS)
+FORMATS = registry.WRITER_NAMES
 SUFFIXES = {"jsonl": ".jsonl", "reasons": ".jsonl", "parquet": ".parquet"}  # all other files are .json
 
 ExportFormat = Annotated[

@@ -25,7 +25,7 @@ class Command(JobCommand):
         """Declare the arguments."""
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file or folder to write")
-        parser.add_argument("--format", required=True, choices=list(registry.WRITERS), help="its form")
+        parser.add_argument("--format", required=True, choices=registry.WRITER_NAMES, help="its form")
         parser.add_argument("--gold-only", action="store_true", help="leave out items without gold")
 
     def handle(self, *args: Any, **options: Any) -> None:
