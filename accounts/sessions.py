@@ -3,9 +3,13 @@
 Every request of a user runs these two queries. Everything else is Django's and allauth's.
 """
 
+from typing import Any
+
 from allauth.account.auth_backends import AuthenticationBackend
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.sessions.backends.db import SessionStore as RowSessionStore
 from django.contrib.sessions.models import Session
+from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import User
@@ -31,6 +35,16 @@ class SessionStore(RowSessionStore):
 
 class Backend(AuthenticationBackend):
     """Users with passwords, found by user name or e-mail address."""
+
+    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> AbstractBaseUser | None:
+        """Return the user with a name or an address and a password.
+
+        allauth's form gives an address as both and would check the password twice, but only of accounts
+        that exist: the time of a wrong login would tell which addresses have one.
+        """
+        if credentials.get("email") == credentials.get("username"):
+            credentials.pop("email", None)
+        return super().authenticate(request, **credentials)
 
     def get_user(self, user_id: int) -> User | None:
         """Return the user of a session, None if they may not log in."""

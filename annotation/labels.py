@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from analysis.programs import Kind, Node, Program, ProgramError
+from foundation.bounded_yaml import YamlError, read_yaml
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import first_error
 from foundation.messages import Message, at_field, message_of, say, split_field
@@ -240,14 +240,9 @@ def read_label_task(text: str) -> LabelTask:
             say("the configuration has more than %(most)s characters", most=f"{MOST_CHARACTERS:,}")
         )
     try:
-        given = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or say("a value is malformed")
-        message = say("this is not YAML: %(problem)s", problem=problem)
-        if mark:
-            message = say("line %(line)s: %(problem)s", line=mark.line + 1, problem=message)
-        raise ValueError(message) from error
+        _node, given = read_yaml(text)
+    except YamlError as error:
+        raise ValueError(say("line %(line)s: %(problem)s", line=error.line, problem=error.problem)) from error
     try:
         return LabelTask.model_validate(given)
     except ValidationError as error:

@@ -7,6 +7,8 @@ because those who ask know an address of the machine alone. Answers name parts, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
 from typing import TYPE_CHECKING, cast
 
 from django.core.cache import cache
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 # Without these no page works. The others fail alone: people go on annotating and answering.
 NEEDED = ("database", "migrations", "storage")
+# A bucket that hangs must not hold up the answer: supervisors wait for a few seconds only.
+STORAGE_SECONDS = 3.0
 
 
 class Health:
@@ -51,13 +55,18 @@ def _live() -> HttpResponse:
 
 def _ready() -> HttpResponse:
     """Answer 200 if pages work, else 503; name the state of each part."""
-    checks = {name: "ok" if check() else "failed" for name, check in CHECKS.items()}
+    checks = {name: "ok" if works else "failed" for name, works in part_states().items()}
     needed = all(checks[name] == "ok" for name in NEEDED)
     status = "failed" if not needed else "ok" if set(checks.values()) == {"ok"} else "degraded"
     response = JsonResponse({"status": status, "checks": checks}, status=200 if needed else 503)
     if not needed:
         response.headers["Retry-After"] = "10"
     return response
+
+
+def part_states() -> dict[str, bool]:
+    """Return for each part whether it works; each answers in bounded time."""
+    return {name: check() for name, check in CHECKS.items()}
 
 
 def _database() -> bool:
@@ -88,7 +97,15 @@ def _broker() -> bool:
 
 def _storage() -> bool:
     """Return True if images can be stored and read."""
-    return cast("FolderStorage | BucketStorage", storages["images"]).works()
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        return pool.submit(cast("FolderStorage | BucketStorage", storages["images"]).works).result(
+            timeout=STORAGE_SECONDS
+        )
+    except Late:
+        return False
+    finally:
+        pool.shutdown(wait=False)
 
 
 def _model_servers() -> bool:

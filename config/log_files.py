@@ -7,6 +7,15 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
+# The forms of log lines, each with its formatter.
+FORMATS: dict[str, dict[str, str]] = {
+    "text": {
+        "class": "studyapp.web.log_redaction.RedactingFormatter",
+        "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
+    },
+    "json": {"()": "studyapp.web.log_redaction.JsonLines"},
+}
+
 
 class SharedRotatingFile(RotatingFileHandler):
     """A rotating file for the processes of one machine.
@@ -41,7 +50,7 @@ class SharedRotatingFile(RotatingFileHandler):
             self.stream = None  # opened again by `emit`
 
 
-def logging_settings(level: str, file: str, *, megabytes: int, kept: int) -> dict[str, Any]:
+def logging_settings(level: str, file: str, *, form: str, megabytes: int, kept: int) -> dict[str, Any]:
     """Return Django's LOGGING: lines on stderr, and in a file if one is named."""
     shown = {"formatter": "line", "filters": ["request_id", "database"]}
     handlers: dict[str, dict[str, Any]] = {"stderr": {"class": "logging.StreamHandler", **shown}}
@@ -51,12 +60,7 @@ def logging_settings(level: str, file: str, *, megabytes: int, kept: int) -> dic
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {
-            "line": {
-                "class": "studyapp.web.log_redaction.RedactingFormatter",
-                "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
-            }
-        },
+        "formatters": {"line": FORMATS[form]},
         "filters": {
             "request_id": {"()": "jobs.request_ids.RequestIdFilter"},
             "database": {"()": "config.database_errors.OneLineASecond"},

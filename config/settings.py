@@ -6,7 +6,9 @@ Everything else has a default that works on one machine: SQLite and a broker on 
 """
 
 import json
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import drf_spectacular_sidecar
@@ -16,11 +18,24 @@ from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
 
 from analysis import __version__
-from config.log_files import logging_settings
+from config.log_files import FORMATS, logging_settings
 from config.steady_schedule import every
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+# The names of all settings, and of those that are secrets: a backup holds the others.
+SETTINGS_READ: set[str] = set()
+SETTINGS_SECRET: set[str] = set()
+
+
+class _Environment(environ.Env):
+    """The environment, which notes the names that are read."""
+
+    def get_value(self, var: str, *arguments: Any, **options: Any) -> Any:
+        SETTINGS_READ.add(var)
+        return super().get_value(var, *arguments, **options)
+
+
+env = _Environment()
 
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var")))
 environ.Env.read_env(VAR_DIR / "env")
@@ -35,6 +50,7 @@ def _secret(name: str, default: str = "") -> str:
     Raises:
         ImproperlyConfigured: The file cannot be read.
     """
+    SETTINGS_SECRET.add(name)
     path = env.str(f"{name}_FILE", default="")
     if not path:
         return env.str(name, default=default)
@@ -97,6 +113,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.health.Health",
     "studyapp.web.middleware.RequestId",
+    "config.metrics.Metrics",
+    "config.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "config.user_content.OwnOrigin",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -171,6 +189,8 @@ def _database() -> dict[str, object]:
         config["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
     else:
         config["CONN_HEALTH_CHECKS"] = True
+        # Without it, a request to a machine that is away waits for minutes.
+        config.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)  # type: ignore[attr-defined]
     return config
 
 
@@ -528,10 +548,40 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
+# Readers of /metrics need the token, or call from one of these networks without a proxy.
+METRICS_TOKEN = _secret("METRICS_TOKEN")
+
+
+def _networks() -> list[IPv4Network | IPv6Network]:
+    """Return the networks that may read the metrics.
+
+    Raises:
+        ImproperlyConfigured: METRICS_NETWORKS is not a list of networks.
+    """
+    try:
+        return [ip_network(each.strip()) for each in env.list("METRICS_NETWORKS", default=[])]
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"METRICS_NETWORKS must be networks such as 127.0.0.0/8,10.1.0.0/16, separated by commas: {error}"
+        ) from error
+
+
+METRICS_NETWORKS = _networks()
+METRICS = bool(METRICS_TOKEN or METRICS_NETWORKS)
+METRICS_FOLDER = VAR_DIR / "metrics"
+
 # Lines go to stderr, and with LOG_FILE into a file as well, which is rotated.
+LOG_REQUESTS = env.bool("LOG_REQUESTS", default=False)
+LOG_FORMAT = env.str("LOG_FORMAT", default="text")
+if LOG_FORMAT not in FORMATS:
+    raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}; set it to {' or '.join(FORMATS)}.")
 LOG_FILE = env.str("LOG_FILE", default="")
 LOG_FILE_MEGABYTES = env.int("LOG_FILE_MEGABYTES", default=10)
 LOG_FILES_KEPT = env.int("LOG_FILES_KEPT", default=5)
 LOGGING = logging_settings(
-    env.str("LOG_LEVEL", default="INFO"), LOG_FILE, megabytes=LOG_FILE_MEGABYTES, kept=LOG_FILES_KEPT
+    env.str("LOG_LEVEL", default="INFO"),
+    LOG_FILE,
+    form=LOG_FORMAT,
+    megabytes=LOG_FILE_MEGABYTES,
+    kept=LOG_FILES_KEPT,
 )

@@ -76,12 +76,13 @@ def _may_retry(task: Task[Any, Any], error: Exception) -> bool:
     return task.request.retries < TRIES
 
 
-def count_queued() -> int:
-    """Return the number of messages that wait in the main queue."""
+def count_queued(queue: str | None = None) -> int:
+    """Count the messages that wait in a queue, by default the main one."""
+    name = queue or current_app.conf.task_default_queue
     with current_app.connection_for_read() as connection:
         channel: Any = connection.default_channel
         try:
-            return int(channel.queue_declare(current_app.conf.task_default_queue, passive=True).message_count)
+            return int(channel.queue_declare(name, passive=True).message_count)
         except ChannelError:
             return 0  # an empty queue does not exist
 

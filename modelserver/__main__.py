@@ -24,6 +24,7 @@ COMMANDS = (
         "training.hyperparameter_search:search_costs",
         "Search the costs of the answer-fact coupling at random.",
     ),
+    ("convert", "inputs.conversion:convert", "Convert pickled weights to safetensors, running no code."),
     ("world", "world:write_world", "Generate a fictional text world to train and test on."),
     ("scenes", "world.scenes:write_scenes", "Generate pairs of pictures with sentences and programs."),
     ("games", "world.games:write_games", "Generate game reports with questions and programs."),

@@ -191,6 +191,9 @@ def everything(site: Site) -> None:
     definition["practice"] = {"count": 1, "seed": 2}
     definition["design"] = "within"
     definition["conditions"] = [{"system": "qi2019"}, {"ground_truth": True}]
+    definition["plan"]["family"] = [
+        {"measure": "over_estimation", "first": "qi2019", "second": "ground truth"}
+    ]
     for entry in definition.get("attention", ()):
         entry["position"] = 2
     path = site.var / "everything.yaml"

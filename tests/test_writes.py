@@ -17,7 +17,7 @@ def writes(path: str, tree: ast.AST) -> Iterator[str]:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
         name, owner = node.func.attr, node.func.value
-        if isinstance(owner, ast.Name) and owner.id == "cache":
+        if isinstance(owner, ast.Name) and owner.id in ("cache", "storage"):
             continue  # not a row
         through_manager = any(
             isinstance(each, ast.Attribute) and each.attr in MANAGERS for each in ast.walk(owner)

@@ -24,6 +24,7 @@ MODEL_SERVER = {
     "predict": "Predict a file of questions.",
     "evaluate": "Score a system on questions with gold answers.",
     "list": "List the systems.",
+    "convert": "Write safetensors from weights saved by torch.",
     "world": "Generate a fictional text world to train and test on.",
     "scenes": "Generate pairs of pictures with sentences, programs and gold boxes.",
     "games": "Generate game reports with questions, programs and gold spans.",

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from ..planning.declared_plan import Plan, load_plan
+from ..planning.declared_plan import load_plan
 from ..planning.preregistration import load_frozen, preregistration
 from .options import Count
 
@@ -15,9 +15,10 @@ def print_preregistration(
 
     Args:
         bundle: Folder with study_version.json.
-        plan: Declared plan (JSON): comparisons, margins, sample size and interim analyses.
+        plan: Declared plan (JSON): comparisons, margins, sample size and interim analyses; without
+            it the study's own.
         study_version: Version to register; without it the newest.
         form: Headings: touchstone, aspredicted or osf.
     """
-    declared = load_plan(plan) if plan else Plan()
+    declared = load_plan(plan) if plan else None
     sys.stdout.write(preregistration(load_frozen(bundle, study_version), declared, form))

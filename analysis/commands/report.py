@@ -36,7 +36,7 @@ def write_report(
         out: Folder for the report.
         scores: Model scores (JSON) that replace those of the bundle.
         question_scores: Contribution of each question to the model scores (CSV, Parquet or JSON lines).
-        plan: Declared plan (JSON): comparisons and margins.
+        plan: Declared plan (JSON): comparisons and margins; without it the study's own.
         seed: Seed of the bootstrap.
         resamples: Bootstrap replicates; 0 for no confidence intervals.
         mode: Participants to analyse; without it the first of live, pilot and bot that has data.

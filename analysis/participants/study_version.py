@@ -159,6 +159,7 @@ class Definition(BaseModel):
     recruitment: _Recruitment | None = None
     attention: list[Any] = []
     comprehension: Any = None
+    plan: dict[str, Any] | None = None
 
     @property
     def platform(self) -> str:

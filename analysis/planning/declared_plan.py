@@ -1,7 +1,7 @@
 """Plans declared before the data, and the file that holds one.
 
-`report --plan` and `preregister --plan` read the file. It is JSON with any of these fields; the plan does not
-declare what it leaves out::
+`report --plan` and `preregister --plan` read the file; without one they use the plan that the study declares.
+It is JSON with any of these fields; the plan does not declare what it leaves out::
 
     {"hypotheses": ["Facts shown as highlights lower over-estimation."],
      "target": "items_like_these",
@@ -29,8 +29,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..io.errors import InputError, first_problem
+from ..io.errors import AnalysisError, InputError, first_problem
 from ..io.whole_files import read_json
+from ..participants.study_version import Version
 from ..stats.correlations import Coefficient
 from ..stats.results import Target
 from ..stats.sequential import Boundaries, Spending, boundaries
@@ -86,7 +87,9 @@ class _Looks(BaseModel):
     spending: Spending = "obrien_fleming"
 
 
-class _PlanFile(BaseModel):
+class PlanFile(BaseModel):
+    """A plan as a file holds it, and as a study freezes it."""
+
     model_config = ConfigDict(extra="forbid")
     hypotheses: tuple[str, ...] = ()
     target: Target | None = None
@@ -114,15 +117,44 @@ def load_plan(path: Path) -> Plan:
         InputError: A field is unknown or has a wrong value; the message names file and field.
     """
     try:
-        plan = _PlanFile.model_validate(read_json(path))
-        looks = plan.looks
-        bounds = boundaries(looks.fractions, spending=looks.spending, alpha=plan.alpha) if looks else None
+        return plan_of(PlanFile.model_validate(read_json(path)))
     except ValidationError as error:
         field, problem = first_problem(error)
         raise InputError(path, f"{field}: {problem}") from None
     except ValueError as error:
-        raise InputError(path, f"looks: {error}") from None
-    target = plan.target or ("these_items" if looks else "items_like_these")
+        raise InputError(path, str(error)) from None
+
+
+def plan_of(declared: PlanFile) -> Plan:
+    """Return a plan with the boundaries of its interim analyses.
+
+    Raises:
+        ValueError: The interim analyses are malformed, or do not fit the target; the message names the field.
+    """
+    looks = declared.looks
+    try:
+        bounds = boundaries(looks.fractions, spending=looks.spending, alpha=declared.alpha) if looks else None
+    except ValueError as error:
+        raise ValueError(f"looks: {error}") from None
+    target = declared.target or ("these_items" if looks else "items_like_these")
     if looks and target != "these_items":
-        raise InputError(path, "target: the tests of interim analyses are about these_items; set it to that")
-    return Plan(**{**dict(plan), "looks": bounds, "target": target})
+        raise ValueError("target: the tests of interim analyses are about these_items; set it to that")
+    return Plan(**{**dict(declared), "looks": bounds, "target": target})
+
+
+def frozen_plan(version: Version) -> Plan | None:
+    """Return the plan that a version of a study declares, None without one.
+
+    Raises:
+        AnalysisError: The plan of the version is malformed.
+    """
+    if version.definition.plan is None:
+        return None
+    try:
+        return plan_of(PlanFile.model_validate(version.definition.plan))
+    except ValidationError as error:
+        raise AnalysisError(
+            f"the plan of version {version.version}: {': '.join(first_problem(error))}"
+        ) from None
+    except ValueError as error:
+        raise AnalysisError(f"the plan of version {version.version}: {error}") from None

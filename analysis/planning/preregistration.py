@@ -22,7 +22,7 @@ from ..participants.study_version import Bounds, Definition, Points, Question, V
 from ..stats.correlations import LEAST_FOR_P, LEAST_SYSTEMS
 from ..stats.equivalence import check_margin
 from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
-from .declared_plan import Plan
+from .declared_plan import Plan, frozen_plan
 from .power import Power
 from .registration_forms import FORMS
 
@@ -93,11 +93,16 @@ class FrozenVersion:
     @property
     def measures(self) -> list[Measure]:
         """Return the measures that the questionnaires allow, own questions last."""
-        roles = {q.role for q in (*self.version.item_questionnaire, *self.version.post_survey)}
-        given = roles | {"system_correct", "time"}
-        own = own_measures(self.version.item_questionnaire, self.version.post_survey)
-        scales = scale_measures(self.version.scale_scores)
-        return [m for m in MEASURES if set(m.needs) <= given] + own + scales
+        return measures_of(self.version)
+
+
+def measures_of(version: Version) -> list[Measure]:
+    """Return the measures that questionnaires allow, own questions last."""
+    roles = {question.role for question in (*version.item_questionnaire, *version.post_survey)}
+    given = roles | {"system_correct", "time"}
+    own = own_measures(version.item_questionnaire, version.post_survey)
+    scales = scale_measures(version.scale_scores)
+    return [measure for measure in MEASURES if set(measure.needs) <= given] + own + scales
 
 
 def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
@@ -135,17 +140,18 @@ def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
     )
 
 
-def preregistration(frozen: FrozenVersion, plan: Plan, form: str = "touchstone") -> str:
+def preregistration(frozen: FrozenVersion, plan: Plan | None = None, form: str = "touchstone") -> str:
     """The pre-registration as Markdown; the same arguments give the same text.
 
     Args:
         frozen: A frozen version, or a draft.
-        plan: The researchers' decisions.
+        plan: The researchers' decisions; None for those that the version declares.
         form: A name of `FORMS`, whose headings the text has.
 
     Raises:
         AnalysisError: A measure, condition or margin that the study cannot have, or an unknown form.
     """
+    plan = plan or frozen_plan(frozen.version) or Plan()
     _check(frozen, plan)
     if form not in FORMS:
         raise AnalysisError(f"unknown form {form!r}; known forms: {', '.join(FORMS)}")

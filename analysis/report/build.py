@@ -7,7 +7,7 @@ from importlib.metadata import version as installed_version
 
 from .. import __version__
 from ..participants.exclusion_rules import CLOCK_LABELS
-from ..planning.declared_plan import Plan
+from ..planning.declared_plan import Plan, frozen_plan
 from ..study.analysis import Study
 from ..study.human_vs_model import Relations
 from ..study.inference import Inference, infer
@@ -60,14 +60,15 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
 
     Args:
         study: The analysed study.
-        plan: Plan declared before the data; without it all comparisons are exploratory.
+        plan: Plan declared before the data, which replaces that of the study's version; without either all
+            comparisons are exploratory.
 
     Raises:
         AnalysisError: The plan names something that the study lacks.
     """
     if study.exclusions.excluded == study.exclusions.total:
         return _without_results(study)
-    inference = infer(study, plan)
+    inference = infer(study, plan or frozen_plan(study.version))
     sections = [
         sample_section(study),
         participants_section(study),

@@ -44,10 +44,10 @@ POSITIONS = 512  # that a new encoder reads at once
 LOCAL = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code of the folder's
 
 
-def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:
+def find_folder(source: Path | str, *, allow_hub: bool = False, further: Iterable[str] = ()) -> Path:
     """Return the folder that ``source`` names: a path, or a model of the hub.
 
-    A model of the hub is downloaded, safetensors and tokenizer files alone, if ``allow_hub`` or
+    A model of the hub is downloaded, safetensors, tokenizer and ``further`` files alone, if ``allow_hub`` or
     MODELSERVER_ALLOW_HUB=1 permits it; otherwise nothing touches the network. Raises UnreadableWeights.
     """
     folder = Path(source)
@@ -58,7 +58,7 @@ def find_folder(source: Path | str, *, allow_hub: bool = False) -> Path:
             f"{source}: no such folder; a model of the hub is fetched only where {ALLOW_HUB}=1 allows it"
         )
     try:
-        return Path(snapshot_download(str(source), allow_patterns=list(READ)))
+        return Path(snapshot_download(str(source), allow_patterns=[*READ, *further]))
     except Exception as error:  # the edge: network, disk, a missing model, a wrong id
         raise UnreadableWeights(f"{source}: not to be had from the hub: {error}") from error
 
@@ -264,7 +264,7 @@ def _check_weights(folder: Path) -> None:
     files = sorted({path for pattern in READ if "safetensors" in pattern for path in folder.glob(pattern)})
     if not files:
         pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
-        why = f" ({pickles[0]} may be a pickle, which can run code: convert it first)" if pickles else ""
+        why = f" ({pickles[0]} may be a pickle, which can run code: run `convert` first)" if pickles else ""
         raise UnreadableWeights(f"{folder}: no model.safetensors, and nothing else is loaded{why}")
     for path in files:
         if path.suffix == ".json":

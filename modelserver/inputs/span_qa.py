@@ -19,7 +19,7 @@ from modelserver.inputs.data_files import read_json, require_unique_ids
 from modelserver.inputs.features import IN_TITLE, lower_words, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.wire.errors import UnreadableData
-from modelserver.wire.schema import QAItem, Text, first_problem
+from modelserver.wire.schema import QAItem, Text, first_problem, text_problem
 
 
 class GoldSpan(NamedTuple):
@@ -175,6 +175,8 @@ def _from_gold(path: Path, number: int, gold: GoldExample) -> ReadingExample:
         item = gold.item
     except ValidationError as error:
         raise UnreadableData(f"{path}: entry {number}: {first_problem(error)}") from error
+    if problem := text_problem(item):
+        raise UnreadableData(f"{path}: entry {number}: {problem}")
     span = None if gold.answer in {"yes", "no"} else _find(item, gold)
     return ReadingExample(item, (gold.answer,), () if span is None else (span,))
 

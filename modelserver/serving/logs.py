@@ -17,8 +17,12 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""
+        return redacted(_encode(self.fields(record)))
+
+    def fields(self, record: logging.LogRecord) -> dict[str, object]:
+        """Return the fields of a line."""
         seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        line = {
+        line: dict[str, object] = {
             "time": f"{seconds}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "event": record.getMessage(),
@@ -27,7 +31,7 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             # The type alone: the message of an error may quote a participant's text.
             line["error"] = getattr(record.exc_info[0], "__name__", None)
-        return redacted(_encode(line))
+        return line
 
 
 def log_to_stderr(level: str) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from analysis.planning.declared_plan import PlanFile
 from foundation.frozen_model import FrozenModel, Growing
 from foundation.messages import say
 from predictions.program_steps import ItemImage, Level, Step
@@ -247,7 +248,7 @@ class FrozenStudy(Growing):
         {
             *("language", "translations", "design", "condition_order", "screening", "instructions_page"),
             *("comprehension", "practice", "attention", "pre_survey", "recruitment", "privacy", "scales"),
-            *("participants", "closes", "title_for_participants", "random_order"),
+            *("participants", "closes", "title_for_participants", "random_order", "plan"),
         }
     )
 
@@ -283,6 +284,7 @@ class FrozenStudy(Growing):
     redirect_url: str | None
     recruitment: Recruitment | None = None
     privacy: Privacy = Privacy()
+    plan: PlanFile | None = None
 
     def canonical(self) -> dict[str, Any]:
         """Return the JSON object that is stored and hashed."""

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from studyapp.definition import checks, conditions, exclusion_rules
+from studyapp.definition import analysis_plan, checks, conditions, exclusion_rules
 from studyapp.definition import schema as form
 from studyapp.definition.privacy import Privacy
 from studyapp.definition.question_display import InstructionPart, Range, ShowIf
@@ -158,6 +158,15 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ),
     ("recruitment: an outcome", "", Ending),
     ("privacy", "[Privacy](privacy.md) says what each does.", Privacy),
+    (
+        "plan",
+        "The report and the pre-registration of the version use it; `--plan FILE` replaces it. Without a "
+        "plan all comparisons are exploratory. [How it is used](inference.md).",
+        analysis_plan.AnalysisPlan,
+    ),
+    ("plan: a comparison of the family", "", analysis_plan.Contrast),
+    ("plan: a margin", "", analysis_plan.Margin),
+    ("plan: looks", "", analysis_plan.InterimAnalyses),
 ]
 
 _DESCRIPTIONS = {

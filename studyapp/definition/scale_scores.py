@@ -207,6 +207,15 @@ def scores_of(questions: Sequence[Question], own: Sequence[ScaleKey]) -> list[Sc
     return scores
 
 
+def scored_columns(parts: Mapping[str, Sequence[Question]], own: Sequence[ScaleKey]) -> list[dict[str, Any]]:
+    """Return the scores of all parts as bundles hold them."""
+    return [
+        {"table": "trials" if part == "item_questionnaire" else part, **score.model_dump(mode="json")}
+        for part, asked in parts.items()
+        for score in scores_of(asked, own)
+    ]
+
+
 def check_scales(own: Sequence[ScaleKey], parts: Mapping[str, Sequence[Question]]) -> None:
     """Raise ValueError, naming the scale, unless every key can be applied."""
     for name, times in Counter(_column(key.name) for key in own).items():

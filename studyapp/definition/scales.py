@@ -204,14 +204,14 @@ def quietly(entries: Any) -> Any:
         return entries
 
 
-def as_written(entries: Any, index: int) -> int:
-    """Return the index, in the list as written, of an expanded question."""
-    end = 0
-    for position, entry in enumerate(entries if isinstance(entries, list) else []):
-        end += 0 if is_layout(entry) else len(quietly([entry]))
-        if index < end:
-            return position
-    return index
+def positions_as_written(entries: Any) -> list[int]:
+    """Return the index in the list as written of each expanded question."""
+    return [
+        position
+        for position, entry in enumerate(entries if isinstance(entries, list) else [])
+        if not is_layout(entry)
+        for _question in quietly([entry])
+    ]
 
 
 def questions_of(entry: Entry) -> list[Entry]:

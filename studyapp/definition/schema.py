@@ -14,6 +14,7 @@ from foundation.frozen_model import FrozenModel
 from foundation.messages import say
 from foundation.validation_messages import sentence
 from studyapp.definition import scale_scores, scales
+from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, measures_of_questions
 from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
 from studyapp.definition.conditions import (
     ConditionDefinition,
@@ -50,7 +51,7 @@ from studyapp.definition.questionnaires import (
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
-from studyapp.definition.yaml_document import as_written, located, read_document, read_file
+from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
 
 
 class CompletionDefinition(FrozenModel):
@@ -166,6 +167,9 @@ class StudyDefinition(FrozenModel):
         default=None, description="the platform that participants come from, and its codes; see below"
     )
     privacy: Privacy = Field(default=Privacy(), description="withdrawal and retention")
+    plan: AnalysisPlan | None = Field(
+        default=None, description="what the analysis declares before the data, for the report; see below"
+    )
 
     @field_validator("questionnaire", mode="before")
     @classmethod
@@ -303,6 +307,15 @@ class StudyDefinition(FrozenModel):
                 )
         return rules
 
+    @field_validator("plan")
+    @classmethod
+    def _plan_fits(cls, plan: AnalysisPlan | None, info: ValidationInfo) -> AnalysisPlan | None:
+        if plan and {"conditions", "questionnaire", "scales"} <= info.data.keys():
+            conditions = {row.name: row.ground_truth for row in info.data["conditions"]}
+            measures = measures_of_questions(info.data["questionnaire"], info.data["scales"])
+            check_plan(plan, conditions, {measure.key: measure.geometric for measure in measures})
+        return plan
+
     @property
     def parts(self) -> dict[str, Sequence[Question]]:
         """The questions by the part of the study that asks them."""
@@ -374,6 +387,7 @@ class StudyDefinition(FrozenModel):
             redirect_url=self.completion.redirect_url,
             recruitment=self.recruitment,
             privacy=self.privacy,
+            plan=self.plan.freeze() if self.plan else None,
             **fields,
         )
 
@@ -433,8 +447,8 @@ def load_definition(path: Path) -> StudyDefinition:
     """Read a definition from a YAML file.
 
     Raises:
-        DefinitionError: the file cannot be read, is no YAML, or breaks a rule of the form; every problem of
-            the form is named at once.
+        DefinitionError: the file cannot be read, is no YAML, or breaks a rule of the form; up to
+            MAX_PROBLEMS problems of the form are named at once.
     """
     return read_definition(read_file(path), str(path))
 
@@ -448,7 +462,6 @@ def read_definition(text: str, name: str) -> StudyDefinition:
     try:
         return StudyDefinition.model_validate(data)
     except ValidationError as error:
-        problems = [
-            (as_written(node, problem), sentence(problem)) for problem in error.errors(include_url=False)
-        ]
+        details = error.errors(include_url=False)[:MAX_PROBLEMS]
+        problems = list(zip(as_written(node, details), map(sentence, details), strict=True))
         raise located(name, node, problems) from error

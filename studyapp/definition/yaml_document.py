@@ -8,19 +8,19 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from foundation.bounded_yaml import Loader, YamlError, read_yaml
 from foundation.messages import say
 from studyapp.definition import scales
 from studyapp.errors import StudyappError
 
 MAX_CHARACTERS = 300_000
-MAX_DEPTH = 40
-MAX_NODES = 100_000  # with aliases written out
-MAX_DIGITS = 30  # of a number
+MAX_PROBLEMS = 200  # that are located and shown; each searches the file
 
 # NUL, which PostgreSQL does not store, and halves of characters, which are no Unicode text.
 _UNKEPT = re.compile("[\x00\ud800-\udfff]")
@@ -51,11 +51,11 @@ def read_document(text: str, name: str) -> tuple[yaml.Node | None, Any]:
     node, data = _read(text, name)
     problems = [
         Problem(line, "", say("the key %(key)r is given twice", key=key))
-        for line, key in _repeated(node, set())
+        for line, key in islice(_repeated(node, set()), MAX_PROBLEMS)
     ]
     if problems:
         raise _error(name, problems)
-    if unkept := list(_unkept(data)):
+    if unkept := list(islice(_unkept(data), MAX_PROBLEMS)):
         raise located(name, node, unkept)
     return node, data
 
@@ -92,17 +92,29 @@ def located(name: str, node: yaml.Node | None, problems: Sequence[tuple[Location
     return _error(name, [Problem(*_place(node, location), message) for location, message in problems])
 
 
-def as_written(node: yaml.Node | None, error: Any) -> Location:
-    """Return the location in the file of an error of pydantic.
+def as_written(node: yaml.Node | None, errors: Sequence[Any]) -> list[Location]:
+    """Return the locations in the file of errors of pydantic.
 
     Pydantic also names the chosen member of a union, which is no field of the file, and counts the
     questions of a scale that the file only names.
+    """
+    positions: dict[int, list[int]] = {}
+    return [_as_written(node, error, positions) for error in errors]
+
+
+def _as_written(node: yaml.Node | None, error: Any, positions: dict[int, list[int]]) -> Location:
+    """Return the location of one error.
+
+    ``positions`` keeps the questions of each list, since expanding it for each of its errors takes minutes.
     """
     location: list[int | str] = []
     for depth, part in enumerate(error["loc"]):
         is_last = depth == len(error["loc"]) - 1
         if isinstance(part, int):
-            part = scales.as_written(_plain(node), part)
+            if id(node) not in positions:
+                positions[id(node)] = scales.positions_as_written(_plain(node))
+            if part < len(positions[id(node)]):
+                part = positions[id(node)][part]
         elif _child(node, part) is None and not (is_last and error["type"] == "missing"):
             continue
         location.append(part)
@@ -112,7 +124,7 @@ def as_written(node: yaml.Node | None, error: Any) -> Location:
 
 def _plain(node: yaml.Node | None) -> Any:
     """Return a part of the file as plain data."""
-    return None if node is None else _Loader("").construct_document(node)
+    return None if node is None else Loader("").construct_document(node)
 
 
 class Problem(NamedTuple):
@@ -145,76 +157,15 @@ def read_file(path: Path) -> str:
         raise DefinitionError((f"{path}: ", f"is not UTF-8 text ({error.reason})")) from error
 
 
-class _Refused(Exception):
-    """A node that is not read; `read_document` makes it a `DefinitionError`."""
-
-    def __init__(self, node: yaml.Node, message: str) -> None:
-        self.problem = Problem(node.start_mark.line + 1, "", message)
-        super().__init__(message)
-
-
-class _Loader(yaml.SafeLoader):
-    """Makes plain data; a value that it cannot make is an error of its line."""
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of a node. Raises _Refused."""
-        kind = node.tag.rpartition(":")[2]
-        if kind in ("int", "float") and (len(str(node.value)) > MAX_DIGITS or ":" in str(node.value)):
-            raise _Refused(node, say("cannot be read as a number; write text in quotes"))
-        try:
-            return super().construct_object(node, deep)
-        except (ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            message = say("%(text)r is no %(kind)s", text=str(node.value)[:40], kind=kind)
-            raise _Refused(node, message) from error
-
-
 def _read(text: str, name: str) -> tuple[yaml.Node | None, Any]:
     """Return the document as nodes and as plain data."""
     if len(text) > MAX_CHARACTERS:
         size = say("has more than %(most)s characters", most=MAX_CHARACTERS)
         raise _error(name, [Problem(1, "", size)])
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        if node is None:
-            return None, None
-        if _measure(node, {})[0] > MAX_NODES:
-            raise _Refused(node, say("has too many parts"))
-        return node, loader.construct_document(node)
-    except _Refused as error:
-        raise _error(name, [error.problem]) from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _error(
-            name, [Problem(line, "", say("is not valid YAML: %(problem)s", problem=str(error.problem)))]
-        ) from error
-    except RecursionError as error:
-        raise _error(name, [Problem(1, "", say("is nested too deeply"))]) from error
-    except yaml.YAMLError as error:
-        raise _error(
-            name, [Problem(1, "", say("is not valid YAML: %(problem)s", problem=str(error).splitlines()[0]))]
-        ) from error
-
-
-def _measure(node: yaml.Node, measured: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
-    """Return the values at and below a node, and their depth.
-
-    Aliases count as if they were written out. Each node is measured once, so that
-    aliases of aliases cost what the file is long.
-    """
-    if id(node) not in measured:
-        measured[id(node)] = None
-        pairs = node.value if isinstance(node, yaml.MappingNode) else []
-        items = node.value if isinstance(node, yaml.SequenceNode) else []
-        below = [_measure(part, measured) for part in (*items, *(part for pair in pairs for part in pair))]
-        depth = 1 + max((deep for _size, deep in below), default=0)
-        if depth > MAX_DEPTH:
-            raise _Refused(node, say("is nested too deeply"))
-        measured[id(node)] = 1 + sum(size for size, _deep in below), depth
-    both = measured[id(node)]
-    if both is None:
-        raise _Refused(node, say("is part of itself"))
-    return both
+        return read_yaml(text)
+    except YamlError as error:
+        raise _error(name, [Problem(error.line, "", error.problem)]) from error
 
 
 def _repeated(node: yaml.Node | None, walked: set[int]) -> Iterator[tuple[int, str]]:

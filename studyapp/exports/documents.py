@@ -11,7 +11,7 @@ from predictions.score_document import ScoresDocument, SystemScores, scores_docu
 from predictions.scoring import PARTS
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import parts_of
-from studyapp.definition.scale_scores import scores_of
+from studyapp.definition.scale_scores import scored_columns
 from studyapp.exports.rows import StudyData, Tally
 from studyapp.exports.writers import text
 from studyapp.models import LaunchDecision, StudyVersion
@@ -70,11 +70,7 @@ def content_part(content: FrozenStudy) -> Document:
             part: [question.model_dump(mode="json") for question in asked]
             for part, asked in questions.items()
         },
-        "scale_scores": [
-            {"table": "trials" if part == "item_questionnaire" else part, **score.model_dump(mode="json")}
-            for part, asked in questions.items()
-            for score in scores_of(asked, content.scales)
-        ],
+        "scale_scores": scored_columns(questions, content.scales),
         "definition": frozen,
     }
 

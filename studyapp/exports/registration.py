@@ -4,7 +4,6 @@ import json
 import tempfile
 from pathlib import Path
 
-from analysis.planning.declared_plan import Plan
 from analysis.planning.preregistration import FILE, load_frozen, preregistration
 from studyapp.exports import documents
 from studyapp.exports.documents import Document
@@ -53,4 +52,4 @@ def draft_preregistration(study: Study, form: str = "touchstone") -> str:
 def _text(document: Document, form: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / FILE).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-        return preregistration(load_frozen(Path(folder)), Plan(), form)
+        return preregistration(load_frozen(Path(folder)), form=form)

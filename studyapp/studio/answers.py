@@ -7,9 +7,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from studyapp.definition.analysis_plan import measures_of_questions
 from studyapp.definition.checks import ComprehensionQuestion, ScreeningQuestion
 from studyapp.definition.conditions import ConditionDefinition
-from studyapp.definition.questionnaires import Question
+from studyapp.definition.questionnaires import Question, Questionnaire, template_named
+from studyapp.definition.scale_scores import ScaleKey
 from studyapp.studio.drafts import Draft
 from studyapp.studio.widgets import Widget, shown
 
@@ -117,6 +119,19 @@ def condition_names(draft: Draft) -> list[str]:
         except ValidationError:
             continue
     return names
+
+
+def measure_labels(draft: Draft) -> dict[str, str]:
+    """Return the labels of measures by key, none while a question is invalid."""
+    asked = draft.get("questionnaire", "xqa-2020")
+    try:
+        questionnaire = (
+            template_named(asked) if isinstance(asked, str) else Questionnaire.model_validate(asked)
+        )
+        own = [ScaleKey.model_validate(row) for row in draft.get("scales") or ()]
+    except ValueError:
+        return {}
+    return {measure.key: measure.label for measure in measures_of_questions(questionnaire, own)}
 
 
 def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:

@@ -24,7 +24,17 @@ QUESTIONS = {
     ("comprehension", "questions"),
 }
 MOST_DIGITS = 9  # of a number in an address or a form; none that is meant has more
-PARTS = {("practice",), ("comprehension",), ("recruitment",), ("recruitment", "pay")}
+PARTS = {
+    ("practice",),
+    ("comprehension",),
+    ("recruitment",),
+    ("recruitment", "pay"),
+    ("plan",),
+    ("plan", "looks"),
+}
+
+
+ROWS_OF_PLAN = {("plan", "family"), ("plan", "margins")}
 
 
 class CannotEdit(StudyappError):
@@ -150,6 +160,8 @@ def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
         return {"id": _free(rows, "id", "attention"), "kind": what, "position": position, "expected": {}}
     if location == ("exclusions",):
         return _rule(rows, what)
+    if location in ROWS_OF_PLAN:
+        return {}
     if location == ("scales",):
         return {"name": _free(rows, "name", "scale", "_"), "items": []}
     raise CannotEdit(say("nothing can be added to %(place)s", place=_dotted(location)))

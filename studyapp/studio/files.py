@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from foundation.messages import say
 from foundation.validation_messages import sentence
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.yaml_document import Location, as_written, located, read_document
+from studyapp.definition.yaml_document import MAX_PROBLEMS, Location, as_written, located, read_document
 from studyapp.studio.drafts import Draft
 
 _CONTAINERS = ("list_type", "dict_type", "model_type", "model_attributes_type")
@@ -22,8 +22,9 @@ def read_draft(text: str, name: str) -> Draft:
     """Read a draft, possibly incomplete, from the text of a YAML file.
 
     Raises:
-        DefinitionError: it is no YAML, names no study, or has what no draft has: a field that there is not,
-            a list or a mapping in place of one value or the other way round, a value that is not to be kept.
+        DefinitionError: it is no YAML, names no study, has more than MAX_PROBLEMS problems, or has what no
+            draft has: a field that there is not, a list or a mapping in place of one value or the other way
+            round, a value that is not to be kept.
     """
     node, data = read_document(text, name)
     if not isinstance(data, dict):
@@ -31,10 +32,11 @@ def read_draft(text: str, name: str) -> Draft:
     try:
         return StudyDefinition.model_validate(data).model_dump(mode="json")
     except ValidationError as error:
-        wrong = [
-            (as_written(node, error_detail), error_detail) for error_detail in error.errors(include_url=False)
-        ]
-        problems = [(location, sentence(error_detail)) for location, error_detail in _misshapen(wrong)]
+        details = error.errors(include_url=False)[:MAX_PROBLEMS]
+        wrong = list(zip(as_written(node, details), details, strict=True))
+        # Beyond so many problems nobody knows if the others are of shape; the file is refused with these.
+        shown = wrong if error.error_count() > MAX_PROBLEMS else _misshapen(wrong)
+        problems = [(location, sentence(error_detail)) for location, error_detail in shown]
         if problems:
             raise located(name, node, list(dict.fromkeys(problems))) from error
     kept: Draft = _with_dates_as_text(data)

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from studyapp.definition.analysis_plan import Contrast, Margin
 from studyapp.definition.checks import AttentionDefinition
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, PracticeDefinition
 from studyapp.definition.exclusion_rules import (
@@ -254,6 +255,16 @@ class _Builder:
     def dataset(self, widget: Widget, value: Any) -> Widget:
         return self._named(widget, self.names.datasets, value)
 
+    def condition(self, widget: Widget, value: Any) -> Widget:
+        return self._named(widget, answers.condition_names(self.draft), value)
+
+    def measure(self, widget: Widget, value: Any) -> Widget:
+        labels = answers.measure_labels(self.draft)
+        widget = self._named(widget, [*labels], value)
+        widget.options = [(key, labels.get(key, label)) for key, label in widget.options]
+        widget.is_worded = True
+        return widget
+
     def system(self, widget: Widget, value: Any) -> Widget:
         return self._named(widget, self.names.systems, value)
 
@@ -386,6 +397,11 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("instructions",): _Builder.instructions,
     ("instructions", "*", "only"): _Builder.conditions,
     ("instructions", "*", "except"): _Builder.conditions,
+    ("plan", "baseline"): _Builder.condition,
+    ("plan", "family", "*", "measure"): _Builder.measure,
+    ("plan", "family", "*", "first"): _Builder.condition,
+    ("plan", "family", "*", "second"): _Builder.condition,
+    ("plan", "margins", "*", "measure"): _Builder.measure,
 }
 # Fields that name answers to questions of the draft.
 _ANSWERS = {
@@ -401,6 +417,8 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "flag": {str(flag): meaning for flag, meaning in MEANINGS.items()},
 }
 
+
+_PLAN_ADDS: dict[Location, str] = {("plan", "family"): "Comparison", ("plan", "margins"): "Margin"}
 
 # Fields of a question that most questions leave empty.
 DISPLAY = (
@@ -472,6 +490,8 @@ def _adds(location: Location, names: KnownNames, rows: list[Any]) -> list[tuple[
         return [*steps.RULES.items()]
     if location == ("attention",):
         return [*steps.ATTENTION.items()]
+    if location in _PLAN_ADDS:
+        return [("", _PLAN_ADDS[location])]
     if location == ("scales",):
         return [("", "Scale")]
     return [*steps.KINDS.items()]
@@ -486,6 +506,8 @@ def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
         return " – ".join(str(part) for part in (row.get("label") or row.get("name"), system) if part)
     if model is AttentionDefinition:
         return f"{row.get('id', '')} – {row.get('text') or row.get('answer') or ''}"
+    if model in (Contrast, Margin):
+        return " – ".join(str(value) for value in row.values())
     return str(row.get("name", ""))
 
 

@@ -66,6 +66,14 @@ STEPS: tuple[Step, ...] = (
         "item",
     ),
     Step(
+        "plan",
+        "Plan",
+        "The comparisons and decisions that the report counts as declared before the data. They are frozen "
+        "at the launch; without a plan all comparisons are exploratory.",
+        ("plan",),
+        "item",
+    ),
+    Step(
         "recruitment",
         "Recruitment",
         "How many participants come and until when, the recruitment platform, the assignment to conditions, "
@@ -193,6 +201,25 @@ LABELS: dict[str, str] = {
     "recruitment.outcomes.failed_comprehension": "Failed the comprehension check",
     "recruitment.outcomes.full": "Study full",
     "privacy.retain_until": "Retain until",
+    "plan": "Analysis plan",
+    "plan.hypotheses": "Hypotheses (one per line)",
+    "plan.target": "Confirmatory statements",
+    "plan.family": "Declared comparisons",
+    "plan.family.*.first": "First condition",
+    "plan.family.*.second": "Second condition",
+    "plan.margins": "Equivalence margins",
+    "plan.margins.*.lower": "Lower bound",
+    "plan.margins.*.upper": "Upper bound",
+    "plan.scores": "Model scores (one key per line)",
+    "plan.coefficient": "Correlation",
+    "plan.sign_share": "Share of recurring signs",
+    "plan.participants": "Participants per condition",
+    "plan.looks": "Interim analyses",
+    "plan.looks.fractions": "Shares of the sample (one per line)",
+    "plan.looks.spending": "Spending function",
+    "plan.alpha": "Level (alpha)",
+    "plan.known": "Prior knowledge of the data",
+    "plan.authors": "Authors (one per line)",
     "privacy.at_retention": "After retention",
 }
 
@@ -277,6 +304,27 @@ HINTS: dict[str, str] = {
     "recruitment.platform": "",
     "completion": "",
     "privacy": "",
+    "plan": "What the analysis declares before the data.",
+    "plan.hypotheses": "",
+    "plan.target": "If left empty, items like these, or these items with interim analyses.",
+    "plan.baseline": "The others are compared with it if no comparison is declared.",
+    "plan.family": "Confirmatory comparisons. Holm’s correction covers them together.",
+    "plan.family.*.measure": "",
+    "plan.family.*.first": "",
+    "plan.family.*.second": "",
+    "plan.margins": "Differences within the bounds count as equivalent.",
+    "plan.margins.*.measure": "",
+    "plan.margins.*.lower": "A negative difference, or a ratio below 1 for times.",
+    "plan.margins.*.upper": "",
+    "plan.scores": "Holm’s correction covers their correlations. If left empty, all main scores count.",
+    "plan.coefficient": "",
+    "plan.sign_share": "A sign of the rank table is coloured if this share of replicates has it.",
+    "plan.participants": "",
+    "plan.looks": "They need one declared comparison and the planned participants.",
+    "plan.looks.fractions": "Such as 0.5 and 1.",
+    "plan.looks.spending": "",
+    "plan.alpha": "Two-sided.",
+    "plan.authors": "",
     "privacy.withdrawal": "",
     "privacy.at_retention": "",
     "dataset": "",
@@ -325,6 +373,12 @@ OPTIONS: dict[str, dict[str, str]] = {
         "exclude": "Keep the answers, but leave them out of every export",
         "delete": "Delete the answers",
     },
+    "target": {
+        "these_items": "About these items",
+        "items_like_these": "About items like these",
+    },
+    "coefficient": {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"},
+    "spending": {"obrien_fleming": "O’Brien-Fleming", "pocock": "Pocock"},
     "at_retention": {"anonymise": "Make the data anonymous", "delete": "Delete the data"},
 }
 KINDS: dict[Kind, str] = {
@@ -356,7 +410,7 @@ ATTENTION: dict[str, str] = {
     "contradiction": "Explanation that contradicts the answer",
 }
 # Text fields of several lines; others have one.
-AREAS = frozenset({"consent", "instructions", "*.text", "*.unexplained_text", "*.heading_text"})
+AREAS = frozenset({"consent", "instructions", "plan.known", "*.text", "*.unexplained_text", "*.heading_text"})
 
 
 def lookup(table: dict[str, str], path: tuple[int | str, ...]) -> str | None:

@@ -66,6 +66,17 @@ def test_an_account_with_an_address_logs_in_with_it(client, user):
     assert login(client, username="Ada@Example.org").url == "/start/"
 
 
+@pytest.mark.parametrize("name", ["kai@example.org", "kai", "nobody@example.org", "nobody"])
+def test_a_wrong_login_hashes_one_password_whether_the_account_exists_or_not(client, monkeypatch, name):
+    """Two would tell by the time which addresses have an account."""
+    User.objects.create_user("kai", "kai@example.org", "correct horse battery")
+    hashed = []
+    for method in ("check_password", "set_password"):
+        monkeypatch.setattr(User, method, lambda self, password: hashed.append(password))
+    login(client, username=name, password="wrong")
+    assert hashed == ["wrong"]
+
+
 def test_the_audit_log_tells_who_was_there(client, user):
     login(client, password="wrong")
     login(client)

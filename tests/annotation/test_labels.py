@@ -118,7 +118,11 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("layers: [", "line 1: this is not YAML"),
+        ("layers: [", "line 1: is not valid YAML"),
+        ("layers: !!bool no answer", "line 1: 'no answer' is no bool"),
+        ("layers: []\na: !!timestamp soon", "line 2: 'soon' is no timestamp"),
+        # A few kilobytes of aliases would be merged for seconds.
+        ("a: &a {" + "k, " * 999 + "}\nb: {<<: [" + "*a, " * 999 + "]}", "has too many parts"),
         ("", "^must be a mapping of fields"),
         ("layers: []", "layers: list should have at least 1 item"),
         ("layers: [{type: span, name: A}]", r"layers\[0\].type: input should be 'spans', 'boxes'"),

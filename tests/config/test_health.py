@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -72,3 +74,16 @@ def test_each_part_is_looked_at(client: Client, monkeypatch, settings, tmp_path,
     assert ("Retry-After" in response.headers) == (code == 503)
     assert "h:2" not in response.content.decode()
     assert client.get("/health/live").status_code == 200
+
+
+def test_a_storage_that_hangs_does_not_hold_up_the_answer(client: Client, monkeypatch):
+    release = Event()
+    hanging = SimpleNamespace(works=lambda: release.wait(30))
+    monkeypatch.setattr("config.health.storages", {"images": hanging})
+    monkeypatch.setattr("config.health.STORAGE_SECONDS", 0.1)
+    begun = time.monotonic()
+    try:
+        assert client.get("/health/ready").json()["checks"]["storage"] == "failed"
+        assert time.monotonic() - begun < 5
+    finally:
+        release.set()

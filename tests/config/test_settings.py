@@ -144,6 +144,7 @@ SECRETS = {
     "EMAIL_URL": ("smtp+tls://u:p@mail.example.org:587", "EMAIL_URL"),
     "MODEL_SERVER_URL": ("http://u:p@models:8100", "MODEL_SERVER_URL"),
     "MODEL_SERVER_TOKEN": ("token", "MODEL_SERVER_TOKEN"),
+    "METRICS_TOKEN": ("scrape", "METRICS_TOKEN"),
     "PROLIFIC_WEBHOOK_SECRET": ("hook", "PROLIFIC_WEBHOOK_SECRET"),
     "S3_ACCESS_KEY": ("access", "STORAGES"),
     "S3_SECRET_KEY": ("secret", "STORAGES"),
@@ -192,3 +193,17 @@ def test_strict_transport_security_may_be_shorter_or_wider(tmp_path: Path):
     found = settings(tmp_path, SITE_URL="https://a.example.org", **chosen)
     assert found["SECURE_HSTS_SECONDS"] == 300
     assert found["SECURE_HSTS_INCLUDE_SUBDOMAINS"] is found["SECURE_HSTS_PRELOAD"] is True
+
+
+@pytest.mark.parametrize(
+    "name, value, said",
+    [
+        ("LOG_FORMAT", "xml", "LOG_FORMAT is 'xml'; set it to text or json."),
+        ("METRICS_NETWORKS", "10.1.0.0/16,home", "METRICS_NETWORKS must be networks such as"),
+        ("METRICS_NETWORKS", "10.1.0.5/16", "METRICS_NETWORKS must be networks such as"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_explained(tmp_path: Path, name: str, value: str, said: str):
+    done = load(tmp_path, SECRET_KEY="k", **{name: value})
+    assert done.returncode != 0
+    assert said in done.stderr.splitlines()[-1]

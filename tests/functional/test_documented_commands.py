@@ -316,7 +316,11 @@ PAGES = {
         },
     ),
     "docs/how-to/extractive-qa.md": Page(
-        left_out={"--device cuda": GPU, "--system tiny": "as on predict-and-score.md, by another server"}
+        left_out={
+            "--device cuda": GPU,
+            "convert encoders/theirs": "tests/modelserver/inputs/test_conversion.py converts small models",
+            "--system tiny": "as on predict-and-score.md, by another server",
+        }
     ),
     "docs/how-to/generate-scenes-and-games.md": Page(),
     "docs/how-to/import-data.md": Page(real_questions),

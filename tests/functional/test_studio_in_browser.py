@@ -151,7 +151,7 @@ def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page
     page.keyboard.type("Yes")
     press(page, "Save and continue")
     press(page, "Add: Flagged participant")
-    for _step in ("rules", "recruitment", "translations"):
+    for _step in ("rules", "plan", "recruitment", "translations"):
         press(page, "Save and continue")
     type_into(page, "Reason to launch without a rehearsal", "It is a test of the keyboard.")
     press(page, "Record the decision")

@@ -256,6 +256,8 @@ def make_everything(*, launched: bool = True, **changes: Any) -> Study:
         fact_probabilities=[["The Lost Harbour", 0, 0.3], ["The Lost Harbour", 1, 0.9], ["Kolwen", 0, 0.01]]
     )
     written = load_definition(EVERYTHING).model_dump(mode="json")
+    if "conditions" in changes:  # its plan compares the conditions that it had
+        written["plan"] = None
     return make_study_of(
         StudyDefinition.model_validate(
             {**written, "study": f"study{next(_numbers)}", "dataset": dataset.name, **changes}

@@ -16,7 +16,7 @@ AnnotationStatus = Literal[
     "reserved", "submitted", "in review", "returned", "accepted", "expired", "released"
 ]
 ImportFormat = Literal[
-    "jsonl", "nlvr", "nlvr2", "drop", "faithful-nmn", "labelstudio", "coco", "reasons", "images"
+    "jsonl", "nlvr", "nlvr2", "drop", "faithful-nmn", "labelstudio", "coco", "reasons", "images", "plain"
 ]
 ExportFormat = Literal[
     "jsonl", "parquet", "faithful-nmn", "drop", "coco", "labelstudio", "w3c", "brat", "reasons"

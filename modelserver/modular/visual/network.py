@@ -130,7 +130,9 @@ class VisualNetwork(nn.Module):
             pair_row={places[row]: number for number, row in enumerate(related)},
         )
         if not self.training:
-            require_finite_logits(*(each.float().cpu().numpy() for each in (scores.score, scores.pair)))
+            require_finite_logits(
+                *(each.detach().float().cpu().numpy() for each in (scores.score, scores.pair))
+            )
         whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)
         plans = [question.plan for question in questions]

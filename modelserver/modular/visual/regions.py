@@ -41,6 +41,7 @@ class Sights:
 
 def collate(items: Sequence[Sequence[Regions]], device: torch.device) -> Sights:
     """Put the regions of the one or two images of every item into one batch."""
+    items = [list(item) for item in items]  # once: those of a file are read at each access
     most = max(1, *(len(image.boxes) for item in items for image in item))
     size = items[0][0].features.shape[1]
     shape = (len(items), IMAGES, most)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from analysis.faithfulness.examples import GoldExample, GoldModule
 from modelserver.inputs.data_files import read_records
 from modelserver.modular.visual.network import Question
 from modelserver.modular.visual.plans import IMAGES, plan
-from modelserver.modular.visual.region_files import of_image
+from modelserver.modular.visual.region_files import name_of
 from modelserver.modular.visual.regions import Numbers, Regions
 from modelserver.modular.visual.utterances import attend
 from modelserver.wire.errors import UnreadableData
@@ -34,7 +34,7 @@ class Example:
     question: Question
     label: bool
     gold: dict[int, tuple[Numbers, ...]]
-    regions: tuple[Regions, ...]
+    regions: Sequence[Regions]
     pictures: tuple[Path, ...] = ()
 
     @property
@@ -84,8 +84,7 @@ def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
     def parse(record: dict[str, Any]) -> Example:
         if not isinstance(record["answer"], bool):
             raise ValueError(f"answer is {record['answer']!r}, not true or false")
-        seen = [_regions_of(regions, image["name"]) for image in record["images"]]
-        return _example(record, seen, path.parent)
+        return _example(record, StoredRegions(regions, record["images"]), path.parent)
 
     examples = read_records(path, parse)
     if not examples:
@@ -93,11 +92,34 @@ def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
     return examples
 
 
-def _regions_of(regions: Mapping[str, Regions], name: str) -> Regions:
-    image_regions = of_image(regions, name)
-    if image_regions is None:
-        raise ValueError(f"there are no region features of {name!r}")
-    return image_regions
+class StoredRegions(Sequence[Regions]):
+    """The regions of an item's images, read again at each access.
+
+    A training set's features are often larger than the memory. Raises ValueError for an image without any.
+    """
+
+    def __init__(self, regions: Mapping[str, Regions], images: Sequence[dict[str, Any]]) -> None:
+        self.regions = regions
+        self.names = [self._name(image["name"]) for image in images]
+
+    def _name(self, image: str) -> str:
+        name = name_of(self.regions, image)
+        if name is None:
+            raise ValueError(f"there are no region features of {image!r}")
+        return name
+
+    @overload
+    def __getitem__(self, place: int) -> Regions: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Regions]: ...
+    def __getitem__(self, place: int | slice) -> Regions | Sequence[Regions]:
+        """Read the regions of an image, or of several."""
+        if isinstance(place, slice):
+            return [self.regions[name] for name in self.names[place]]
+        return self.regions[self.names[place]]
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 def _example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -> Example:
@@ -108,7 +130,7 @@ def _example(record: dict[str, Any], regions: Sequence[Regions], folder: Path) -
         question=Question(laid_out, attend(laid_out, record["text"])),
         label=bool(record["answer"]),
         gold=gold_boxes(record.get("gold") or {"layers": {}}, len(regions)),
-        regions=tuple(regions),
+        regions=regions,
         pictures=tuple(folder / image["name"] for image in record["images"]),
     )
 

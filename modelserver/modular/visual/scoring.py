@@ -50,14 +50,14 @@ def outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float],
 
 def _output(example: Example, forward: Forward, place: int) -> OutputExample:
     plan = example.question.plan
-    nodes = []
+    nodes, regions = [], list(example.regions)  # once: those of a file are read at each access
     for node in example.gold:
         module = plan.program.nodes[node].module
         if is_scored(module):
             p = output_of(plan, forward, place, node)
-            shown = [p[image, : len(each.boxes)] for image, each in enumerate(example.regions)]
+            shown = [p[image, : len(each.boxes)] for image, each in enumerate(regions)]
             nodes.append(OutputModule(node, module, torch.cat(shown).double().cpu().numpy()))
-    proposals = tuple(np.asarray(each.boxes, dtype=float) for each in example.regions)
+    proposals = tuple(np.asarray(each.boxes, dtype=float) for each in regions)
     return OutputExample(example.id, proposals, tuple(nodes))
 
 

@@ -29,7 +29,7 @@ from modelserver.modular.visual.regions import Regions, collate
 from modelserver.modular.visual.scoring import output_of
 from modelserver.modular.visual.utterances import attend
 from modelserver.systems.base import Identified, Identity, Labels
-from modelserver.wire.errors import InvalidRequest
+from modelserver.wire.errors import InvalidRequest, UnreadableData
 from modelserver.wire.schema import Box, Execution, ModuleImage, ModuleItem, ModuleValue, NodeOutput
 
 REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, found by the names of images
@@ -133,7 +133,12 @@ class VisualSystem(Identified):
         return laid_out
 
     def _regions(self, image: ModuleImage, place: int) -> Regions:
-        stored = self._warm_up if image.name == WARM_UP_IMAGE else of_image(self.regions, image.name)
+        try:
+            stored = self._warm_up if image.name == WARM_UP_IMAGE else of_image(self.regions, image.name)
+        except UnreadableData as error:  # one damaged image, of one item
+            raise InvalidRequest(
+                f"its region features cannot be read: {error}", field=f"images.{place}.name"
+            ) from error
         if stored is not None:
             regions = stored
         elif image.data is not None:

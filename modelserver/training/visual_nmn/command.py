@@ -119,7 +119,7 @@ class TrainOptions(SceneOptions, Data, Output):
             line with a program and an answer; needs --regions.
         dev_file: Choose the best weights on these items; by default on every
             20th of --train-file.
-        regions: Region features of their images: a TSV file or a folder.
+        regions: Region features of their images, in a form of visual-nmn.md.
         encoder: Folder of a pretrained LXMERT to start from; a new one by
             default.
     """

@@ -198,9 +198,10 @@ def box_labels(example: Example, gold: Sequence[Any]) -> Tensor:
         else -1.
     """
     labels = []
-    most = max(len(regions.boxes) for regions in example.regions)
-    for regions, boxes in zip(example.regions, gold, strict=True):
-        proposed = torch.from_numpy(np.array(regions.boxes, np.float32))
+    seen = [np.array(regions.boxes, np.float32) for regions in example.regions]
+    most = max(map(len, seen))
+    for proposals, boxes in zip(seen, gold, strict=True):
+        proposed = torch.from_numpy(proposals)
         best = torch.zeros(len(proposed))
         if len(boxes) and len(proposed):
             best = overlaps(proposed, torch.from_numpy(boxes)).amax(dim=-1)

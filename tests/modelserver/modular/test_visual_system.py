@@ -15,11 +15,11 @@ from modelserver.__main__ import main
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.network import Config
-from modelserver.modular.visual.region_files import of_image, read_regions
 from modelserver.modular.visual.system import REGIONS, VisualSystem, load
 from modelserver.registry import load_modular_system
-from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableData, UnreadableWeights
+from modelserver.wire.errors import InvalidRequest, PredictionFailed, UnreadableWeights
 from modelserver.wire.schema import ModuleImage, ModuleItem
+from tests.modelserver.modular.region_rows import regions_row
 
 CPU = torch.device("cpu")
 PROGRAM = "equal(count(in-left-image(filter[red](find[squares]))), 2)"
@@ -168,16 +168,10 @@ def test_what_is_transparent_is_white():
     assert decode(written.getvalue(), "").getpixel((3, 3)) == (255, 255, 255)
 
 
-def regions_tsv(path, boxes, features, size=(200, 100), name="dev-1-img0"):
-    cells = [base64.b64encode(np.asarray(each, np.float32).tobytes()).decode() for each in (boxes, features)]
-    path.write_text(
-        "\t".join([name, str(size[1]), str(size[0]), "", "", "", "", str(len(boxes)), *cells]) + "\n"
-    )
-
-
 def test_region_features_come_from_a_file_by_the_image_s_name(saved, tmp_path, monkeypatch):
     features = np.random.default_rng(1).random((2, 320), np.float32)
-    regions_tsv(tmp_path / "features.tsv", [[20, 10, 60, 50], [100, 50, 200, 100]], features)
+    row = regions_row("dev-1-img0", [[20, 10, 60, 50], [100, 50, 200, 100]], features)
+    (tmp_path / "features.tsv").write_text(row)
     monkeypatch.setenv(REGIONS, str(tmp_path / "features.tsv"))
     system = load(saved["visual-nmn"], CPU, name="visual-nmn", description="")
     named = ModuleItem(
@@ -190,25 +184,17 @@ def test_region_features_come_from_a_file_by_the_image_s_name(saved, tmp_path, m
     assert caught.value.field == "images.0.name"
 
 
-def test_a_folder_of_npz_files_gives_regions(tmp_path):
-    boxes, features = np.array([[0.1, 0.2, 0.3, 0.4]]), np.ones((1, 5))
-    np.savez(tmp_path / "a.npz", boxes=boxes, features=features)
-    np.savez(tmp_path / "b.npz", bbox=boxes * 100, x=features, image_w=100, image_h=100)
-    found = read_regions(tmp_path)
-    assert set(found) == {"a", "b"}
-    for name in found:
-        assert of_image(found, f"some/{name}.jpg").boxes == pytest.approx(boxes, abs=1e-6)
-    assert of_image(found, "c") is None
-
-
-@pytest.mark.parametrize(
-    "boxes, size, said",
-    [([[0, 0, 300, 50]], (200, 100), "outside"), ([[0, 0, np.nan, 50]], (200, 100), "finite")],
-)
-def test_a_region_file_that_cannot_be_is_refused_by_line(tmp_path, boxes, size, said):
-    regions_tsv(tmp_path / "f.tsv", boxes, np.ones((1, 4)), size)
-    with pytest.raises(UnreadableData, match=rf"f\.tsv, line 1: .*{said}"):
-        read_regions(tmp_path / "f.tsv")
+def test_a_damaged_image_of_a_region_file_is_an_error_of_its_item(saved, tmp_path, monkeypatch):
+    features = np.ones((1, 320), np.float32)
+    rows = [regions_row(name, [[0, 0, 10, 10]], features) for name in ("good", "damaged")]
+    (tmp_path / "f.tsv").write_text(rows[0] + rows[1].replace("AIA/", "!!!!"))
+    monkeypatch.setenv(REGIONS, str(tmp_path / "f.tsv"))
+    system = load(saved["visual-nmn"], CPU, name="visual-nmn", description="")
+    asked = ModuleItem(id="a", text="A dog.", program="exist(find[dog])", images=[ModuleImage(name="good")])
+    system.check(asked)
+    with pytest.raises(InvalidRequest, match=r"f\.tsv, line 2: features: not base64") as caught:
+        system.check(asked.model_copy(update={"images": [ModuleImage(name="damaged")]}))
+    assert caught.value.field == "images.0.name"
 
 
 def test_regions_of_another_size_are_refused(visual_network):
@@ -230,7 +216,7 @@ def test_a_network_on_2048_wide_features_is_warmed_up_and_served(tmp_path, state
     folder.save(tmp_path / "wide", network, Config())
     boxes = [[0, 0, 100, 50], [20, 10, 200, 100]]
     features = np.random.default_rng(1).random((2, 2048), np.float32)
-    regions_tsv(tmp_path / "regions.tsv", boxes, features, name="photo")
+    (tmp_path / "regions.tsv").write_text(regions_row("photo", boxes, features))
     monkeypatch.setenv(REGIONS, str(tmp_path / "regions.tsv"))
     system = load(tmp_path / "wide", CPU, name="visual-nmn", description="")
     assert system.execute([system.warm_up])[0].id == "warm-up"

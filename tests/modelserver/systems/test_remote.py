@@ -116,7 +116,7 @@ def test_each_item_fails_by_itself(elsewhere):
         ({"predictions": [], "revision": "v1"}, "the first question is not among the predictions"),
         (
             {"predictions": [{"id": "warm-up", "text": "x"}], "revision": "v1"},
-            r"predictions\.0\.answer: Field",
+            r"predictions\.0\.answer: is missing",
         ),
         ({"predictions": [{"id": "other", "answer": "x"}]}, r"predictions\.0: 'other' was not asked for"),
         (b"[" * 100_000, "did not answer with JSON"),

@@ -130,6 +130,25 @@ LATER: dict[str, Any] = {
         "outcomes": {"full": {"code": "C1", "url": "https://panel.example/?c={code}"}},
     },
     "privacy": {"withdrawal": "delete", "retain_until": "2030-12-31", "at_retention": "delete"},
+    "plan": {
+        "hypotheses": ["Explanations help."],
+        "target": None,
+        "baseline": None,
+        "family": [["fp", "a", "b"]],
+        "margins": {"fp": [-0.1, 0.1]},
+        "scores": [],
+        "coefficient": "pearson",
+        "sign_share": 0.9,
+        "rope": None,
+        "participants": None,
+        "looks": None,
+        "alpha": 0.01,
+        "resamples": 2000,
+        "permutations": 9999,
+        "seed": 1,
+        "known": "",
+        "authors": [],
+    },
 }
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from studyapp.definition.questionnaires import Question, Questionnaire
-from studyapp.definition.scales import SCALES, as_written, expand, quietly
+from studyapp.definition.scales import SCALES, expand, positions_as_written, quietly
 
 
 def questions(*entries):
@@ -64,5 +64,5 @@ def test_wrong_uses(entry, words):
 
 def test_the_place_as_written():
     entries = [{"template": "umux-lite"}, {"key": "a"}, {"template": "nasa-tlx"}, {"key": "b"}]
-    assert [as_written(entries, index) for index in range(11)] == [0, 0, 1, *[2] * 6, 3, 10]
-    assert as_written("no list", 2) == 2
+    assert positions_as_written(entries) == [0, 0, 1, *[2] * 6, 3]
+    assert positions_as_written("no list") == []

@@ -1,11 +1,14 @@
 """Tests of reading YAML files that anybody may send."""
 
 import random
+import time
 from contextlib import suppress
 
 import pytest
 
-from studyapp.definition.yaml_document import MAX_CHARACTERS, DefinitionError, read_document
+from studyapp.definition.schema import read_definition
+from studyapp.definition.yaml_document import MAX_CHARACTERS, MAX_PROBLEMS, DefinitionError, read_document
+from studyapp.studio.files import read_draft
 
 
 def refused(text: str) -> str:
@@ -52,6 +55,7 @@ def refused(text: str) -> str:
             + "".join(f"x{n}: &x{n} {{<<: [{', '.join([f'*x{n - 1}'] * 4)}]}}\n" for n in range(1, 10)),
             "has too many parts",
         ),
+        ("\n".join("{" + "a," * 5_000 for _ in range(21)), "study.yaml:10: has too many parts"),
         ("a" * (MAX_CHARACTERS + 1), "study.yaml:1: has more than 300000 characters"),
         ("? [a]\n: 1\n", "found unhashable key"),
         ("? {a: 1}\n: 1\n", "found unhashable key"),
@@ -62,6 +66,24 @@ def refused(text: str) -> str:
 )
 def test_a_bad_file_is_refused_in_one_sentence(text, sentence):
     assert sentence in refused(text)
+
+
+@pytest.mark.parametrize("read", [read_definition, read_draft])
+@pytest.mark.parametrize(
+    "text", ["study: a\nscreening:\n" + "- {}\n" * 2_000, "\n".join(f"a{n}: 1" for n in range(20_000))]
+)
+def test_thousands_of_problems_are_refused_in_seconds(read, text):
+    begun = time.process_time()
+    with pytest.raises(DefinitionError) as error:
+        read(text, "study.yaml")
+    assert len(error.value.lines) <= MAX_PROBLEMS
+    assert time.process_time() - begun < 10  # it took minutes
+
+
+def test_a_key_that_is_given_a_thousand_times_is_named_so_often_as_is_shown():
+    with pytest.raises(DefinitionError) as error:
+        read_document("a: 1\n" * 1_000, "study.yaml")
+    assert len(error.value.lines) == MAX_PROBLEMS
 
 
 def test_what_people_write_is_read():

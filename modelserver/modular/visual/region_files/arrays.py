@@ -1,0 +1,127 @@
+"""Region features in folders of NumPy files.
+
+- ``NAME.npz``, one for each image: ``boxes`` or ``bbox`` [m, 4], ``features`` or ``x`` [m, width]; boxes in
+  pixels if ``image_w`` and ``image_h`` are there, else fractions.
+- ``features.npy`` [n, m, width], ``boxes.npy`` [n, m, 4] and ``names.txt``, one name a line; optional are
+  ``num_boxes.npy`` [n], where images have fewer than m regions, and ``sizes.npy`` [n, 2], width and height of
+  images whose boxes are in pixels. The arrays are mapped into memory, not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, naming
+
+
+def raw_of(arrays: Mapping[str, Any]) -> Raw:
+    """Return the arrays of one image by their names in an ``.npz``."""
+    size = FRACTIONS
+    if "image_w" in arrays:
+        size = float(_named(arrays, "image_w")), float(_named(arrays, "image_h"))
+    return Raw(_named(arrays, "boxes", "bbox"), _named(arrays, "features", "x"), size)
+
+
+def _named(arrays: Mapping[str, Any], *names: str) -> Any:
+    name = next((each for each in names if each in arrays), None)
+    if name is None:
+        raise KeyError(f"there is no {' or '.join(names)} in it")
+    try:
+        return np.asarray(arrays[name])
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+class NpzFolder(RegionFile):
+    """A folder with one ``.npz`` for each image."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.names = dict.fromkeys(sorted(each.stem for each in path.glob("*.npz")))
+
+    def where(self, name: str) -> str:
+        """Return the file of an image."""
+        if name not in self.names:
+            raise KeyError(name)
+        return str(self.path / f"{name}.npz")
+
+    def raw(self, name: str) -> Raw:
+        """Read an image's file, never unpickling."""
+        with np.load(self.where(name), allow_pickle=False) as arrays:
+            return raw_of(arrays)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+class Rows(RegionFile):
+    """Arrays whose first axis is the image, on disk: mapped or in HDF5.
+
+    ``arrays`` are ``features`` and ``boxes``, and ``num_boxes`` and ``sizes`` if they are there.
+    """
+
+    def __init__(self, path: Path, names: list[str], arrays: Mapping[str, Any]) -> None:
+        self.path, self.arrays = path, arrays
+        self.rows = {name: row for row, name in enumerate(names)}
+        for row, name in enumerate(names):
+            if not name:
+                raise ValueError(f"names: number {row + 1} is empty")
+            if self.rows[name] != row:
+                raise ValueError(f"names: {name!r} is in it twice")
+        axes = {"features": 3, "boxes": 3, "num_boxes": 1, "sizes": 2}
+        for field, array in arrays.items():
+            if len(array.shape) != axes[field] or array.shape[0] != len(names):
+                raise ValueError(f"{field}: shape {array.shape}, for {len(names)} names")
+            if array.dtype.kind not in "fiu":
+                raise ValueError(f"{field}: holds {array.dtype}, not numbers")
+
+    def where(self, name: str) -> str:
+        """Return the file and the row of an image."""
+        return f"{self.path}, image {name!r} (row {self.rows[name]})"
+
+    def raw(self, name: str) -> Raw:
+        """Read the rows of an image."""
+        row, size = self.rows[name], FRACTIONS
+        most = self.arrays["features"].shape[1]
+        n = int(self.arrays["num_boxes"][row]) if "num_boxes" in self.arrays else most
+        if not 0 <= n <= most:
+            raise ValueError(f"num_boxes: {n}, but the arrays have {most} regions an image")
+        if "sizes" in self.arrays:
+            width, height = self.arrays["sizes"][row]
+            size = float(width), float(height)
+        return Raw(self.arrays["boxes"][row, :n], self.arrays["features"][row, :n], size)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class ArrayFolder(Rows):
+    """A folder of ``.npy`` files, mapped into memory."""
+
+    def __init__(self, path: Path) -> None:
+        with naming(path / "names.txt"):
+            names = (path / "names.txt").read_text(encoding="utf-8").splitlines()
+        arrays = {}
+        for field in ("features", "boxes", "num_boxes", "sizes"):
+            file = path / f"{field}.npy"
+            if field in ("features", "boxes") or file.exists():
+                with naming(file):
+                    arrays[field] = np.load(file, mmap_mode="r", allow_pickle=False)
+        with naming(path):
+            super().__init__(path, names, arrays)

@@ -1,0 +1,158 @@
+"""Region features in a TSV: one image a line, arrays as float32 in base64.
+
+The number of columns says what they are, unless a first line names them:
+
+- 10, of LXMERT (Tan and Bansal 2019): boxes in pixels.
+- 6, of bottom-up attention (Anderson et al. 2018): boxes in pixels.
+- 4, without the size of the image: boxes as fractions.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, naming
+
+COLUMNS = {
+    10: ("img_id", "img_h", "img_w", "objects_id", "objects_conf", "attrs_id", "attrs_conf", "num_boxes",
+         "boxes", "features"),
+    6: ("img_id", "img_w", "img_h", "num_boxes", "boxes", "features"),
+    4: ("img_id", "num_boxes", "boxes", "features"),
+}  # fmt: skip
+NEEDED = COLUMNS[4]
+ALSO_CALLED = {"image_id": "img_id", "image_w": "img_w", "image_h": "img_h"}
+LONGEST_LINE = 1 << 26  # bytes; 36 regions of 2,048 features take 0.4 MB
+
+
+class _Row(NamedTuple):
+    """The position of a row in bytes, and the number of its line."""
+
+    offset: int
+    length: int
+    line: int
+
+
+class Table(RegionFile):
+    """A TSV, of which only the positions of its rows are kept in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.columns: tuple[str, ...] = ()
+        self.rows: dict[str, _Row] = {}
+        with naming(path), path.open("rb") as file:
+            offset = 0
+            for number in count(1):
+                line = file.readline(LONGEST_LINE)
+                if not line:
+                    break
+                with naming(f"{path}, line {number}"):
+                    self._index(line, offset, number)
+                offset += len(line)
+
+    def _index(self, line: bytes, offset: int, number: int) -> None:
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            raise ValueError(f"longer than {LONGEST_LINE >> 20} MiB, which is no row of region features")
+        if not line.strip():
+            return
+        columns = line.count(b"\t") + 1
+        if not self.columns:
+            named = _header(line)
+            self.columns = named or COLUMNS.get(columns, ())
+            if named:
+                return
+            if not self.columns:
+                expected = "4, 6 or 10 are read, or a first line that names them"
+                raise ValueError(f"{columns} columns separated by tabs; {expected}")
+        if columns != len(self.columns):
+            raise ValueError(f"{columns} columns, not {len(self.columns)} as in the lines before")
+        name = _cells(line)[self.columns.index("img_id")].decode("utf-8")
+        if not name:
+            raise ValueError("img_id: empty")
+        if name in self.rows:
+            raise ValueError(f"img_id: {name!r} is in line {self.rows[name].line} already")
+        self.rows[name] = _Row(offset, len(line), number)
+
+    def where(self, name: str) -> str:
+        """Return file and line of an image."""
+        return f"{self.path}, line {self.rows[name].line}"
+
+    def raw(self, name: str) -> Raw:
+        """Read an image's row."""
+        row = self.rows[name]
+        with self.path.open("rb") as file:  # opened each time: threads and processes share no position
+            line = os.pread(file.fileno(), row.length, row.offset)
+        cells = dict(zip(self.columns, _cells(line), strict=False))
+        if len(cells) != len(self.columns) or cells["img_id"] != name.encode():
+            raise ValueError("the file has changed since it was opened; load it again")
+        n = _whole("num_boxes", cells["num_boxes"])
+        size = FRACTIONS
+        if "img_w" in cells:
+            size = _side("img_w", cells["img_w"]), _side("img_h", cells["img_h"])
+        return Raw(_numbers("boxes", cells["boxes"], n), _numbers("features", cells["features"], n), size)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def _cells(line: bytes) -> list[bytes]:
+    return line.rstrip(b"\r\n").split(b"\t")
+
+
+def _header(line: bytes) -> tuple[str, ...] | None:
+    """Return the columns that a first line names, None for a row of data."""
+    cells = [cell.decode("utf-8", "replace") for cell in _cells(line)]
+    named = tuple(ALSO_CALLED.get(cell, cell) for cell in cells)
+    if "features" not in named:
+        return None
+    missing = [name for name in NEEDED if name not in named]
+    if not missing and ("img_w" in named) != ("img_h" in named):
+        missing = ["img_w and img_h together"]
+    if missing:
+        raise ValueError(f"its columns lack {', '.join(missing)}")
+    return named
+
+
+def _whole(field: str, cell: bytes) -> int:
+    if not cell.isdigit():
+        raise ValueError(f"{field}: {_shown(cell)} is not a whole number")
+    return int(cell)
+
+
+def _side(field: str, cell: bytes) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise ValueError(f"{field}: {_shown(cell)} is not a number") from None
+
+
+def _numbers(field: str, cell: bytes, n: int) -> NDArray[np.float32]:
+    """Return the float32 array in a cell, [n, width]."""
+    try:
+        data = base64.b64decode(cell, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"{field}: not base64: {error}") from None
+    if not n and not data:
+        return np.zeros((0, 4), np.float32)
+    if not n or not data or len(data) % (4 * n) or (field == "boxes" and len(data) != 16 * n):
+        expected = "4 float32" if field == "boxes" else "as many float32"
+        raise ValueError(f"{field}: {len(data)} bytes, which are not {expected} for each of {n} regions")
+    return np.frombuffer(data, "<f4").reshape(n, -1)
+
+
+def _shown(cell: bytes) -> str:
+    return repr(cell[:40].decode("utf-8", "replace"))

@@ -1,0 +1,188 @@
+"""A site is backed up while people work, restored on an empty folder, and has the same exports."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from scripts import servers
+from scripts.example import load_example, new_link
+from scripts.processes import ROOT
+from scripts.walkers import Tally, crowd
+from tests.site import Site, postgres_or_sqlite, running_site
+from tests.waiting import eventually
+
+__all__ = ["postgres_or_sqlite"]
+
+ITEMS = 4
+# No person was copied half: the counters of each agree with the answers of each.
+TORN = """
+from studyapp.models import Participant, Trial
+for person in Participant.objects.all():
+    answered = Trial.objects.filter(participant=person, answers__isnull=False).count()
+    if answered != person.items_submitted:
+        print("torn", person.pk)
+print("people", Participant.objects.count())
+"""
+IMAGE = "ab/" + "ab" * 32 + ".png"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A data folder with a database, and no programs."""
+
+    var: Path
+    env: Mapping[str, str]
+
+    def run(self, *arguments: str, status: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=dict(self.env),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+
+@pytest.fixture(scope="module")
+def worked_on(postgres_or_sqlite: str | None) -> Iterator[Site]:
+    """A site with a study that some people finished."""
+    with running_site(postgres=postgres_or_sqlite, worker=False, extra={"LOG_LEVEL": "WARNING"}) as site:
+        load_example(site, items=ITEMS)
+        asyncio.run(crowd(new_link(site), Tally(), users=4, think=0.0, patience=60.0))
+        for name, content in (
+            (f"images/{IMAGE}", b"image"), ("jobs/1/out.csv", b"rows"), ("reports/3/report.html", b"<p>"),
+        ):  # fmt: skip
+            path = site.var / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        yield site
+
+
+@pytest.fixture
+def empty(worked_on: Site, postgres_or_sqlite: str | None, tmp_path: Path) -> Iterator[Folder]:
+    """An empty folder, and an empty database of the same kind."""
+    var = tmp_path / "restored"
+    with ExitStack() as stack:
+        url = f"sqlite:///{var}/touchstone.sqlite3"
+        if postgres_or_sqlite:
+            url = stack.enter_context(servers.postgres_database(postgres_or_sqlite))
+        var.mkdir()
+        yield Folder(var, {**worked_on.env, "VAR_DIR": str(var), "DATABASE_URL": url})
+
+
+def bundle(env: Mapping[str, str], out: Path) -> dict[str, bytes]:
+    Folder(out, env).run("export_results", "example", "--mode", "live", "--out", str(out))
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def test_it_works_while_people_work(worked_on: Site, empty: Folder, tmp_path: Path):
+    key = tmp_path / "key"
+    key.write_text(os.urandom(32).hex())
+    tally = Tally()
+    walking = crowd(new_link(worked_on, mode="pilot"), tally, users=8, think=0.2, patience=60.0)
+    working = threading.Thread(target=asyncio.run, args=(walking,))
+    working.start()
+    eventually(lambda: tally.items > 3)
+    before = tally.items
+    said = worked_on.manage("backup", str(tmp_path / "backups"), "--key-file", str(key), "--keep", "1")
+    during = working.is_alive()
+    working.join(timeout=120)
+    assert during, "nobody worked during the backup"
+    assert "encrypted" in said
+    (archive,) = (tmp_path / "backups").iterdir()
+    said = empty.run("restore", str(archive), "--key-file", str(key))
+    assert "SECRET_KEY" not in said
+    assert bundle(empty.env, tmp_path / "b") == bundle(worked_on.env, tmp_path / "a")
+    found = empty.run("shell", "--no-imports", "--command", TORN)
+    assert "torn" not in found
+    assert int(re.findall(r"people (\d+)", found)[0]) >= 4 + (before > 0)
+    for name in (f"images/{IMAGE}", "jobs/1/out.csv", "reports/3/report.html"):
+        assert (empty.var / name).read_bytes() == (worked_on.var / name).read_bytes()
+    text = (empty.var / "settings-of-backup.env").read_text()
+    assert f"SITE_URL={worked_on.url}" in text
+    assert "SECRET_KEY" not in text
+    assert "DATABASE_URL" not in text
+    assert worked_on.env["SECRET_KEY"] not in text
+    assert not [
+        one
+        for one in [*empty.var.iterdir(), *worked_on.var.iterdir()]
+        if one.name.startswith((".backup", ".restore"))
+    ]
+
+
+def test_a_used_site_is_replaced_only_when_told(worked_on: Site, empty: Folder, tmp_path: Path):
+    worked_on.manage("backup", str(tmp_path))
+    (archive,) = tmp_path.glob("*.backup")
+    empty.run("restore", str(archive))
+    assert "This site is not empty." in empty.run("restore", str(archive), status=1)
+    (empty.var / "jobs/1/later.csv").write_text("x")
+    empty.run("restore", str(archive), "--replace")
+    assert [path.name for path in (empty.var / "jobs/1").iterdir()] == ["out.csv"]
+    assert bundle(empty.env, tmp_path / "b") == bundle(worked_on.env, tmp_path / "a")
+
+
+def test_an_older_backup_is_migrated_and_another_key_is_said(worked_on: Site, empty: Folder, tmp_path: Path):
+    empty.run("prepare_site")
+    before = empty.run("showmigrations", "--plan")
+    empty.run("migrate", "jobs", "0001", "--verbosity", "0")
+    empty.run("backup", str(tmp_path))
+    (archive,) = tmp_path.glob("*.backup")
+    other = Folder(empty.var, {**empty.env, "SECRET_KEY": "another"})
+    assert "SECRET_KEY differs from that of the backup" in other.run("restore", str(archive))
+    assert empty.run("showmigrations", "--plan") == before
+
+
+def test_a_newer_backup_is_refused(worked_on: Site, empty: Folder, tmp_path: Path):
+    empty.run("prepare_site")
+    add = "from django.db.migrations.recorder import MigrationRecorder as M\n"
+    add += "from django.db import connection\nM(connection).record_applied('jobs', '9999_of_the_future')"
+    empty.run("shell", "--no-imports", "--command", add)
+    empty.run("backup", str(tmp_path))
+    (archive,) = tmp_path.glob("*.backup")
+    said = empty.run("restore", str(archive), status=1)
+    assert "which is newer than this one" in said
+    assert "jobs.9999_of_the_future" in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_nothing_changes_if_the_archive_is_damaged(worked_on: Site, empty: Folder, tmp_path: Path):
+    worked_on.manage("backup", str(tmp_path))
+    (archive,) = tmp_path.glob("*.backup")
+    content = archive.read_bytes()
+    archive.write_bytes(content[: len(content) // 2])
+    said = empty.run("restore", str(archive), status=1)
+    assert "is damaged" in said
+    assert not (empty.var / "jobs").exists()
+    assert not (empty.var / "images").exists()
+
+
+def test_a_weights_folder_is_stored_on_request(worked_on: Site, empty: Folder, tmp_path: Path):
+    (tmp_path / "weights/mine").mkdir(parents=True)
+    (tmp_path / "weights/mine/model.safetensors").write_bytes(b"weights")
+    worked_on.manage("backup", str(tmp_path / "to"), "--weights", str(tmp_path / "weights"))
+    (archive,) = (tmp_path / "to").iterdir()
+    empty.run("restore", str(archive), "--weights", str(tmp_path / "back"))
+    assert (tmp_path / "back/mine/model.safetensors").read_bytes() == b"weights"
+    said = Folder(empty.var, worked_on.env).run("backup", str(tmp_path), "--weights", "/nowhere", status=1)
+    assert "/nowhere: is not a folder" in said
+
+
+def test_only_administrators_make_one_by_name(worked_on: Site, tmp_path: Path):
+    made = "from accounts.models import User; User.objects.get_or_create(username='rosa')"
+    worked_on.manage("shell", "--no-imports", "--command", made)
+    said = Folder(tmp_path, worked_on.env).run("backup", str(tmp_path / "to"), "--as", "rosa", status=1)
+    assert "rosa is not an administrator of this site" in said
+    assert not (tmp_path / "to").exists()
