@@ -116,7 +116,7 @@ class _Upload:
             findings=self._findings,
             on_progress=self._report,
         )
-        size = source.path.stat().st_size
+        size = (self._path if source.path.is_dir() else source.path).stat().st_size
         task = task_of(self._project)
         source = dataclasses.replace(
             source,

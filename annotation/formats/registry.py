@@ -17,6 +17,7 @@ from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio, write_label_studio
 from annotation.formats.labelled import LABELLED_READERS, LABELLED_WRITERS, read_labelled
 from annotation.formats.labelled.label_studio import has_programs
+from annotation.formats.labelled.losses import noted_losses
 from annotation.formats.nlvr import read_nlvr, read_nlvr2
 from annotation.formats.plain import read_plain
 from annotation.formats.programs import read_programs
@@ -174,31 +175,45 @@ WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
     "brat": write_brat,
     "reasons": write_reasons,
 }
-# Formats of several files: written into a folder, and read from a zip file or folder.
+# Formats of several files: those written into a folder, and those read from one, with the ends of their
+# files besides images; the empty set stands for any.
 FOLDERS = {"faithful-nmn", "brat", "webanno", "yolo", "voc", "eraser"}
-READ_FOLDERS = {"brat", "webanno", "yolo", "voc", "cvat", "eraser", "w3c", "conll"}
+READ_FOLDERS: dict[str, set[str]] = {
+    "brat": {".txt", ".ann", ".conf", ".json"},
+    "conll": {".conll", ".tsv", ".txt", ".iob", ".bio"},
+    "cvat": {".xml"},
+    "eraser": set(),
+    "voc": {".xml"},
+    "w3c": {".json", ".jsonld", ".txt"},
+    "webanno": {".tsv"},
+    "yolo": {".txt", ".yaml", ".yml", ".names", ".data"},
+}
 
 PLAIN_WRITERS = {"jsonl": write_jsonl, **LABELLED_WRITERS}
 WRITER_NAMES = tuple(dict.fromkeys([*WRITERS, *PLAIN_WRITERS]))
 
 
-def write(name: str, records: Iterable[ItemRecord], out: Path) -> None:
+def write(name: str, records: Iterable[ItemRecord], out: Path, *, findings: Findings | None = None) -> None:
     """Write records to a file or folder; all have programs, or a plain task.
+
+    ``findings`` take what the format cannot hold of a plain task.
 
     Raises:
         Conflict: The format cannot hold them.
     """
+    findings = findings if findings is not None else Findings()
     stream = iter(records)
     first = list(islice(stream, 1))
     is_plain = bool(first) and is_label_text(first[0].program)
     writers = PLAIN_WRITERS if is_plain or name not in WRITERS else WRITERS
     try:
-        if name not in writers or (first and not is_plain and name not in WRITERS):
-            task = say("a plain task") if is_plain else say("programs")
-            known = ", ".join(sorted(PLAIN_WRITERS if is_plain else WRITERS))
-            raise ValueError(
-                say("%(name)s cannot hold %(task)s; use %(known)s", name=name, task=task, known=known)
-            )
-        writers[name](chain(first, stream), out)
+        if is_plain and name not in PLAIN_WRITERS:
+            text = "%(name)s cannot hold the labels of a plain task; use %(formats)s"
+            raise ValueError(say(text, name=name, formats=", ".join(sorted(PLAIN_WRITERS))))
+        if first and not is_plain and name not in WRITERS:
+            text = "%(name)s cannot hold programs; use %(formats)s"
+            raise ValueError(say(text, name=name, formats=", ".join(sorted(WRITERS))))
+        records = chain(first, stream)
+        writers[name](noted_losses(name, records, findings) if is_plain else records, out)
     except (ValueError, FileExistsError) as error:
         raise Conflict(message_of(error)) from error

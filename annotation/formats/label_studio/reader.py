@@ -99,6 +99,8 @@ class _Meta(BaseModel):
 
 
 class Task(BaseModel):
+    """A task of an export."""
+
     model_config = ConfigDict(extra="allow", frozen=True)
 
     id: int | str | None = None
@@ -354,6 +356,7 @@ class _Reading:
 
 
 def annotation_of(annotation: TaskAnnotation, document: Document) -> AnnotationRecord:
+    """Return an annotation with author, status and times."""
     status = annotation.touchstone.get("status", "skipped" if annotation.was_cancelled else "submitted")
     return AnnotationRecord(
         annotator=annotation.annotator,

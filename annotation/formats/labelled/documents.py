@@ -80,11 +80,11 @@ def pixels(record: ItemRecord, image: int) -> tuple[int, int]:
     Raises:
         ValueError: They are unknown.
     """
-    one = record.images[image]
-    if not one.width or not one.height:
+    shown = record.images[image]
+    if not shown.width or not shown.height:
         text = "the size of %(name)r is unknown; upload the image first, because this format counts pixels"
-        raise ValueError(at_field(record.external_id, say(text, name=one.name)))
-    return one.width, one.height
+        raise ValueError(at_field(record.external_id, say(text, name=shown.name)))
+    return shown.width, shown.height
 
 
 def file_name(name: str) -> str:

@@ -114,15 +114,15 @@ def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource)
     """
     task = LabelTask.model_validate_json(source.task) if source.task else _task_in(first, reader)
     some = False
-    for entry in reader(source):
+    for entry in _entries(source, reader):
         some = True
         if task is None:
             continue
         try:
             record = check_record(_record(entry, task))
-            line = {"line": entry.place.get("line")} if "element" not in entry.place else {}
-            noted = {name: entry.place[name] for name in ("element", "within") if name in entry.place}
-            source.findings.note_entry(record.external_id, source.path, field="id", **line, **noted)
+            path = entry.place.get("path", source.path)
+            where = {name: value for name, value in entry.place.items() if name not in ("path", "entry")}
+            source.findings.note_entry(record.external_id, path, field="id", **where)
         except (ValueError, BadFile) as error:
             path = entry.place.get("path", source.path)
             where = {name: value for name, value in entry.place.items() if name != "path"}
@@ -135,6 +135,14 @@ def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource)
         if task is None:
             text = "holds no labels; create a project with a label configuration, and upload the file there"
             raise BadFile(source.path, say(text))
+
+
+def _entries(source: LabelledSource, reader: Reader) -> Iterator[Entry]:
+    """Yield the entries of a file, up to a part that cannot be read on."""
+    try:
+        yield from reader(source)
+    except ValueError as error:  # such as labels that no configuration can have
+        source.findings.refuse(error, source.path)
 
 
 @dataclass
@@ -153,8 +161,8 @@ class _Layer:
         if self.type == "rating":
             given |= {"lowest": min(self.ratings | {1}), "highest": max(self.ratings | {5})}
         elif self.type != "text":
-            known = dict.fromkeys(self.declared.names if self.declared else ())
-            given["labels"] = tuple(known | self.labels)
+            names = dict.fromkeys(self.declared.names if self.declared else ())
+            given["labels"] = tuple(names | self.labels)
         if self.type == "choice" and len(given["labels"]) < 2:
             given["type"] = "choices"  # one class is a box to tick
         return LabelLayer.model_validate(given)
@@ -168,7 +176,7 @@ def _task_in(source: LabelledSource, reader: Reader) -> LabelTask | None:
     """
     layers: dict[str, _Layer] = {}
     try:
-        for entry in reader(source):
+        for entry in _entries(source, reader):
             for layer in entry.declared:
                 layers.setdefault(layer.name, _Layer(layer.type, layer))
             for labelling in entry.labellings:
@@ -188,7 +196,7 @@ def _task_in(source: LabelledSource, reader: Reader) -> LabelTask | None:
 def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
     for name, mark in labelling.marks:
         layer = layers.setdefault(name, _Layer("boxes" if isinstance(mark, Box) else "spans"))
-        layer.labels.setdefault(mark.label)
+        layer.labels.setdefault(mark.label.strip())
     several: dict[str, int] = {}
     for name, kind, value in labelling.answers:
         layer = layers.setdefault(name, _Layer(kind))
@@ -198,7 +206,7 @@ def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
         if kind == "rating" and isinstance(value, int):
             layer.ratings.add(value)
         elif kind != "text":
-            layer.labels.setdefault(str(value))
+            layer.labels.setdefault(str(value).strip())
 
 
 def _record(entry: Entry, task: LabelTask) -> ItemRecord:
@@ -241,12 +249,18 @@ def _document(labelling: Labelling, task: LabelTask) -> Document:
         kind: LayerType = "boxes" if isinstance(mark, Box) else "spans"
         index = _index_of(task, name, {kind})
         objects[index].append(
-            mark.model_copy(update={"id": _free(mark.id, index, len(objects[index]), used)})
+            mark.model_copy(
+                update={
+                    "id": _free(mark.id, index, len(objects[index]), used),
+                    "label": mark.label.strip(),
+                }
+            )
         )
     for name, kind, value in labelling.answers:
         index = _index_of(task, name, {"choice", "choices"} if kind in ("choice", "choices") else {kind})
         answers = objects[index]
-        answers.append(Answer(id=_free("", index, len(answers), used), value=value))
+        said = value.strip() if isinstance(value, str) and kind in ("choice", "choices") else value
+        answers.append(Answer(id=_free("", index, len(answers), used), value=said))
     states = {_index_of(task, name, None): layer for name, layer in labelling.layers.items()}
     layers = {}
     for index, inside in objects.items():
@@ -275,9 +289,9 @@ def _index_of(task: LabelTask, name: str, kinds: set[LayerType] | None) -> int:
     if named or len(fitting) == 1:
         return (named or list(fitting))[0]
     kind = " or ".join(sorted(kinds or ()))
-    known = ", ".join(f"“{layer.name}”" for layer in task.layers)
-    text = "the project has no layer “%(name)s” of type %(kind)s; it has %(known)s"
-    raise ValueError(say(text, name=name, kind=kind or "any", known=known))
+    layers = ", ".join(f"“{layer.name}”" for layer in task.layers)
+    text = "the project has no layer “%(name)s” of type %(kind)s; it has %(layers)s"
+    raise ValueError(say(text, name=name, kind=kind or "any", layers=layers))
 
 
 def image_named(
@@ -305,7 +319,7 @@ def size_of(image: Image) -> tuple[int, int]:
         ValueError: They are unknown.
     """
     if not image.width or not image.height:
-        text = "the size of %(name)r is unknown, and boxes in pixels need it; add the image files in one zip file"
+        text = "the size of %(name)r is unknown, and boxes in pixels need it; add the images in one zip file"
         raise ValueError(at_field("image", say(text, name=image.name)))
     return image.width, image.height
 

@@ -25,8 +25,8 @@ from annotation.formats.labelled.entries import (
     OBJECTS,
     OTHER_SHAPES,
     Entry,
-    Labelling,
     LabelledSource,
+    Labelling,
     files_of,
     fraction_box,
     guarded,
@@ -59,7 +59,9 @@ def read_yolo(source: LabelledSource) -> Iterator[Entry]:
         BadFile: There are no names of classes, or no images.
     """
     if not source.path.is_dir():
-        raise BadFile(source.path, say("YOLO needs its files of labels, names and images in one zip file"))
+        raise BadFile(
+            source.path, say("YOLO needs its files of labels, names and images in one folder or zip file")
+        )
     files = [file for file in sorted(source.path.rglob("*")) if file.is_file()]
     names = _class_names(source.path, files)
     listed = [line.strip() for file in files if file.name in LISTS for line in _text(file).splitlines()]
@@ -134,7 +136,7 @@ def _yolo(
 
 
 def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write ``labels``, ``images.txt`` and ``data.yaml``; images are not in it."""
+    """Write ``labels``, ``images.txt`` and ``data.yaml``, but no images."""
     names: dict[str, int] = {}
     listed: dict[str, str] = {}
     with written_folder(path) as folder:
@@ -154,7 +156,9 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
                         )
                 stem = Path(image.name).stem
                 if listed.setdefault(stem, image.name) != image.name:
-                    text = "two images are called %(name)s in different folders, and YOLO tells them apart by name"
+                    text = (
+                        "two images are called %(name)s, and YOLO tells images apart by name without folder"
+                    )
                     raise ValueError(at_field(record.external_id, say(text, name=stem)))
                 if record.gold is not None:
                     (folder / "labels" / f"{stem}.txt").write_text("".join(f"{line}\n" for line in lines))
@@ -337,7 +341,7 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
     root = ElementTree.Element("annotations")
     _added(root, "version", "1.1")
     labels = _added(_added(_added(root, "meta"), "task"), "labels")
-    known: dict[str, Any] = {}
+    listed: dict[str, Any] = {}
     number = 0
     for record in records:
         require_kind(record, "boxes", "CVAT")
@@ -348,9 +352,9 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
             for name in layer.names
         ]
         for name in dict.fromkeys([*box_labels(record), *chosen]):
-            if name not in known:
-                known[name] = _added(labels, "label")
-                _added(known[name], "name", name)
+            if name not in listed:
+                listed[name] = _added(labels, "label")
+                _added(listed[name], "name", name)
         for place, image in enumerate(record.images):
             width, height = pixels(record, place)
             about = {"id": str(number), "name": image.name, "width": str(width), "height": str(height)}

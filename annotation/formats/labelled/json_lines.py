@@ -30,8 +30,8 @@ from annotation.formats.labelled.entries import (
     OTHER_SHAPES,
     RELATIONS,
     Entry,
-    Labelling,
     LabelledSource,
+    Labelling,
     files_of,
     guarded,
     image_named,
@@ -70,10 +70,14 @@ def _lines(source: LabelledSource, path: Path) -> Iterator[tuple[int, Line]]:
 def _read_each(source: LabelledSource, make: Callable[[LabelledSource, Line], Entry]) -> Iterator[Entry]:
     for path in files_of(source, ".jsonl", ".json"):
         for number, line in _lines(source, path):
-            yield from guarded(source, {"path": path, "line": number}, partial(_one, make, source, line))
+            yield from guarded(
+                source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
+            )
 
 
-def _one(make: Callable[[LabelledSource, Line], Entry], source: LabelledSource, line: Line) -> list[Entry]:
+def _entry_of_line(
+    make: Callable[[LabelledSource, Line], Entry], source: LabelledSource, line: Line
+) -> list[Entry]:
     try:
         return [make(source, line)]
     except (AttributeError, KeyError, IndexError, TypeError) as error:
@@ -91,9 +95,9 @@ def _text(line: Line, keys: Iterable[str]) -> str:
     raise ValueError(at_field("text", say("is missing or empty; this project annotates texts")))
 
 
-def _keep(source: LabelledSource, entry: Entry, line: Line, known: set[str]) -> None:
+def _keep(source: LabelledSource, entry: Entry, line: Line, taken: set[str]) -> None:
     """Keep the fields that items have no place for, and say so."""
-    rest = {name: value for name, value in line.items() if name not in known and not name.startswith("_")}
+    rest = {name: value for name, value in line.items() if name not in taken and not name.startswith("_")}
     for name in rest:
         source.findings.mend(KEPT, name)
     entry.extra = {"fields": rest} if rest else {}
@@ -134,7 +138,7 @@ def _doccano(source: LabelledSource, line: Line) -> Entry:
         for each in value:
             if isinstance(each, str):
                 gold.answers.append((CLASS, "choice", each))
-            elif isinstance(each, dict) and "bbox" in each or picture:
+            elif (isinstance(each, dict) and "bbox" in each) or picture:
                 source.findings.mend(OTHER_SHAPES, entry.external_id)
             else:
                 start, end, label = (
@@ -159,8 +163,8 @@ def write_doccano(records: Iterable[ItemRecord], path: Path) -> None:
         for record in records:
             require_kind(record, "spans", "doccano")
             line: Line = {"id": record.external_id, "text": record.passage}
-            chosen, found = classes(record, record.gold), list(spans(record, record.gold))
-            marks = [[*span.span, span.label] for _layer, span in found]
+            chosen, drawn = classes(record, record.gold), list(spans(record, record.gold))
+            marks = [[*span.span, span.label] for _layer, span in drawn]
             if record.gold is not None and marks and chosen:
                 line["entities"] = [
                     {
@@ -169,7 +173,7 @@ def write_doccano(records: Iterable[ItemRecord], path: Path) -> None:
                         "start_offset": span.span[0],
                         "end_offset": span.span[1],
                     }
-                    for place, (_layer, span) in enumerate(found)
+                    for place, (_layer, span) in enumerate(drawn)
                 ]
                 line["cats"] = chosen
             elif record.gold is not None:
@@ -186,7 +190,7 @@ def read_prodigy(source: LabelledSource) -> Iterator[Entry]:
     for path in files_of(source, ".jsonl"):
         for number, line in _lines(source, path):
             place = {"path": path, "line": number}
-            for entry in guarded(source, place, partial(_one, _prodigy, source, line)):
+            for entry in guarded(source, place, partial(_entry_of_line, _prodigy, source, line)):
                 labelling = entry.labellings
                 first = entries.setdefault(entry.external_id, entry)
                 if first is not entry:
@@ -201,7 +205,7 @@ def _prodigy(source: LabelledSource, line: Line) -> Entry:
     name = line.get("id", line.get("_input_hash", _content_id(passage, picture)))
     title = str(line.get("title") or (line.get("text") or "" if picture else ""))
     entry = Entry(str(name), title=title, passage=passage, images=images)
-    known = {
+    taken = {
         "id",
         "title",
         "text",
@@ -219,7 +223,7 @@ def _prodigy(source: LabelledSource, line: Line) -> Entry:
         "ratings",
         "texts",
     }
-    _keep(source, entry, line, known)
+    _keep(source, entry, line, taken)
     if isinstance(line.get("tokens"), list) and line["tokens"]:
         entry.tokens = tuple((token["start"], token["end"]) for token in line["tokens"])
     if line.get("answer", "accept") != "accept":
@@ -330,13 +334,15 @@ def read_eraser(source: LabelledSource) -> Iterator[Entry]:
     if source.path.is_dir():
         folder = next((each for each in sorted(source.path.rglob("docs")) if each.is_dir()), folder)
     if not folder.is_dir():
-        text = "has no folder docs; ERASER's annotations and documents belong into one zip file"
+        text = "has no folder docs; ERASER's annotations and documents belong into one folder or zip file"
         raise BadFile(source.path, say(text))
     texts = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     for path in files_of(source, ".jsonl"):
         for number, line in _lines(source, path):
             make = partial(_eraser, texts)
-            yield from guarded(source, {"path": path, "line": number}, partial(_one, make, source, line))
+            yield from guarded(
+                source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
+            )
 
 
 def _eraser(texts: dict[str, Path], source: LabelledSource, line: Line) -> Entry:
@@ -378,11 +384,7 @@ def write_eraser(records: Iterable[ItemRecord], path: Path) -> None:
             require_kind(record, "spans", "ERASER")
             name = _content_id(record.external_id)
             (folder / "docs" / name).write_bytes(_tokenized(record).encode())
-            evidences = [
-                [{"docid": name, "start_token": span.tokens[0], "end_token": span.tokens[1], "start_sentence": -1,
-                  "end_sentence": -1, "text": " ".join(_words(record)[slice(*span.tokens)]), "label": span.label}]
-                for _layer, span in spans(record, record.gold)
-            ]  # fmt: skip
+            evidences = [[_evidence(record, name, span)] for _layer, span in spans(record, record.gold)]
             chosen = classes(record, record.gold)
             line = {
                 "annotation_id": record.external_id,
@@ -393,13 +395,24 @@ def write_eraser(records: Iterable[ItemRecord], path: Path) -> None:
             file.write(encoded(line | ({"classification": chosen[0]} if chosen else {})) + b"\n")
 
 
-def _words(record: ItemRecord) -> list[str]:
-    return [record.passage[start:end] for start, end in record.tokens]
+def _evidence(record: ItemRecord, document: str, span: Span) -> Line:
+    first, beyond = span.tokens
+    words = [record.passage[start:end] for start, end in record.tokens[first:beyond]]
+    return {
+        "docid": document,
+        "start_token": first,
+        "end_token": beyond,
+        "start_sentence": -1,
+        "end_sentence": -1,
+        "text": " ".join(words),
+        "label": span.label,
+    }
 
 
 def _tokenized(record: ItemRecord) -> str:
     """Return the passage with a space between tokens, or its line break."""
-    parts, before = [], 0
+    parts: list[str] = []
+    before = 0
     for start, end in record.tokens:
         between = record.passage[before:start]
         parts.append(("\n" if "\n" in between else " ") if parts else "")

@@ -18,8 +18,8 @@ from annotation.formats.labelled.entries import (
     RELATIONS,
     SEVERAL_LABELS,
     Entry,
-    Labelling,
     LabelledSource,
+    Labelling,
     guarded,
     tokens_of_entry,
 )
@@ -100,8 +100,8 @@ def _subject(source: LabelledSource, task: Task, number: int) -> Entry:
     if not images and not texts.get(key, "").strip():
         raise ValueError(at_field("data", say("has neither a text nor an image")))
     external_id = data.get("external_id", task.id)
-    known = {"external_id", "title", key, *(["text"] if images else [])}
-    rest = {name: value for name, value in data.items() if name not in known and not _pictures(value)}
+    taken = {"external_id", "title", key, *(["text"] if images else [])}
+    rest = {name: value for name, value in data.items() if name not in taken and not _pictures(value)}
     entry = Entry(
         external_id=str(external_id if external_id is not None else number),
         title=str(title),
@@ -193,7 +193,7 @@ def _take(
 
 def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, result: dict[str, Any]) -> None:
     value, findings = result.get("value") or {}, source.findings
-    labels = next((value[key] for key in (*TEXTS, BOXES[0]) if value.get(key)), [])
+    labels: list[Any] = next((value[key] for key in (*TEXTS, BOXES[0]) if value.get(key)), [])
     mark: Box | Span | None
     if "x" in value:
         mark = box_of(result, "m", entry.images, findings, entry.external_id)
@@ -207,7 +207,9 @@ def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, resul
         findings.mend(NO_LABEL, entry.external_id)
     if len(labels) > 1:
         findings.mend(SEVERAL_LABELS, entry.external_id)
-    for label in labels if mark is not None else []:
+    if mark is None:
+        return
+    for label in labels:
         own = mark.model_copy(update={"label": str(label), "id": str(result.get("id") or "m")[:64]})
         labelling.marks.append((str(result.get("from_name")), own))
 
@@ -246,8 +248,8 @@ def _task(record: ItemRecord) -> dict[str, Any]:
     if record.tokens:
         ours["tokens"] = [list(token) for token in record.tokens]
     data = {**kept.get("data", {}), "external_id": record.external_id, "title": record.text, **images, **text}
-    found = [_annotation(record, author, document) for author, document in labellings(record)]
-    return {"data": data, OURS: ours, "annotations": found}
+    drawn = [_annotation(record, author, document) for author, document in labellings(record)]
+    return {"data": data, OURS: ours, "annotations": drawn}
 
 
 def _annotation(record: ItemRecord, author: AnnotationRecord | None, document: Document) -> dict[str, Any]:

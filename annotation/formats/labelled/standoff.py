@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -20,8 +21,8 @@ from annotation.formats.labelled.entries import (
     OTHER_SHAPES,
     RELATIONS,
     Entry,
-    Labelling,
     LabelledSource,
+    Labelling,
     files_of,
     fraction_box,
     guarded,
@@ -53,8 +54,8 @@ def read_brat(source: LabelledSource) -> Iterator[Entry]:
     Files in folders ``by-NAME`` beside ``gold`` are people's annotations of the same texts.
     """
     if not source.path.is_dir():
-        raise BadFile(source.path, say("brat needs its .txt and .ann files in one zip file"))
-    known = _types(source)
+        raise BadFile(source.path, say("brat needs its .txt and .ann files in one folder or zip file"))
+    types = _types(source)
     groups: dict[str, list[Path]] = {}
     for path in files_of(source, ".txt"):
         folder = path.parent.name
@@ -65,7 +66,7 @@ def read_brat(source: LabelledSource) -> Iterator[Entry]:
         )
         groups.setdefault(key, []).append(path)
     for key, paths in groups.items():
-        yield from guarded(source, {"path": paths[0]}, partial(_texts, source, key, paths, known))
+        yield from guarded(source, {"path": paths[0]}, partial(_texts, source, key, paths, types))
 
 
 def _types(source: LabelledSource) -> dict[str, tuple[str, str]]:
@@ -80,7 +81,7 @@ def _types(source: LabelledSource) -> dict[str, tuple[str, str]]:
 
 
 def _texts(
-    source: LabelledSource, key: str, paths: list[Path], known: dict[str, tuple[str, str]]
+    source: LabelledSource, key: str, paths: list[Path], types: dict[str, tuple[str, str]]
 ) -> list[Entry]:
     with opened(paths[0], newline="") as file:
         entry = Entry(unquote(key), passage=file.read())
@@ -89,12 +90,12 @@ def _texts(
         author = unquote(folder.removeprefix(BY)) if folder.startswith(BY) else None
         marks = path.with_suffix(".ann")
         if marks.is_file():
-            entry.labellings.append(_standoff(source, entry, marks, author, known))
+            entry.labellings.append(_standoff(source, entry, marks, author, types))
     return [entry]
 
 
 def _standoff(
-    source: LabelledSource, entry: Entry, path: Path, author: str | None, known: dict[str, tuple[str, str]]
+    source: LabelledSource, entry: Entry, path: Path, author: str | None, types: dict[str, tuple[str, str]]
 ) -> Labelling:
     labelling = Labelling(annotator=author)
     with opened(path) as file:
@@ -108,7 +109,7 @@ def _standoff(
             if match is None:
                 source.findings.mend(RELATIONS if line[0] == "R" else ATTRIBUTES, f"{path.name}:{number}")
                 continue
-            layer, label = known.get(match[2], (ENTITIES, match[2]))
+            layer, label = types.get(match[2], (ENTITIES, match[2]))
             try:
                 span = _brat_span(entry, match, label, source.findings, f"{path.name}:{number}")
             except ValueError as error:
@@ -122,7 +123,7 @@ def _brat_span(entry: Entry, match: re.Match[str], label: str, findings: Finding
     if any(len(part) != 2 for part in parts):
         raise ValueError(say("each part needs the numbers of its first and last character"))
     start, end = min(part[0] for part in parts), max(part[1] for part in parts)
-    between = zip(parts, parts[1:], strict=False)
+    between = pairwise(parts)
     # brat cuts spans at line breaks; such parts are one span of ours.
     if any(entry.passage[one[1] : other[0]].strip() for one, other in between):
         findings.mend(APART, place)
@@ -255,9 +256,9 @@ def _selectors(annotation: dict[str, Any]) -> list[dict[str, Any]]:
 def _take_w3c(source: LabelledSource, entry: Entry, labelling: Labelling, annotation: dict[str, Any]) -> None:
     body = annotation.get("body") or []
     bodies = body if isinstance(body, list) else [body]
-    said = {each.get("purpose", "tagging"): each.get("value") for each in bodies if isinstance(each, dict)}
-    said |= {"tagging": each for each in bodies if isinstance(each, str)}
-    layer, label = str(said.get("classifying") or ""), str(said.get("tagging") or "")
+    bodies = [{"value": each} if isinstance(each, str) else each for each in bodies]
+    values = {each.get("purpose", "tagging"): each.get("value") for each in bodies if isinstance(each, dict)}
+    layer, label = str(values.get("classifying") or ""), str(values.get("tagging") or "")
     place = str(annotation.get("id", entry.external_id))
     selectors = _selectors(annotation)
     if not label:

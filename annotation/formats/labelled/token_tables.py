@@ -14,8 +14,8 @@ from annotation.formats.labelled.entries import (
     ENTITIES,
     RELATIONS,
     Entry,
-    Labelling,
     LabelledSource,
+    Labelling,
     files_of,
     guarded,
     span_at,
@@ -27,7 +27,7 @@ from foundation.errors import BadFile
 from foundation.messages import at_field, say
 from foundation.text_files import opened
 
-TABLES = (".conll", ".tsv", ".txt", ".iob", ".bio")
+TABLES = (".conll", ".tsv", ".txt", ".iob", ".bio")  # as `registry.READ_FOLDERS`
 WEBANNO = "#FORMAT=WebAnno TSV 3"
 _COMMENT = re.compile(r"# (id|text|title) = (.*)")
 _TAG = re.compile(r"([BIELSU])-(.+)")

@@ -42,3 +42,5 @@ class Command(JobCommand):
                 on_progress=lambda done, total: bar.at(done, total=total),
             )
         self.stdout.write(f"{options['out']}: {counts.items} items, {counts.gold} with gold")
+        if counts.findings.mended:
+            self.stdout.write(f"the format cannot hold:\n{counts.findings}")
