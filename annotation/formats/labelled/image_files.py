@@ -156,9 +156,7 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
                         )
                 stem = Path(image.name).stem
                 if listed.setdefault(stem, image.name) != image.name:
-                    text = (
-                        "two images are called %(name)s, and YOLO tells images apart by name without folder"
-                    )
+                    text = "two images are called %(name)s, and YOLO tells images apart by name alone"
                     raise ValueError(at_field(record.external_id, say(text, name=stem)))
                 if record.gold is not None:
                     (folder / "labels" / f"{stem}.txt").write_text("".join(f"{line}\n" for line in lines))
@@ -232,9 +230,9 @@ def _voc(source: LabelledSource, path: Path) -> list[Entry]:
 
 
 def _added(
-    parent: ElementTree.Element, name: str, text: object = None, **attributes: str
+    parent: ElementTree.Element, tag: str, /, text: object = None, **attributes: str
 ) -> ElementTree.Element:
-    child = ElementTree.SubElement(parent, name, attributes)
+    child = ElementTree.SubElement(parent, tag, attributes)
     child.text = None if text is None else str(text)
     return child
 

@@ -89,14 +89,14 @@ def _subject(source: LabelledSource, task: Task, number: int) -> Entry:
         ValueError: Its data have none.
     """
     data = task.data
-    names = [name for value in data.values() for name in _pictures(value)]
+    shown = {key: value for key, value in data.items() if key not in ("external_id", "title")}
+    names = [name for value in shown.values() for name in _pictures(value)]
     size = _original_size(task) if len(names) == 1 else (None, None)
     images = tuple(_image(source, name, *size) for name in names)
     ours = (task.model_extra or {}).get(OURS) or {}
-    texts = {key: value for key, value in data.items() if isinstance(value, str) and not _pictures(value)}
-    texts.pop("external_id", None)
+    texts = {key: value for key, value in shown.items() if isinstance(value, str) and not _pictures(value)}
     key = "" if images else _key_of_text(texts, task)
-    title = texts.get("title") or (texts.get("text", "") if images else "")
+    title = data.get("title") or (texts.get("text", "") if images else "")
     if not images and not texts.get(key, "").strip():
         raise ValueError(at_field("data", say("has neither a text nor an image")))
     external_id = data.get("external_id", task.id)

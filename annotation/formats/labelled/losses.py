@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from annotation.formats.labelled.documents import answers, labellings, spans, task_of_record
-from annotation.schemas import AnnotationRecord, Document, ItemRecord
+from annotation.schemas import Document, ItemRecord
 from foundation.findings import Findings
 
 PEOPLE = "annotation of a person, left out; the gold is kept"
@@ -15,36 +15,34 @@ WRITTEN = "rating or written answer, left out"
 STATES = "state or note of a layer, or report of a problem, left out"
 LAYERS = "layer of the same type as another, whose name is left out"
 WHOLE_TOKENS = "span that is widened to whole tokens"
-NO_GOLD = "item without gold, which comes without labels"
+EMPTY = "item without marks and chosen labels, left out"
 SEVERAL_IMAGES = "item of several images, split into one entry for each"
 SPACES = "text whose white space becomes single spaces"
 
-# What each format holds besides marks of the gold.
-HOLDS: dict[str, set[str]] = {
-    "jsonl": {PEOPLE, CHOICES, MORE_CHOICES, WRITTEN, STATES, LAYERS, WHOLE_TOKENS, SEVERAL_IMAGES, SPACES},
-    "labelstudio": {
-        PEOPLE, CHOICES, MORE_CHOICES, WRITTEN, STATES, LAYERS, WHOLE_TOKENS, SEVERAL_IMAGES, SPACES
-    },
-    "w3c": {PEOPLE, CHOICES, MORE_CHOICES, LAYERS, WHOLE_TOKENS, SPACES},
-    "prodigy": {PEOPLE, CHOICES, MORE_CHOICES, WHOLE_TOKENS, SPACES},
-    "brat": {PEOPLE, LAYERS, WHOLE_TOKENS, SPACES},
-    "doccano": {CHOICES, MORE_CHOICES, WHOLE_TOKENS, SPACES},
-    "eraser": {CHOICES},
-    "conll": set(),
-    "webanno": {LAYERS, SPACES},
-    "coco": {WHOLE_TOKENS},
-    "yolo": {WHOLE_TOKENS},
-    "voc": {WHOLE_TOKENS},
-    "cvat": {CHOICES, MORE_CHOICES, WHOLE_TOKENS},
-}  # fmt: skip
+_GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS}
+LOSES: dict[str, set[str]] = {
+    "jsonl": set(),
+    "labelstudio": set(),
+    "w3c": {WRITTEN, STATES, SEVERAL_IMAGES, EMPTY},
+    "prodigy": {WRITTEN, STATES, LAYERS},
+    "brat": {CHOICES, WRITTEN, STATES},
+    "doccano": _GOLD_ALONE,
+    "eraser": {*_GOLD_ALONE, MORE_CHOICES, WHOLE_TOKENS, SPACES},
+    "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES},
+    "webanno": {PEOPLE, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
+    "coco": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
+    "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
+    "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
+    "cvat": {*_GOLD_ALONE, SEVERAL_IMAGES},
+}
 
 
 def noted_losses(form: str, records: Iterable[ItemRecord], findings: Findings) -> Iterator[ItemRecord]:
-    """Yield the records; findings the parts that a format cannot hold."""
-    holds = HOLDS[form]
+    """Yield the records; findings take what a format cannot hold."""
+    lost = LOSES[form]
     for record in records:
-        for kind, count in _parts(record, with_people=PEOPLE in holds):
-            if count and kind not in holds:
+        for kind, count in _parts(record, with_people=PEOPLE not in lost):
+            if count and kind in lost:
                 findings.mend(kind, record.external_id, count)
         yield record
 
@@ -58,18 +56,16 @@ def _parts(record: ItemRecord, *, with_people: bool) -> Iterator[tuple[str, int]
         yield SPACES, int(words != record.passage)
     kinds = [layer.type for layer in task_of_record(record).layers]
     yield LAYERS, max(len(kinds) - len(set(kinds)), 0)
-    for author, document in labellings(record):
-        if with_people or author is None:
-            yield from _parts_of_document(record, author, document)
+    documents = [each for author, each in labellings(record) if with_people or author is None]
+    yield EMPTY, int(not any(layer.objects for each in documents for layer in each.layers.values()))
+    for document in documents:
+        yield from _parts_of_document(record, document)
 
 
-def _parts_of_document(
-    record: ItemRecord, author: AnnotationRecord | None, document: Document
-) -> Iterator[tuple[str, int]]:
+def _parts_of_document(record: ItemRecord, document: Document) -> Iterator[tuple[str, int]]:
     for layer, values in answers(record, document):
-        yield (CHOICES, 1) if layer.labels else (WRITTEN, len(values))
-        if layer.labels:
-            yield MORE_CHOICES, len(values) - 1
+        yield (CHOICES if layer.labels else WRITTEN), len(values)
+        yield MORE_CHOICES, len(values) - 1
     starts = {start for start, _end in record.tokens}
     ends = {end for _start, end in record.tokens}
     partial = [span for _layer, span in spans(record, document) if not _is_whole(span.span, starts, ends)]

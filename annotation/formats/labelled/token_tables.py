@@ -226,10 +226,10 @@ def _take_row(
             continue
         for place, part in enumerate(re.split(r"(?<!\\)\|", cell)):
             match = re.fullmatch(r"(.*?)(?<!\\)\[(\d+)\]", part)
-            label = _unescaped(match[1] if match else part)
+            label = match[1] if match else part
             key = f"#{match[2]}" if match else f"{cells[0]}.{place}"
             span = found.setdefault((feature.layer, key), _Open(feature.layer, "", start, end))
-            span.label = feature.layer if label == "*" else label
+            span.label = feature.layer if label == "*" else _unescaped(label)
             span.start, span.end = min(span.start, start), max(span.end, end)
 
 
