@@ -264,9 +264,12 @@ DOWNLOADS: dict[str, tuple[tuple[str, ...], Any]] = {
 }
 
 
-def _for_project(formats: dict[str, tuple[tuple[str, ...], Any]], project: Project) -> list[tuple[str, Any]]:
+def _for_project(
+    formats: dict[str, tuple[tuple[str, ...], Any]], project: Project, *, any_labels: bool = False
+) -> list[tuple[str, Any]]:
     kinds = {"labels", f"labelled {project.kind}"} if project.labels else {project.kind}
     kinds |= {"images"} if project.kind == "boxes" else set()
+    kinds |= {"labels", "labelled boxes", "labelled spans"} if any_labels else set()
     return [(name, label) for name, (only, label) in formats.items() if not only or kinds & set(only)]
 
 
@@ -280,10 +283,19 @@ class UploadForm(forms.Form):
         choices=Item.Purpose.choices,
         help_text=_("Qualification and hidden gold items need gold; they measure annotators."),
     )
+    labels_from_file = forms.BooleanField(
+        label=_("Use the labels in the file"),
+        required=False,
+        help_text=_("Replaces the task of this project, as long as it has no items."),
+    )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["format"].choices = _for_project(UPLOADS, project)  # type: ignore[attr-defined]
+        is_empty = not project.items.exists()
+        choices = _for_project(UPLOADS, project, any_labels=is_empty)
+        self.fields["format"].choices = choices  # type: ignore[attr-defined]
+        if not is_empty:
+            del self.fields["labels_from_file"]
 
 
 class ExportForm(forms.Form):

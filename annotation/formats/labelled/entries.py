@@ -259,8 +259,8 @@ def _document(labelling: Labelling, task: LabelTask) -> Document:
     for name, kind, value in labelling.answers:
         index = _index_of(task, name, {"choice", "choices"} if kind in ("choice", "choices") else {kind})
         answers = objects[index]
-        said = value.strip() if isinstance(value, str) and kind in ("choice", "choices") else value
-        answers.append(Answer(id=_free("", index, len(answers), used), value=said))
+        chosen = value.strip() if isinstance(value, str) and kind in ("choice", "choices") else value
+        answers.append(Answer(id=_free("", index, len(answers), used), value=chosen))
     states = {_index_of(task, name, None): layer for name, layer in labelling.layers.items()}
     layers = {}
     for index, inside in objects.items():

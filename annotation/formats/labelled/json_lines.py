@@ -325,7 +325,7 @@ def _prodigy_box(record: ItemRecord, box: Box) -> Line:
 
 
 def read_eraser(source: LabelledSource) -> Iterator[Entry]:
-    """Yield the annotations of an ERASER folder: ``.jsonl`` files and ``docs``.
+    """Yield the annotations of an ERASER folder: ``.jsonl`` and ``docs``.
 
     Raises:
         BadFile: There is no folder of documents.
@@ -377,7 +377,7 @@ def _eraser(texts: dict[str, Path], source: LabelledSource, line: Line) -> Entry
 
 
 def write_eraser(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write ``annotations.jsonl`` with the gold, and the documents in ``docs``."""
+    """Write ``annotations.jsonl`` with the gold, and documents in ``docs``."""
     with written_folder(path) as folder, (folder / "annotations.jsonl").open("wb") as file:
         (folder / "docs").mkdir()
         for record in records:

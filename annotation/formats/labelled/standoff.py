@@ -143,10 +143,10 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
                 inner.mkdir(exist_ok=True)
                 # Bytes, so that line ends stay as they are: offsets count them.
                 (inner / f"{name}.txt").write_bytes(record.passage.encode())
-                found = spans(record, document)
+                marked = spans(record, document)
                 lines = [
                     _brat_line(record, number, layer.name, span, types)
-                    for number, (layer, span) in enumerate(found, start=1)
+                    for number, (layer, span) in enumerate(marked, start=1)
                 ]
                 (inner / f"{name}.ann").write_bytes("".join(lines).encode())
         (folder / TYPES).write_text(json.dumps(types, ensure_ascii=False), encoding="utf-8")
@@ -199,22 +199,22 @@ def read_w3c(source: LabelledSource) -> Iterator[Entry]:
                 about = each["target"].get("source")
                 name = about.get("id", "") if isinstance(about, dict) else about
                 groups.setdefault(str(name), []).append((number, each))
-        for name, found in groups.items():
-            place = {"path": path, "element": element, "within": f"items[{found[0][0]}]"}
+        for name, marked in groups.items():
+            place = {"path": path, "element": element, "within": f"items[{marked[0][0]}]"}
             yield from guarded(
-                source, place, partial(_resource, source, name, [each for _number, each in found], texts)
+                source, place, partial(_resource, source, name, [each for _number, each in marked], texts)
             )
 
 
 def _resource(
-    source: LabelledSource, name: str, found: list[dict[str, Any]], texts: dict[str, Path]
+    source: LabelledSource, name: str, marked: list[dict[str, Any]], texts: dict[str, Path]
 ) -> list[Entry]:
     own = re.fullmatch(r"urn:touchstone:([^:]*):passage", name)
     external_id = unquote(own[1]) if own else unquote(name)
-    sources = [each["target"]["source"] for each in found]
+    sources = [each["target"]["source"] for each in marked]
     embedded = next((each["value"] for each in sources if isinstance(each, dict) and each.get("value")), None)
-    fragments = any(str(_selectors(each)[0].get("value", "")).startswith("xywh=") for each in found)
-    if fragments or any(each["target"].get("type") == "Image" for each in found):
+    fragments = any(str(_selectors(each)[0].get("value", "")).startswith("xywh=") for each in marked)
+    if fragments or any(each["target"].get("type") == "Image" for each in marked):
         size = next((each for each in sources if isinstance(each, dict)), {})
         entry = Entry(
             external_id, images=(image_named(source, external_id, size.get("width"), size.get("height")),)
@@ -228,7 +228,7 @@ def _resource(
         text = "the text of %(name)r is missing; add it as a .txt file to the zip file"
         raise ValueError(at_field("target.source", say(text, name=name)))
     authors: dict[str | None, Labelling] = {}
-    for each in found:
+    for each in marked:
         creator = each.get("creator") or {}
         names = (
             (creator.get(key) for key in ("nickname", "name", "id"))

@@ -44,7 +44,7 @@ class _Sentence:
 
 
 def read_conll(source: LabelledSource) -> Iterator[Entry]:
-    """Yield the sentences of a file: the first column has words, the last tags.
+    """Yield the sentences of a file: first column words, last column tags.
 
     Tags are IOB1, IOB2 or BIOES. Words are joined by spaces.
     """
@@ -166,7 +166,7 @@ def _webanno(source: LabelledSource, path: Path) -> list[Entry]:
     tokens: list[tuple[int, int]] = []
     texts: list[tuple[int, str]] = []
     pending: list[str] = []
-    found: dict[tuple[str, str], _Open] = {}
+    marked: dict[tuple[str, str], _Open] = {}
     for number, line in enumerate(lines, start=1):
         if line.startswith("#Text="):
             pending.append(_unescaped(line.removeprefix("#Text=").rstrip("\r")))
@@ -187,12 +187,12 @@ def _webanno(source: LabelledSource, path: Path) -> list[Entry]:
             pending = []
         if match[3] is None:
             tokens.append((start, end))
-        _take_row(found, features, cells, start, end)
+        _take_row(marked, features, cells, start, end)
     passage = _joined(path, texts)
     entry = Entry(path.stem, passage=passage)
     entry.tokens = tuple((code_point(passage, start), code_point(passage, end)) for start, end in tokens)
     gold = Labelling()
-    for each in found.values():
+    for each in marked.values():
         start, end = code_point(passage, each.start), code_point(passage, each.end)
         gold.marks.append((each.layer, span_at(entry, start, end, each.label, source.findings)))
     entry.labellings = [gold]
@@ -218,7 +218,7 @@ def _features(source: LabelledSource, path: Path, lines: list[str]) -> list[_Fea
 
 
 def _take_row(
-    found: dict[tuple[str, str], _Open], features: list[_Feature], cells: list[str], start: int, end: int
+    marked: dict[tuple[str, str], _Open], features: list[_Feature], cells: list[str], start: int, end: int
 ) -> None:
     for column, feature in enumerate(features):
         cell = cells[3 + column]
@@ -228,7 +228,7 @@ def _take_row(
             match = re.fullmatch(r"(.*?)(?<!\\)\[(\d+)\]", part)
             label = match[1] if match else part
             key = f"#{match[2]}" if match else f"{cells[0]}.{place}"
-            span = found.setdefault((feature.layer, key), _Open(feature.layer, "", start, end))
+            span = marked.setdefault((feature.layer, key), _Open(feature.layer, "", start, end))
             span.label = feature.layer if label == "*" else _unescaped(label)
             span.start, span.end = min(span.start, start), max(span.end, end)
 
@@ -263,8 +263,8 @@ def write_webanno(records: Iterable[ItemRecord], path: Path) -> None:
 
 
 def _webanno_text(record: ItemRecord) -> str:
-    found = list(spans(record, record.gold))
-    layers = list(dict.fromkeys(layer.name for layer, _span in found))
+    marked = list(spans(record, record.gold))
+    layers = list(dict.fromkeys(layer.name for layer, _span in marked))
     head = [f"{WEBANNO}.3"]
     head += [f"#T_SP=custom.Span{re.sub(r'[^A-Za-z0-9]', '', name)}|value" for name in layers]
     first = record.tokens[0][0] if record.tokens else 0
@@ -277,7 +277,7 @@ def _webanno_text(record: ItemRecord) -> str:
         for name in layers:
             here = [
                 f"{_escaped(span.label)}[{number}]"
-                for number, (layer, span) in enumerate(found, start=1)
+                for number, (layer, span) in enumerate(marked, start=1)
                 if layer.name == name and span.tokens[0] <= place < span.tokens[1]
             ]
             columns.append("|".join(here) or "_")

@@ -78,7 +78,13 @@ def text_items(
         return Document.model_validate({"layers": layers})
 
     annotations = [{"annotator": each, "document": document()} for each in ("ann", "bo-ü")] if people else []
-    given = {"external_id": name, "kind": "spans", "program": task.text, "text": "", "passage": passage}
+    given: dict[str, Any] = {
+        "external_id": name,
+        "kind": "spans",
+        "program": task.text,
+        "text": "",
+        "passage": passage,
+    }
     given |= {"tokens": tokens, "gold": document(), "annotations": annotations}
     return check_record(ItemRecord.model_validate(given))
 
@@ -107,7 +113,13 @@ def image_items(draw: st.DrawFn, *, name: str = "folder a/ü 1.png", people: boo
 
     sizes = st.integers(1, 5000)
     image = {"name": name, "width": draw(sizes), "height": draw(sizes)}
-    given = {"external_id": name, "kind": "boxes", "program": task.text, "text": "", "images": [image]}
+    given: dict[str, Any] = {
+        "external_id": name,
+        "kind": "boxes",
+        "program": task.text,
+        "text": "",
+        "images": [image],
+    }
     annotations = [{"annotator": "ann", "document": document()}] if people else []
     return check_record(ItemRecord.model_validate(given | {"gold": document(), "annotations": annotations}))
 
