@@ -19,7 +19,7 @@ from annotation.formats import registry
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.uploads import LEFT_OUT
 from annotation.labels import read_label_task
-from annotation.models import Annotation, Event, Gold, ImageFile, Item, ItemImport, Project, Role
+from annotation.models import Annotation, AuditEvent, Gold, ImageFile, Item, ItemImport, Project, Role
 from annotation.queries.export import item_records
 from annotation.schemas import Document
 from foundation import errors, image_storage
@@ -301,7 +301,7 @@ def test_the_labels_of_a_file_become_those_of_an_empty_project(project: Project,
     project.refresh_from_db()
     [layer] = project.labels["layers"]
     assert (layer["name"], [each["name"] for each in layer["labels"]]) == ("Objects", ["dog", "cat"])
-    assert Event.objects.filter(project=project, kind="labels_replaced").count() == 1
+    assert AuditEvent.objects.filter(project=project, kind="labels_replaced").count() == 1
     more = upload(project, user, content.replace(b"a.png", b"b.png"), "coco.json", format="coco")
     assert (more.status, Item.objects.count()) == (Job.Status.DONE, 2), more.error
     refused = upload(project, user, content, "coco.json", **options)
