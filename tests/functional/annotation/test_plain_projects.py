@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from scripts.site import Site, running_site
 from tests.annotation.jobs.pairs import picture, zipped
+from tests.functional.annotation.steps import drag
 from tests.functional.annotation.test_plain_tasks import look
 from tests.functional.pages import follow
 from tests.functional.test_accounts_in_browser import log_in, press
@@ -168,14 +169,10 @@ def test_a_coco_file_brings_its_labels_and_leaves_as_cvat(site: Site, page: Page
     page.goto(f"{site.url}/annotate/animals/")
     press(page, "Next item")
     opened(page)
-    expect(page.get_by_role("button", name="cat")).to_be_visible()
+    look(page, "coco-opened")
+    expect(page.locator("#editor")).to_contain_text("cat")
     page.keyboard.press("1")
-    frame = page.locator("#editor svg").first.bounding_box()
-    assert frame is not None
-    page.mouse.move(frame["x"] + 0.5 * frame["width"], frame["y"] + 0.5 * frame["height"])
-    page.mouse.down()
-    page.mouse.move(frame["x"] + 0.8 * frame["width"], frame["y"] + 0.9 * frame["height"], steps=5)
-    page.mouse.up()
+    drag(page, 0, (0.5, 0.5), (0.8, 0.9))
     look(page, "coco-drawn")
     page.keyboard.press("d")
     page.get_by_role("button", name="Submit").click()
@@ -203,4 +200,4 @@ def test_a_conll_file_is_marked_and_leaves_as_doccano(site: Site, page: Page) ->
     text = exported_file(page, site, "words", "doccano", ".jsonl").decode()
     first, _second = map(json.loads, text.splitlines())
     assert (first["text"], first["label"]) == ("Ada saw Rome", [[0, 3, "PER"], [8, 12, "LOC"]])
-    expect(page.get_by_role("main")).to_contain_text("1 × annotation of a person, left out")
+    expect(page.get_by_role("main")).to_contain_text("2 × annotation of a person, left out")
