@@ -175,7 +175,9 @@ def test_a_coco_file_brings_its_labels_and_leaves_as_cvat(site: Site, page: Page
     drag(page, 0, (0.5, 0.5), (0.8, 0.9))
     look(page, "coco-drawn")
     page.keyboard.press("d")
-    page.get_by_role("button", name="Submit").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Submit").click()
+    opened(page)
     text = exported_file(page, site, "animals", "cvat", ".xml").decode()
     look(page, "coco-exported")
     assert '<box label="cat" occluded="0" z_order="0" source="manual" xtl="64.000000"' in text
