@@ -380,12 +380,24 @@ def files_of(source: LabelledSource, *suffixes: str) -> list[Path]:
     )
 
 
+def _tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
+    """Return the entries of a function.
+
+    Raises:
+        ValueError: A value has another type or size than the format has there.
+    """
+    try:
+        return make()
+    except (AttributeError, LookupError, TypeError, ArithmeticError) as error:
+        raise ValueError(say("%(problem)s is not as expected", problem=repr(error))) from error
+
+
 def guarded(
     source: LabelledSource, place: dict[str, Any], make: Callable[[], Iterable[Entry]]
 ) -> Iterator[Entry]:
     """Yield the entries that a function makes, unless they are refused."""
     try:
-        entries = list(make())
+        entries = list(_tried(make))
     except (ValueError, BadFile) as error:
         where = {name: value for name, value in place.items() if name != "path"}
         source.findings.refuse(error, place.get("path", source.path), **where)

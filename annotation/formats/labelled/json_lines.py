@@ -78,10 +78,7 @@ def _read_each(source: LabelledSource, make: Callable[[LabelledSource, Line], En
 def _entry_of_line(
     make: Callable[[LabelledSource, Line], Entry], source: LabelledSource, line: Line
 ) -> list[Entry]:
-    try:
-        return [make(source, line)]
-    except (AttributeError, KeyError, IndexError, TypeError) as error:
-        raise ValueError(say("%(problem)s is not as expected", problem=repr(error))) from error
+    return [make(source, line)]
 
 
 def _content_id(*parts: object) -> str:

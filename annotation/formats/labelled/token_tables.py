@@ -28,6 +28,7 @@ from foundation.messages import at_field, say
 from foundation.text_files import opened
 
 TABLES = (".conll", ".tsv", ".txt", ".iob", ".bio")  # as `registry.READ_FOLDERS`
+MOST_GAP = 100_000  # UTF-16 units between two sentences, which become line breaks
 WEBANNO = "#FORMAT=WebAnno TSV 3"
 _COMMENT = re.compile(r"# (id|text|title) = (.*)")
 _TAG = re.compile(r"([BIELSU])-(.+)")
@@ -239,6 +240,8 @@ def _joined(path: Path, texts: list[tuple[int, str]]) -> str:
     for start, text in texts:
         if start < units:
             raise BadFile(path, say("has a sentence that begins before the end of the one before"))
+        if start - units > MOST_GAP:
+            raise BadFile(path, say("has a sentence that begins too far behind the one before"))
         passage += "\n" * (start - units) + text
         units = start + len(text.encode("utf-16-le")) // 2
     return passage

@@ -370,6 +370,32 @@ REFUSED: list[tuple[str, str, str, str, int | None, str]] = [
     ),
     ("cvat", ".xml", "<annotation/>", "boxes", 1, "is not a file of CVAT for images"),
     ("w3c", ".json", "{}", "spans", 1, "items: is missing"),
+    (
+        "w3c",
+        ".json",
+        '{"items": [{"target": {"source": "x"}}, {"target": {"source": "x", "selector": 3}}]}',
+        "spans",
+        1,
+        "the text of 'x' is missing",
+    ),
+    ("w3c", ".json", '{"items": [{"target": {}}]}', "spans", 1, "is not as expected"),
+    (
+        "labelstudio",
+        ".json",
+        '[{"data": {"text": "a"}, "annotations": [{"result": [{"value": 3}]}]}]',
+        "spans",
+        1,
+        "is not as expected",
+    ),
+    ("voc", ".xml", VOC.replace("<width>100", "<width>1e999"), "boxes", None, "is not as expected"),
+    (
+        "webanno",
+        ".tsv",
+        "#FORMAT=WebAnno TSV 3.3\n\n#Text=a\n1-1\t9000000000-9000000001\ta\t\n",
+        "spans",
+        None,
+        "begins too far behind",
+    ),
     ("w3c", ".json", '{"items": [{"target": "x"}]}', "spans", 1, "expected an annotation with one target"),
 ]
 
