@@ -16,8 +16,12 @@ from foundation.import_fields import Text
 from jobs.actions.jobs import JobResult, Report, new_file
 from jobs.models import Job
 
-FORMATS = tuple(registry.WRITERS)
-SUFFIXES = {"jsonl": ".jsonl", "reasons": ".jsonl", "parquet": ".parquet"}  # all other files are .json
+FORMATS = registry.WRITER_NAMES
+SUFFIXES = {
+    "jsonl": ".jsonl", "reasons": ".jsonl", "doccano": ".jsonl", "prodigy": ".jsonl", "parquet": ".parquet",
+    "conll": ".conll", "cvat": ".xml",
+}  # fmt: skip
+# All other files are .json.
 
 ExportFormat = Annotated[
     Text, Field(json_schema_extra={"enum": list(FORMATS)}, pattern=f"^({'|'.join(FORMATS)})$")
@@ -53,7 +57,8 @@ def export_annotations(job: Job, report: Report) -> JobResult:
         data={"kind": options.format},
     )
     name = f"{project.slug}-{options.format}{file.suffix}"
-    return JobResult({"items": counts.items, "gold": counts.gold}, file, name)
+    lost = counts.findings.as_json()["mended"]
+    return JobResult({"items": counts.items, "gold": counts.gold, "mended": lost}, file, name)
 
 
 def _zipped(folder: Path) -> Path:

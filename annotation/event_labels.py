@@ -21,6 +21,7 @@ _KINDS = {
     "item_corrected": _("Item corrected"),
     "item_deleted": _("Item deleted"),
     "items_imported": _("Items imported"),
+    "labels_replaced": _("Labels replaced by those of a file"),
     "member_set": _("Member added or changed"),
     "outputs_cancelled": _("Execution cancelled"),
     "outputs_failed": _("Execution failed"),

@@ -218,41 +218,59 @@ class ReturnForm(DecisionForm):
     node = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
 
 
-# The formats of uploads, for the kind of objects that their items have; the empty kind is any. Projects with
-# a label configuration are of the kind "labels"; those that show images are of "images" too.
-UPLOADS = {
-    "plain": ("labels", _("Texts or images (.jsonl, .csv, or .zip with images)")),
-    "nlvr2": ("boxes", _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
-    "jsonl": ("", _("JSON lines of this site (.jsonl, or .zip with images)")),
-    "coco": ("boxes", _("COCO boxes (.json, or .zip with images)")),
-    "labelstudio": ("", _("Label Studio tasks (.json, or .zip with images)")),
-    "faithful-nmn": ("boxes", _("faithful-nmn (.zip with .csv, .tsv and NLVR2 file)")),
-    "nlvr": ("boxes", _("NLVR drawings (.json, or .zip with images)")),
-    "drop": ("spans", _("DROP questions (.json)")),
-    "reasons": ("spans", _("Counterfactual instances (.jsonl)")),
-    "images": ("images", _("Images of items that are here already (.zip)")),
+# The formats of uploads, with the kinds of projects that take them; an empty list is any. Projects with a
+# label configuration are of the kinds "labels" and "labelled spans" or "labelled boxes"; all that show images
+# are of "images", too.
+UPLOADS: dict[str, tuple[tuple[str, ...], Any]] = {
+    "plain": (("labels",), _("Texts or images (.jsonl, .csv, or .zip with images)")),
+    "nlvr2": (("boxes",), _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
+    "jsonl": ((), _("JSON lines of this site (.jsonl, or .zip with images)")),
+    "coco": (("boxes", "labelled boxes"), _("COCO boxes (.json, or .zip with images)")),
+    "labelstudio": ((), _("Label Studio tasks (.json, or .zip with images)")),
+    "doccano": (("labels",), _("doccano (.jsonl, or .zip with images)")),
+    "prodigy": (("labels",), _("Prodigy (.jsonl, or .zip with images)")),
+    "conll": (("labelled spans",), _("CoNLL: words and tags (.conll, .txt or .zip)")),
+    "webanno": (("labelled spans",), _("WebAnno TSV 3, as INCEpTION exports it (.tsv or .zip)")),
+    "brat": (("labelled spans",), _("brat (.zip with .txt and .ann files)")),
+    "eraser": (("labelled spans",), _("ERASER rationales (.zip with .jsonl files and docs)")),
+    "yolo": (("labelled boxes",), _("YOLO (.zip with labels, names and images)")),
+    "voc": (("labelled boxes",), _("Pascal VOC (.xml, or .zip with images)")),
+    "cvat": (("labelled boxes",), _("CVAT for images 1.1 (.xml, or .zip with images)")),
+    "w3c": (("labels",), _("W3C Web Annotations (.json or .zip)")),
+    "faithful-nmn": (("boxes",), _("faithful-nmn (.zip with .csv, .tsv and NLVR2 file)")),
+    "nlvr": (("boxes",), _("NLVR drawings (.json, or .zip with images)")),
+    "drop": (("spans",), _("DROP questions (.json)")),
+    "reasons": (("spans",), _("Counterfactual instances (.jsonl)")),
+    "images": (("images",), _("Images of items that are here already (.zip)")),
 }
-DOWNLOADS = {
-    "jsonl": ("", _("JSON lines: everything, to import again")),
-    "parquet": ("", _("Parquet: one row per object")),
-    "coco": ("boxes", _("COCO")),
-    "labelstudio": ("", _("Label Studio")),
-    "w3c": ("", _("W3C Web Annotations")),
-    "faithful-nmn": ("boxes", _("faithful-nmn: the released files again (gold only)")),
-    "drop": ("spans", _("DROP: the imported file with current gold")),
-    "brat": ("spans", _("brat")),
-    "reasons": ("spans", _("Counterfactual instances with verdicts")),
+DOWNLOADS: dict[str, tuple[tuple[str, ...], Any]] = {
+    "jsonl": ((), _("JSON lines: everything, to import again")),
+    "parquet": (("boxes", "spans"), _("Parquet: one row per object")),
+    "coco": (("boxes", "labelled boxes"), _("COCO")),
+    "labelstudio": ((), _("Label Studio")),
+    "w3c": ((), _("W3C Web Annotations")),
+    "faithful-nmn": (("boxes",), _("faithful-nmn: the released files again (gold only)")),
+    "drop": (("spans",), _("DROP: the imported file with current gold")),
+    "brat": (("spans", "labelled spans"), _("brat")),
+    "doccano": (("labelled spans",), _("doccano (gold only)")),
+    "prodigy": (("labels",), _("Prodigy")),
+    "conll": (("labelled spans",), _("CoNLL: words and tags (gold only)")),
+    "webanno": (("labelled spans",), _("WebAnno TSV 3 (gold only)")),
+    "eraser": (("labelled spans",), _("ERASER rationales (gold only)")),
+    "yolo": (("labelled boxes",), _("YOLO (gold only)")),
+    "voc": (("labelled boxes",), _("Pascal VOC (gold only)")),
+    "cvat": (("labelled boxes",), _("CVAT for images 1.1 (gold only)")),
+    "reasons": (("spans",), _("Counterfactual instances with verdicts")),
 }
-PROGRAMS_ONLY = {"labelstudio", "parquet", "w3c"}  # they do not hold the labels of plain tasks
 
 
-def _for_project(formats: dict[str, tuple[str, Any]], project: Project) -> list[tuple[str, Any]]:
-    kinds = {"", "labels" if project.labels else project.kind, "images" if project.kind == "boxes" else ""}
-    return [
-        (name, label)
-        for name, (only, label) in formats.items()
-        if only in kinds and not (project.labels and name in PROGRAMS_ONLY)
-    ]
+def _for_project(
+    formats: dict[str, tuple[tuple[str, ...], Any]], project: Project, *, any_labels: bool = False
+) -> list[tuple[str, Any]]:
+    kinds = {"labels", f"labelled {project.kind}"} if project.labels else {project.kind}
+    kinds |= {"images"} if project.kind == "boxes" else set()
+    kinds |= {"labels", "labelled boxes", "labelled spans"} if any_labels else set()
+    return [(name, label) for name, (only, label) in formats.items() if not only or kinds & set(only)]
 
 
 class UploadForm(forms.Form):
@@ -265,10 +283,19 @@ class UploadForm(forms.Form):
         choices=Item.Purpose.choices,
         help_text=_("Qualification and hidden gold items need gold; they measure annotators."),
     )
+    labels_from_file = forms.BooleanField(
+        label=_("Use the labels in the file"),
+        required=False,
+        help_text=_("Replaces the task of this project, as long as it has no items."),
+    )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["format"].choices = _for_project(UPLOADS, project)  # type: ignore[attr-defined]
+        is_empty = not project.items.exists()
+        choices = _for_project(UPLOADS, project, any_labels=is_empty)
+        self.fields["format"].choices = choices  # type: ignore[attr-defined]
+        if not is_empty:
+            del self.fields["labels_from_file"]
 
 
 class ExportForm(forms.Form):

@@ -39,7 +39,8 @@ ImportFormat = Annotated[
 class ImportOptions(FrozenModel):
     """The project and format of uploaded items.
 
-    ``preview`` is the job whose upload this one applies.
+    ``preview`` is the job whose upload this one applies; ``labels_from_file`` replaces the task of a project
+    without items.
     """
 
     project: int
@@ -51,6 +52,7 @@ class ImportOptions(FrozenModel):
         ),
     ] = str(Item.Purpose.ORDINARY)
     dry_run: bool = False
+    labels_from_file: bool = False
     preview: int | None = None
 
 
@@ -116,11 +118,14 @@ class _Upload:
             findings=self._findings,
             on_progress=self._report,
         )
-        size = source.path.stat().st_size
-        task = task_of(self._project)
+        size = (self._path if source.path.is_dir() else source.path).stat().st_size
+        # Texts and images without labels take the task of the project in any case.
+        from_file = self._options.labels_from_file and self._options.format != "plain"
+        task = None if from_file else task_of(self._project)
         source = dataclasses.replace(
             source,
             task=task.text if task else "",
+            plain=from_file,
             kind=kind_of(self._project),
             on_progress=lambda at: self._note(at, size),
         )
@@ -128,6 +133,7 @@ class _Upload:
             records=self._watched(registry.read(self._options.format, source), size),
             purpose=self._options.purpose,
             image_folder=None if source.images is None else source.images.root,
+            labels_from_file=from_file,
             **self._shared(),
         )
 

@@ -24,6 +24,7 @@ MARKS: dict[LayerType, Kind] = {"spans": "spans", "boxes": "boxes"}
 LABELLED = {*MARKS, "choice", "choices"}
 ROOT = "task"
 MOST_CHARACTERS = 50_000  # of a configuration in YAML
+MOST_LABELS = 200  # of a layer; COCO has 80 categories
 MOST_TEXT = 10_000  # characters of a written answer
 STATE_KEYS = "dux"  # keys of the editor that set the state of a step
 COLORS = (
@@ -71,7 +72,9 @@ class LabelLayer(FrozenModel):
 
     type: LayerType
     name: Name
-    labels: Annotated[tuple[Annotated[Label, BeforeValidator(_named)], ...], Field(max_length=50)] = ()
+    labels: Annotated[
+        tuple[Annotated[Label, BeforeValidator(_named)], ...], Field(max_length=MOST_LABELS)
+    ] = ()
     required: bool = True
     lowest: Annotated[int, Field(ge=0, le=10)] = 1
     highest: Annotated[int, Field(ge=1, le=20)] = 5
@@ -79,11 +82,11 @@ class LabelLayer(FrozenModel):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.type in LABELLED and len(self.labels) < (1 if self.type in MARKS else 2):
+        if self.type in LABELLED and len(self.labels) < (2 if self.type == "choice" else 1):
             text = (
-                "“%(layer)s” needs one label or more"
-                if self.type in MARKS
-                else ("“%(layer)s” needs two labels or more")
+                "“%(layer)s” needs two labels or more"
+                if self.type == "choice"
+                else ("“%(layer)s” needs one label or more")
             )
             raise ValueError(at_field("labels", say(text, layer=self.name)))
         if self.type not in LABELLED and self.labels:

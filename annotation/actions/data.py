@@ -17,7 +17,7 @@ from accounts.models import User, Workspace
 from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, as_time, check_storable, insert
 from annotation.actions.images import Kept, require_shape
-from annotation.actions.projects import create_project
+from annotation.actions.projects import create_project, replace_labels
 from annotation.actions.review import set_gold
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
@@ -70,6 +70,7 @@ def import_items(
     purpose: str = Item.Purpose.ORDINARY,
     image_folder: Path | None = None,
     dry_run: bool = False,
+    labels_from_file: bool = False,
     source: str = "",
     job: Job | None = None,
     findings: Findings | None = None,
@@ -87,6 +88,7 @@ def import_items(
         purpose: The purpose of the items.
         image_folder: The folder of the images.
         dry_run: Store nothing.
+        labels_from_file: Replace the task of the project, which has no items yet, by that of the file.
         source: The name of the file.
         job: The job that does it. A job that was done already is not done again.
         findings: The findings of the reader of ``records``; without them the first mistake is raised.
@@ -102,8 +104,11 @@ def import_items(
     first = position = _next_position(project)
     folder = None if image_folder is None else ImageFolder(image_folder)
     findings = findings if findings is not None else Findings()
+    stream = findings.until_unreadable(records)
+    if labels_from_file:
+        stream = _with_labels(stream, project, by)
     work = _Import(project, purpose, folder, dry_run, timezone.now(), findings)
-    for batch in batches(findings.until_unreadable(records)):
+    for batch in batches(stream):
         position += work.add(batch, position)
     if dry_run:
         transaction.set_rollback(True)
@@ -111,6 +116,15 @@ def import_items(
         findings.check()
         _note(work.report, project, by, source, job, range(first, position))
     return work.report
+
+
+def _with_labels(records: Iterator[ItemRecord], project: Project, by: User | None) -> Iterator[ItemRecord]:
+    """Give the project the labels of the first record, if that is plain."""
+    first = list(islice(records, 1))
+    if first and is_label_text(first[0].program):
+        labels = LabelTask.model_validate_json(first[0].program)
+        replace_labels(project=project, labels=labels, kind=first[0].kind, by=by)
+    return chain(first, records)
 
 
 @transaction.atomic

@@ -11,8 +11,10 @@ from django.db.models.functions import Greatest
 from accounts.actions import audit as workspace_audit
 from accounts.models import User, Workspace
 from annotation.actions import audit
+from annotation.errors import Conflict
 from annotation.labels import LabelTask
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
+from foundation.messages import say
 from foundation.new_rows import store_new
 from jobs.actions import webhooks
 
@@ -45,6 +47,21 @@ def create_project(
     audit.record(project=project, kind="project_created", by=by, data={"kind": kind})
     if by is not None:
         set_member(project=project, user=by, role=Role.MANAGER, by=by)
+    return project
+
+
+@transaction.atomic
+def replace_labels(*, project: Project, labels: LabelTask, kind: str, by: User | None) -> Project:
+    """Give a project without items another label configuration.
+
+    Raises:
+        Conflict: It has items, whose marks and answers refer to the labels.
+    """
+    if project.items.exists():
+        raise Conflict(say("the project has items already, so its labels stay; make another project"))
+    project.kind, project.labels = kind, labels.model_dump(mode="json")
+    project.save(update_fields=["kind", "labels"])
+    audit.record(project=project, kind="labels_replaced", by=by, data={"kind": kind})
     return project
 
 

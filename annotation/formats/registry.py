@@ -1,7 +1,9 @@
 """List the formats of items, gold and annotations to read or write."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 from annotation.errors import Conflict
@@ -13,6 +15,9 @@ from annotation.formats.flat import write_brat, write_parquet, write_w3c
 from annotation.formats.images import ImageFolder
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio, write_label_studio
+from annotation.formats.labelled import LABELLED_READERS, LABELLED_WRITERS, read_labelled
+from annotation.formats.labelled.label_studio import has_programs
+from annotation.formats.labelled.losses import noted_losses
 from annotation.formats.nlvr import read_nlvr, read_nlvr2
 from annotation.formats.plain import read_plain
 from annotation.formats.programs import read_programs
@@ -30,7 +35,9 @@ NO_PROGRAM = "item without a program, left out"
 class Source:
     """A file to read, with its images, programs, and NLVR2 sentences.
 
-    ``task`` and ``kind`` are those of a project with a plain task, which its items get.
+    ``task`` and ``kind`` are those of a project with a plain task, which its items get; with ``plain`` and
+    without a task, a file that could have programs is read as a plain task with the labels of the file.
+    ``path`` is a folder for the formats of `READ_FOLDERS`.
     """
 
     path: Path
@@ -39,6 +46,7 @@ class Source:
     examples: Sequence[Path] = ()
     task: str = ""
     kind: Kind = "spans"
+    plain: bool = False
     findings: Findings = field(default_factory=Findings)
     on_progress: Callable[[int], None] | None = None
 
@@ -90,13 +98,22 @@ def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
     )
 
 
+def _labelled(name: str, source: Source) -> Iterator[ItemRecord]:
+    first = replace(source, findings=Findings(collect=True), on_progress=None)
+    return read_labelled(source, LABELLED_READERS[name], first)
+
+
 def _label_studio(source: Source) -> Iterator[ItemRecord]:
+    if source.task or not has_programs(source.path):
+        return _labelled("labelstudio", source)
     return read_label_studio(
         source.path, images=source.images, findings=source.findings, on_progress=source.on_progress
     )
 
 
 def _coco(source: Source) -> Iterator[ItemRecord]:
+    if source.task or source.plain:
+        return _labelled("coco", source)
     return read_coco(source.path, images=source.images, findings=source.findings)
 
 
@@ -116,6 +133,7 @@ def _plain(source: Source) -> Iterator[ItemRecord]:
 
 
 READERS: dict[str, Callable[[Source], Iterator[ItemRecord]]] = {
+    **{name: partial(_labelled, name) for name in LABELLED_READERS},
     "jsonl": _jsonl,
     "nlvr": _nlvr,
     "nlvr2": _nlvr2,
@@ -157,29 +175,45 @@ WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
     "brat": write_brat,
     "reasons": write_reasons,
 }
-FOLDERS = {"faithful-nmn", "brat"}  # formats of several files, written into a folder
+# Formats of several files: those written into a folder, and those read from one, with the ends of their
+# files besides images; the empty set stands for any.
+FOLDERS = {"faithful-nmn", "brat", "webanno", "yolo", "voc", "eraser"}
+READ_FOLDERS: dict[str, set[str]] = {
+    "brat": {".txt", ".ann", ".conf", ".json"},
+    "conll": {".conll", ".tsv", ".txt", ".iob", ".bio"},
+    "cvat": {".xml"},
+    "eraser": set(),
+    "voc": {".xml"},
+    "w3c": {".json", ".jsonld", ".txt"},
+    "webanno": {".tsv"},
+    "yolo": {".txt", ".yaml", ".yml", ".names", ".data"},
+}
+
+PLAIN_WRITERS = {"jsonl": write_jsonl, **LABELLED_WRITERS}
+WRITER_NAMES = tuple(dict.fromkeys([*WRITERS, *PLAIN_WRITERS]))
 
 
-# Formats that hold the labels and answers of plain tasks.
-PLAIN_WRITERS = {"jsonl"}
+def write(name: str, records: Iterable[ItemRecord], out: Path, *, findings: Findings | None = None) -> None:
+    """Write records to a file or folder; all have programs, or a plain task.
 
-
-def _holding(name: str, records: Iterable[ItemRecord]) -> Iterator[ItemRecord]:
-    """Yield the records after checking that the format holds their task."""
-    for record in records:
-        if name not in PLAIN_WRITERS and is_label_text(record.program):
-            formats = ", ".join(sorted(PLAIN_WRITERS))
-            raise ValueError(f"{name} cannot hold the labels of a plain task; use {formats}")
-        yield record
-
-
-def write(name: str, records: Iterable[ItemRecord], out: Path) -> None:
-    """Write records to a file or folder.
+    ``findings`` take what the format cannot hold of a plain task.
 
     Raises:
         Conflict: The format cannot hold them.
     """
+    findings = findings if findings is not None else Findings()
+    stream = iter(records)
+    first = list(islice(stream, 1))
+    is_plain = bool(first) and is_label_text(first[0].program)
+    writers = PLAIN_WRITERS if is_plain or name not in WRITERS else WRITERS
     try:
-        WRITERS[name](_holding(name, records), out)
+        if is_plain and name not in PLAIN_WRITERS:
+            text = "%(name)s cannot hold the labels of a plain task; use %(formats)s"
+            raise ValueError(say(text, name=name, formats=", ".join(sorted(PLAIN_WRITERS))))
+        if first and not is_plain and name not in WRITERS:
+            text = "%(name)s cannot hold programs; use %(formats)s"
+            raise ValueError(say(text, name=name, formats=", ".join(sorted(WRITERS))))
+        records = chain(first, stream)
+        writers[name](noted_losses(name, records, findings) if is_plain else records, out)
     except (ValueError, FileExistsError) as error:
         raise Conflict(message_of(error)) from error

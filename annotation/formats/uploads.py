@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from annotation.formats.images import ImageFolder
-from annotation.formats.registry import Source
+from annotation.formats.registry import READ_FOLDERS, Source
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.messages import say
@@ -22,7 +22,8 @@ def source_of(
     """Return the source of the items of an upload.
 
     A zip file holds one file of items and the images; the programs stand in a ``.tsv`` file. faithful-nmn
-    has its boxes in a ``.csv`` file, and its sentences in files ending in ``.json`` or ``.jsonl``.
+    has its boxes in a ``.csv`` file, and its sentences in files ending in ``.json`` or ``.jsonl``. Formats of
+    `registry.READ_FOLDERS` may have any number of files.
 
     Args:
         name: The format, a key of `registry.READERS`.
@@ -36,6 +37,8 @@ def source_of(
     """
     if not is_zip(upload):
         return Source(path=upload, findings=findings)
+    if name in READ_FOLDERS:
+        return _folder_of(name, upload, folder / upload.name, findings, on_progress)
     files = unpack(upload, folder, on_progress=on_progress, on_error=findings.on_error)
     items = {"faithful-nmn": {".csv"}, "plain": {*LISTS, ".csv"}}.get(name, LISTS)
     examples = LISTS if name == "faithful-nmn" else set()
@@ -49,6 +52,18 @@ def source_of(
         examples=[file for file in files if file.suffix.lower() in examples],
         findings=findings,
     )
+
+
+def _folder_of(
+    name: str, upload: Path, folder: Path, findings: Findings, on_progress: OnBytes | None
+) -> Source:
+    """Unpack files into a folder with the name of the upload, for messages."""
+    files = unpack(upload, folder, on_progress=on_progress, on_error=findings.on_error)
+    suffixes = READ_FOLDERS[name]
+    for file in files:
+        if suffixes and file.suffix.lower() not in PICTURES | suffixes:
+            findings.mend(LEFT_OUT, str(file.relative_to(folder)))
+    return Source(path=folder, images=pictures_of(files, folder), findings=findings)
 
 
 def pictures_of(files: Sequence[Path], folder: Path) -> ImageFolder | None:

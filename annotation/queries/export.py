@@ -5,13 +5,14 @@ They are read in blocks by position, so memory stays constant.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from annotation.formats import registry
 from annotation.models import Annotation, Gold, ImageFile, Item, Project
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
+from foundation.findings import Findings
 
 BLOCK = 1000
 OWN = "touchstone"  # the key in `ItemRecord.extra` of the project's own data
@@ -28,6 +29,7 @@ class ExportCounts:
 
     items: int = 0
     gold: int = 0
+    findings: Findings = field(default_factory=Findings)  # what the format cannot hold
 
 
 def write_items(
@@ -42,7 +44,7 @@ def write_items(
 
     Args:
         project: The project.
-        name: The format, a key of `registry.WRITERS`.
+        name: The format, one of `registry.WRITER_NAMES`.
         out: The file or folder; it appears once it is complete.
         gold_only: Leave out items without gold.
         on_progress: Called with the number of items so far, and of all.
@@ -60,7 +62,7 @@ def write_items(
                 on_progress(counts.items, total)
             yield record
 
-    registry.write(name, counted(), out)
+    registry.write(name, counted(), out, findings=counts.findings)
     return counts
 
 

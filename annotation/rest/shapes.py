@@ -238,10 +238,11 @@ class ImportCounts(Payload):
 class ImportFileQuery(NewItemsQuery):
     """The format of an uploaded file of items, or of images in a zip file.
 
-    Its name is for messages.
+    Its name is for messages. ``labels_from_file`` replaces the task of a project without items.
     """
 
     format: ImportFormat
+    labels_from_file: bool = False
     file_name: FileName = "upload"
 
 

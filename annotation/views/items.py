@@ -82,6 +82,7 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
             "project": member.project_id,
             "format": form.cleaned_data["format"],
             "purpose": form.cleaned_data["purpose"],
+            "labels_from_file": form.cleaned_data.get("labels_from_file", False),
             "dry_run": True,
         },
         upload=file.chunks(),

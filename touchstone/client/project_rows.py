@@ -16,10 +16,45 @@ AnnotationStatus = Literal[
     "reserved", "submitted", "in review", "returned", "accepted", "expired", "released"
 ]
 ImportFormat = Literal[
-    "jsonl", "nlvr", "nlvr2", "drop", "faithful-nmn", "labelstudio", "coco", "reasons", "images", "plain"
+    "jsonl",
+    "nlvr",
+    "nlvr2",
+    "drop",
+    "faithful-nmn",
+    "labelstudio",
+    "coco",
+    "reasons",
+    "images",
+    "plain",
+    "doccano",
+    "prodigy",
+    "eraser",
+    "conll",
+    "webanno",
+    "brat",
+    "w3c",
+    "yolo",
+    "voc",
+    "cvat",
 ]
 ExportFormat = Literal[
-    "jsonl", "parquet", "faithful-nmn", "drop", "coco", "labelstudio", "w3c", "brat", "reasons"
+    "jsonl",
+    "parquet",
+    "faithful-nmn",
+    "drop",
+    "coco",
+    "labelstudio",
+    "w3c",
+    "brat",
+    "reasons",
+    "doccano",
+    "prodigy",
+    "eraser",
+    "conll",
+    "webanno",
+    "yolo",
+    "voc",
+    "cvat",
 ]
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
 

@@ -197,6 +197,7 @@ class Projects:
         *,
         format: ImportFormat,
         purpose: Purpose = "ordinary",
+        labels_from_file: bool = False,
         dry_run: bool = False,
     ) -> JobRow:
         """Upload a file of items, or a zip file with their images, to a job.
@@ -208,11 +209,13 @@ class Projects:
             path: The file.
             format: Its form; "images" is a zip file of images alone.
             purpose: The purpose of the items.
+            labels_from_file: Replace the task of the project, which has no items yet, by that of the file.
             dry_run: Read all of the file, and store nothing.
         """
         query = {
             "format": format,
             "purpose": purpose,
+            "labels_from_file": labels_from_file,
             "dry_run": dry_run,
             "file_name": Path(path).name[-100:],
         }

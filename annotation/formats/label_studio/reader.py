@@ -62,7 +62,7 @@ class TaskFields:
     nodes: Mapping[str, int] | None = None
 
 
-class _TaskAnnotation(BaseModel):
+class TaskAnnotation(BaseModel):
     """One annotation of a task."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -98,13 +98,15 @@ class _Meta(BaseModel):
     touchstone: _Ours = _Ours()
 
 
-class _Task(BaseModel):
+class Task(BaseModel):
+    """A task of an export."""
+
     model_config = ConfigDict(extra="allow", frozen=True)
 
     id: int | str | None = None
     data: dict[str, Any]
     meta: _Meta | None = None
-    annotations: list[_TaskAnnotation] = []
+    annotations: list[TaskAnnotation] = []
 
 
 def read_label_studio(
@@ -133,7 +135,7 @@ def read_label_studio(
     elements = read_values(path, on_progress=on_progress, on_error=findings.on_error)
     for number, element in enumerate(elements):
         try:
-            task = _Task.model_validate(element.value)
+            task = Task.model_validate(element.value)
             record = _Reading(task, number, fields or TaskFields(), images, findings).record()
             findings.note_entry(record.external_id, path, line=element.line, field="data.external_id")
         except (ValueError, BadFile) as error:  # BadFile of an image
@@ -146,7 +148,7 @@ class _Reading:
     """One task being read."""
 
     def __init__(
-        self, task: _Task, number: int, fields: TaskFields, folder: ImageFolder | None, findings: Findings
+        self, task: Task, number: int, fields: TaskFields, folder: ImageFolder | None, findings: Findings
     ) -> None:
         self._task = task
         self._number = number
@@ -186,7 +188,7 @@ class _Reading:
             if first:
                 gold = document
             else:
-                people.append(_annotation(annotation, document))
+                people.append(annotation_of(annotation, document))
         data = self._task.data
         external_id = data.get("external_id", self._task.id)
         return check_record(
@@ -241,7 +243,7 @@ class _Reading:
         }
         return {NAME: kept} if any(kept.values()) else {}
 
-    def _document(self, annotation: _TaskAnnotation, path: str, key: str) -> Document:
+    def _document(self, annotation: TaskAnnotation, path: str, key: str) -> Document:
         """Return the document of an annotation; keep unknown results by key."""
         drawn: dict[int, list[Object]] = {}
         layers: dict[int, dict[str, Any]] = {}
@@ -353,7 +355,8 @@ class _Reading:
         return name
 
 
-def _annotation(annotation: _TaskAnnotation, document: Document) -> AnnotationRecord:
+def annotation_of(annotation: TaskAnnotation, document: Document) -> AnnotationRecord:
+    """Return an annotation with author, status and times."""
     status = annotation.touchstone.get("status", "skipped" if annotation.was_cancelled else "submitted")
     return AnnotationRecord(
         annotator=annotation.annotator,
@@ -366,7 +369,7 @@ def _annotation(annotation: _TaskAnnotation, document: Document) -> AnnotationRe
     )
 
 
-def _unknown(annotation: _TaskAnnotation) -> dict[str, Any]:
+def _unknown(annotation: TaskAnnotation) -> dict[str, Any]:
     """Return unknown fields of an annotation, and unusual authors."""
     fields = dict(annotation.model_extra or {})
     if annotation.completed_by is not None and (

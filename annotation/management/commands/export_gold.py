@@ -25,7 +25,7 @@ class Command(JobCommand):
         """Declare the arguments."""
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file or folder to write")
-        parser.add_argument("--format", required=True, choices=list(registry.WRITERS), help="its form")
+        parser.add_argument("--format", required=True, choices=registry.WRITER_NAMES, help="its form")
         parser.add_argument("--gold-only", action="store_true", help="leave out items without gold")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,3 +42,5 @@ class Command(JobCommand):
                 on_progress=lambda done, total: bar.at(done, total=total),
             )
         self.stdout.write(f"{options['out']}: {counts.items} items, {counts.gold} with gold")
+        if counts.findings.mended:
+            self.stdout.write(f"the format cannot hold:\n{counts.findings}")

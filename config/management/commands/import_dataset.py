@@ -2,6 +2,7 @@
 
 import argparse
 import gc
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -15,15 +16,18 @@ from annotation.actions.data import import_project
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.registry import Source
-from annotation.models import Item
+from annotation.formats.uploads import source_of
+from annotation.models import Item, Project
+from annotation.parsed_items import kind_of, task_of
 from foundation.findings import Findings
+from foundation.zip_files import is_zip
 from jobs.base_command import JobCommand, add_workspace, count, slug, workspace_of
 from jobs.progress_bar import Bar
 from predictions.actions.data import import_questions
 from predictions.imports import QUESTION_FORMATS as QUESTIONS
 from predictions.mendings import label_of
 
-ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose")
+ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose", "plain")
 
 
 class Command(JobCommand):
@@ -56,6 +60,10 @@ class Command(JobCommand):
             help="NLVR2 file with the sentences of faithful-nmn; may be given several times",
         )  # fmt: skip
         items.add_argument("--annotators", type=count, metavar="K", help="per item, in a new project (1)")
+        items.add_argument(
+            "--plain", action="store_true", default=None,
+            help="read categories of COCO as labels, not as programs (as projects with labels do)",
+        )  # fmt: skip
         items.add_argument("--purpose", choices=Item.Purpose.values, help="what the items are for (ordinary)")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -91,8 +99,9 @@ class Command(JobCommand):
     def _import_items(self, options: dict[str, Any]) -> None:
         workspace, by = workspace_of(options, Act.ANNOTATION_MANAGE)
         gc.freeze()  # Django's modules stay: collecting them again takes a fourth of the time
-        with _bar(options["path"]) as bar:
-            source = _source(options, bar.at)
+        project = Project.objects.filter(slug=options["name"], workspace=workspace).first()
+        with _bar(options["path"]) as bar, tempfile.TemporaryDirectory() as folder:
+            source = _source(options, project, Path(folder) / "unpacked", bar.at)
             records = source.findings.until_unreadable(registry.read(options["format"], source))
             done = import_project(
                 slug=options["name"],
@@ -101,7 +110,7 @@ class Command(JobCommand):
                 records=islice(records, options["limit"]),
                 annotators=options["annotators"],
                 purpose=options["purpose"] or Item.Purpose.ORDINARY,
-                image_folder=options["images"],
+                image_folder=None if source.images is None else source.images.root,
                 dry_run=options["dry_run"],
                 source=options["path"].name,
                 findings=source.findings,
@@ -126,13 +135,22 @@ def _bar(path: Path) -> Bar:
     return Bar(path.name, path.stat().st_size if path.is_file() else None, counted=False)
 
 
-def _source(options: dict[str, Any], report_position: Callable[[int], None]) -> Source:
-    folder = options["images"]
-    return Source(
-        path=options["path"],
-        images=None if folder is None else ImageFolder(folder),
-        programs=options["programs"],
-        examples=options["nlvr2"] or (),
-        findings=Findings(collect=True),
+def _source(
+    options: dict[str, Any], project: Project | None, unpacked: Path, report_position: Callable[[int], None]
+) -> Source:
+    """Return the source of the items; a zip file is unpacked as an upload."""
+    path, folder = options["path"], options["images"]
+    source = Source(path=path, findings=Findings(collect=True, roots=[unpacked]))
+    if path.is_file() and is_zip(path):
+        source = source_of(options["format"], path, unpacked, findings=source.findings)
+    task = task_of(project) if project is not None else None
+    return replace(
+        source,
+        images=source.images if folder is None else ImageFolder(folder),
+        programs=options["programs"] or source.programs,
+        examples=options["nlvr2"] or source.examples,
+        task=task.text if task else "",
+        kind=kind_of(project) if project is not None else source.kind,
+        plain=bool(options["plain"]),
         on_progress=report_position,
     )

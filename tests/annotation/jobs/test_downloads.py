@@ -7,12 +7,22 @@ from zipfile import ZipFile
 import pytest
 
 from accounts.models import AuditEntry
+from annotation.actions.data import import_items
 from annotation.actions.review import set_gold
+from annotation.formats.labelled.losses import PEOPLE
+from annotation.labels import read_label_task
 from annotation.models import Gold, Project
-from annotation.schemas import Document
+from annotation.schemas import AnnotationRecord, Document
 from jobs.actions.jobs import create_job, folder, run_job
 from jobs.models import Job
-from tests.annotation.factories import finished, make_annotation, make_member, make_project, make_user
+from tests.annotation.factories import (
+    finished,
+    make_annotation,
+    make_member,
+    make_project,
+    make_record,
+    make_user,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -39,7 +49,7 @@ def test_a_project_becomes_a_file(name: str) -> None:
     project = make_project()
     finished(make_annotation(member=make_member(project)))
     job = export(project, format=name)
-    assert (job.status, job.result) == (Job.Status.DONE, {"items": 1, "gold": 0}), job.error
+    assert (job.status, job.result) == (Job.Status.DONE, {"items": 1, "gold": 0, "mended": []}), job.error
     assert (folder() / job.file).stat().st_size
     assert job.file_name.startswith(f"{project.slug}-{name}.")
     assert AuditEntry.objects.get(kind="export_downloaded").subject == project.slug
@@ -65,3 +75,15 @@ def test_a_format_that_cannot_hold_the_items_says_so() -> None:
     make_annotation(member=make_member(project))
     job = export(project, format="drop")
     assert (job.status, bool(job.error), job.file) == (Job.Status.FAILED, True, "")
+
+
+def test_what_a_format_cannot_hold_is_counted() -> None:
+    task = read_label_task("layers: [{type: spans, name: Entities, labels: [PER]}]")
+    project = make_project(kind="spans", labels=task)
+    person = AnnotationRecord(annotator="ann", document=Document())
+    record = make_record("one", kind="spans", program=task.text, answer=None, annotations=(person,))
+    import_items(records=[record], project=project)
+    job = export(project, format="conll")
+    assert job.file_name == f"{project.slug}-conll.conll", job.error
+    assert [each["kind"] for each in job.result["mended"]] == [PEOPLE]
+    assert export(project, format="labelstudio").result["mended"] == []

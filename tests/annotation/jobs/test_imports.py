@@ -1,6 +1,7 @@
 """Uploads of items: preview, refusals, one import however often a worker begins, images, undo."""
 
 import html
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from annotation.actions.projects import set_member
 from annotation.errors import Conflict
 from annotation.formats import registry
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.uploads import LEFT_OUT
 from annotation.labels import read_label_task
-from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Project, Role
+from annotation.models import Annotation, AuditEvent, Gold, ImageFile, Item, ItemImport, Project, Role
 from annotation.queries.export import item_records
 from annotation.schemas import Document
 from foundation import errors, image_storage
@@ -275,6 +277,49 @@ def test_a_plain_task_is_exported_and_imported_again(tmp_path: Path) -> None:
     again = Project.objects.get(slug="again")
     assert again.labels["layers"][0]["labels"][0]["name"] == "Person"
     assert Gold.objects.get(item__project=again).document == Gold.objects.get(item__project=project).document
-    with pytest.raises(Conflict, match="w3c cannot hold the labels of a plain task; use jsonl"):
-        registry.write("w3c", item_records(project), tmp_path / "out.json")
+    with pytest.raises(Conflict, match="parquet cannot hold the labels of a plain task; use brat, coco"):
+        registry.write("parquet", item_records(project), tmp_path / "out.json")
     assert not (tmp_path / "out.json").exists()
+
+
+COCO = {
+    "images": [{"id": 1, "file_name": "a.png", "width": 40, "height": 30}],
+    "categories": [{"id": 1, "name": "dog"}, {"id": 5, "name": "cat"}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 5, "bbox": [4, 3, 20, 15]}],
+}
+
+
+def test_the_labels_of_a_file_become_those_of_an_empty_project(project: Project, user: User) -> None:
+    content = json.dumps(COCO).encode()
+    options = {"format": "coco", "labels_from_file": True}
+    preview = upload(project, user, content, "coco.json", dry_run=True, **options)
+    assert (preview.status, preview.result["added"]) == (Job.Status.DONE, 1), preview.error
+    project.refresh_from_db()
+    assert project.labels == {}
+    job = run(apply_preview(preview=preview, by=user)[0])
+    assert job.status == Job.Status.DONE, job.error
+    project.refresh_from_db()
+    [layer] = project.labels["layers"]
+    assert (layer["name"], [each["name"] for each in layer["labels"]]) == ("Objects", ["dog", "cat"])
+    assert AuditEvent.objects.filter(project=project, kind="labels_replaced").count() == 1
+    more = upload(project, user, content.replace(b"a.png", b"b.png"), "coco.json", format="coco")
+    assert (more.status, Item.objects.count()) == (Job.Status.DONE, 2), more.error
+    refused = upload(project, user, content, "coco.json", **options)
+    assert "the project has items already, so its labels stay" in refused.error
+
+
+def test_a_format_of_several_files_is_read_from_a_zip_file(user: User) -> None:
+    task = read_label_task("layers: [{type: spans, name: Entities, labels: [PER]}]")
+    project = make_project(kind="spans", labels=task)
+    files = {"a/one.txt": b"Ada won.", "a/one.ann": b"T1\tPER 0 3\tAda\n", "a/notes.pdf": b""}
+    preview = upload(project, user, zipped(files), "texts.zip", format="brat", dry_run=True)
+    assert (preview.result["added"], preview.result["with_gold"]) == (1, 1), preview.result
+    assert [each["kind"] for each in preview.result["mended"]] == [LEFT_OUT]
+    files["a/one.ann"] = b"T1\tPER 0 3\tAda\nT2 PER\n"
+    job = upload(project, user, zipped(files), "texts.zip", format="brat")
+    assert job.error == (
+        "texts.zip/a/one.ann:2: 'T2 PER' is not a type with the numbers of its first and last character"
+    )
+    job = upload(project, user, zipped({"a.png": picture()}), "texts.zip", format="brat")
+    assert job.error == "texts.zip: holds no items"
+    assert not Item.objects.exists()

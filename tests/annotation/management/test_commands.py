@@ -29,6 +29,7 @@ from tests.annotation.factories import (
     make_user,
     operation,
 )
+from tests.annotation.jobs.pairs import zipped
 from tests.workspaces import give
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -373,3 +374,38 @@ def test_gold_is_exported_with_the_rights_of_a_user(file: Path, tmp_path: Path) 
         run(*export, make_user().username)
     assert not out.exists()
     assert "3 items, 3 with gold" in run(*export, give(make_user(), Role.OWNER).username)
+
+
+def test_label_studio_comes_in_by_its_file_alone_and_goes_out_elsewhere(tmp_path: Path) -> None:
+    value = {"start": 0, "end": 3, "text": "Ada", "labels": ["Person"]}
+    mark = {"id": "a", "type": "labels", "from_name": "label", "to_name": "text", "value": value}
+    annotation = {"completed_by": 1, "ground_truth": True, "result": [mark]}
+    path, out = tmp_path / "tasks.json", tmp_path / "out.conll"
+    path.write_text(json.dumps([{"id": 1, "data": {"text": "Ada won."}, "annotations": [annotation]}]))
+    told = run("import_dataset", "labelstudio", path, "--name", "names")
+    assert told.splitlines()[0] == "names: 1 items added, 0 were there already"
+    assert Project.objects.get().labels["layers"][0]["labels"][0]["name"] == "Person"
+    run("export_gold", "names", "--out", out, "--format", "conll")
+    assert out.read_text() == "# id = 1\nAda\tB-Person\nwon\tO\n.\tO\n\n"
+    path.write_text(path.read_text().replace("Person", "Film").replace('"id": 1', '"id": 2'))
+    with pytest.raises(CommandError, match="'Film' is not a label of"):
+        run("import_dataset", "labelstudio", path, "--name", "names")
+
+
+def test_coco_becomes_labels_if_asked_and_a_zip_file_is_unpacked(tmp_path: Path) -> None:
+    picture = tmp_path / "a.png"
+    PIL.Image.new("RGB", (40, 30)).save(picture)
+    coco = {
+        "images": [{"id": 1, "file_name": "a.png", "width": 40, "height": 30}],
+        "categories": [{"id": 1, "name": "dog"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [4, 3, 20, 15]}],
+    }
+    path = tmp_path / "coco.zip"
+    path.write_bytes(zipped({"coco.json": json.dumps(coco).encode(), "a.png": picture.read_bytes()}))
+    run("import_dataset", "coco", path, "--name", "programs")
+    run("import_dataset", "coco", path, "--name", "labels", "--plain")
+    assert [each.labels == {} for each in Project.objects.order_by("slug")] == [False, True]
+    run("export_gold", "labels", "--out", tmp_path / "yolo", "--format", "yolo")
+    assert (tmp_path / "yolo" / "labels" / "a.txt").read_text().split()[0] == "0"
+    told = run("import_dataset", "yolo", tmp_path / "yolo", "--name", "again", "--images", tmp_path)
+    assert "1 items with gold, 0 annotations, 1 images" in told

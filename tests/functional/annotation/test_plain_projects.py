@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from scripts.site import Site, running_site
+from tests.annotation.jobs.pairs import picture, zipped
+from tests.functional.annotation.steps import drag
 from tests.functional.annotation.test_plain_tasks import look
 from tests.functional.pages import follow
 from tests.functional.test_accounts_in_browser import log_in, press
@@ -48,9 +50,10 @@ def new_project(page: Page, title: str, slug: str, task: str) -> None:
     page.get_by_label("Task", exact=True).select_option(label=task)
 
 
-def upload(page: Page, name: str, content: str, items: int) -> None:
+def upload(page: Page, name: str, content: str | bytes, items: int) -> None:
+    given = content.encode() if isinstance(content, str) else content
     page.locator("input[type=file]").set_input_files(
-        FilePayload(name=name, mimeType="application/octet-stream", buffer=content.encode())
+        FilePayload(name=name, mimeType="application/octet-stream", buffer=given)
     )
     press(page, "Upload and check")
     expect(page.get_by_role("heading", name="First items")).to_be_visible(timeout=SECONDS)
@@ -66,13 +69,19 @@ def accept_all(page: Page, site: Site, slug: str, items: int) -> None:
 
 
 def exported(page: Page, site: Site, slug: str) -> list[dict[str, object]]:
+    text = exported_file(page, site, slug, "jsonl", ".jsonl").decode()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def exported_file(page: Page, site: Site, slug: str, form: str, suffix: str) -> bytes:
     page.goto(f"{site.url}/annotate/{slug}/")
     tab(page, "Export")
+    page.get_by_label("Format").select_option(form)
     page.get_by_label("Only items with gold").check()
     press(page, "Make the file")
-    name = f"Download {slug}-jsonl.jsonl"
+    name = f"Download {slug}-{form}{suffix}"
     expect(page.get_by_role("link", name=name)).to_be_visible(timeout=SECONDS)
-    return [json.loads(line) for line in downloaded(page, name).path().read_text().splitlines()]
+    return downloaded(page, name).path().read_bytes()
 
 
 def opened(page: Page) -> None:
@@ -133,3 +142,64 @@ def test_classification_from_yaml_to_gold(site: Site, page: Page) -> None:
     rows = exported(page, site, "tone")
     values = [row["gold"]["layers"]["1"]["objects"] for row in rows]  # type: ignore[index]
     assert values == [[{"id": "n1", "value": "good"}], [{"id": "n1", "value": "bad"}]]
+
+
+COCO = {
+    "images": [
+        {"id": 1, "file_name": "a.png", "width": 640, "height": 480},
+        {"id": 2, "file_name": "b.png", "width": 640, "height": 480},
+    ],
+    "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 2, "bbox": [64, 48, 128, 96]}],
+}
+
+
+def test_a_coco_file_brings_its_labels_and_leaves_as_cvat(site: Site, page: Page) -> None:
+    new_project(page, "Animals", "animals", "Boxes in images")
+    press(page, "Save")
+    page.get_by_label("Format").select_option("coco")
+    page.get_by_label("Use the labels in the file").check()
+    for width in (320, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        look(page, f"upload-labels-{width}")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    pictures = {name: picture(640, 480, colour) for name, colour in (("a.png", "navy"), ("b.png", "teal"))}
+    upload(page, "coco.zip", zipped({"coco.json": json.dumps(COCO).encode(), **pictures}), 2)
+    look(page, "coco-imported")
+    page.goto(f"{site.url}/annotate/animals/")
+    press(page, "Next item")
+    opened(page)
+    look(page, "coco-opened")
+    expect(page.locator("#editor")).to_contain_text("cat")
+    page.keyboard.press("1")
+    drag(page, 0, (0.5, 0.5), (0.8, 0.9))
+    look(page, "coco-drawn")
+    page.keyboard.press("d")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Submit").click()
+    opened(page)
+    text = exported_file(page, site, "animals", "cvat", ".xml").decode()
+    look(page, "coco-exported")
+    assert '<box label="cat" occluded="0" z_order="0" source="manual" xtl="64.000000"' in text
+    assert "<name>dog</name>" in text
+
+
+def test_a_conll_file_is_marked_and_leaves_as_doccano(site: Site, page: Page) -> None:
+    new_project(page, "Words", "words", "Named entities")
+    press(page, "Save")
+    page.get_by_label("Format").select_option("conll")
+    page.get_by_label("Use the labels in the file").check()
+    upload(page, "a.conll", "Ada B-PER\nsaw O\nRome B-LOC\n\nBo O\nsang O\n", 2)
+    page.goto(f"{site.url}/annotate/words/")
+    press(page, "Next item")
+    opened(page)
+    page.locator(".token", has_text="saw").dblclick()
+    page.keyboard.press("2")
+    look(page, "conll-marked")
+    page.keyboard.press("d")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator(".token", has_text="saw")).to_have_count(0)
+    text = exported_file(page, site, "words", "doccano", ".jsonl").decode()
+    first, _second = map(json.loads, text.splitlines())
+    assert (first["text"], first["label"]) == ("Ada saw Rome", [[0, 3, "PER"], [8, 12, "LOC"]])
+    expect(page.get_by_role("main")).to_contain_text("2 × annotation of a person, left out")

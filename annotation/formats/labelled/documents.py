@@ -1,0 +1,92 @@
+"""Marks and answers of plain tasks, as writers for other tools take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+from urllib.parse import quote
+
+from annotation.formats.checks import record_program
+from annotation.labels import LabelLayer, LabelProgram, LabelTask
+from annotation.schemas import AnnotationRecord, Answer, Box, Document, ItemRecord, Span
+from foundation.messages import at_field, say
+
+
+def task_of_record(record: ItemRecord) -> LabelTask:
+    """Return the plain task of an item."""
+    return cast(LabelProgram, record_program(record)).task
+
+
+def labellings(record: ItemRecord) -> Iterator[tuple[AnnotationRecord | None, Document]]:
+    """Yield the gold first, without an author, then the annotations."""
+    if record.gold is not None:
+        yield None, record.gold
+    for annotation in record.annotations:
+        yield annotation, annotation.document
+
+
+def _layers(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Any]]:
+    for index, layer in enumerate(task_of_record(record).layers, start=1):
+        if document is not None and index in document.layers:
+            yield layer, document.layers[index]
+
+
+def spans(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Span]]:
+    """Yield the spans of a document with their layers."""
+    for layer, stored in _layers(record, document):
+        yield from ((layer, each) for each in stored.objects if isinstance(each, Span))
+
+
+def boxes(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
+    """Yield the boxes of a document with their layers."""
+    for layer, stored in _layers(record, document):
+        yield from ((layer, each) for each in stored.objects if isinstance(each, Box))
+
+
+def answers(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, list[str | int]]]:
+    """Yield the layers that have answers, with their values."""
+    for layer, stored in _layers(record, document):
+        if values := [each.value for each in stored.objects if isinstance(each, Answer)]:
+            yield layer, values
+
+
+def classes(record: ItemRecord, document: Document | None) -> list[str]:
+    """Return all labels that were chosen, of all choices."""
+    chosen = (values for layer, values in answers(record, document) if layer.labels)
+    return [str(value) for values in chosen for value in values]
+
+
+def box_labels(record: ItemRecord) -> list[str]:
+    """Return the labels of all layers of boxes, each once."""
+    layers = [layer for layer in task_of_record(record).layers if layer.type == "boxes"]
+    return list(dict.fromkeys(name for layer in layers for name in layer.names))
+
+
+def require_kind(record: ItemRecord, kind: str, form: str) -> None:
+    """Refuse an item of another kind than a format holds.
+
+    Raises:
+        ValueError: Names the item.
+    """
+    if record.kind != kind:
+        other = {"spans": "texts", "boxes": "images"}
+        text = "%(form)s files hold %(kind)s only"
+        raise ValueError(at_field(record.external_id, say(text, form=form, kind=other[kind])))
+
+
+def pixels(record: ItemRecord, image: int) -> tuple[int, int]:
+    """Return the width and height of an image of an item.
+
+    Raises:
+        ValueError: They are unknown.
+    """
+    shown = record.images[image]
+    if not shown.width or not shown.height:
+        text = "the size of %(name)r is unknown; upload the image first, because this format counts pixels"
+        raise ValueError(at_field(record.external_id, say(text, name=shown.name)))
+    return shown.width, shown.height
+
+
+def file_name(name: str) -> str:
+    """Quote a name as a safe and reversible name of a file."""
+    return quote(name, safe=" ()=+,").replace(".", "%2E")

@@ -1,0 +1,407 @@
+"""Entries of other tools' files, and the items of plain tasks they become."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from annotation.formats.boxes import fitted
+from annotation.formats.checks import check_record
+from annotation.formats.images import ImageFolder
+from annotation.formats.label_studio.results import span_of_result
+from annotation.formats.texts import Tokens, tokenize
+from annotation.labels import MARKS, LabelLayer, LabelTask, LayerType
+from annotation.schemas import AnnotationRecord, Answer, Box, Document, Image, ItemRecord, Layer, Object, Span
+from foundation.errors import BadFile
+from foundation.findings import Findings
+from foundation.messages import at_field, say
+
+ENTITIES, OBJECTS, CLASS = "Entities", "Objects", "Class"  # layers of formats that do not name theirs
+SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
+
+NO_LABEL = "mark without a label, left out"
+SEVERAL_LABELS = "mark with several labels, one mark for each"
+RELATIONS = "relation, left out: label configurations have none"
+OTHER_SHAPES = "mark that is no upright box, left out"
+ATTRIBUTES = "attribute, note or event of a mark, left out"
+KEPT = "field that is kept, but not shown to annotators"
+
+_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+class LabelledSource(Protocol):
+    """A file or folder of another tool, as `registry.Source`."""
+
+    @property
+    def path(self) -> Path:
+        """The file, or the folder of its files."""
+
+    @property
+    def images(self) -> ImageFolder | None:
+        """The folder of the images."""
+
+    @property
+    def task(self) -> str:
+        """The plain task of the project; empty to take that of the file."""
+
+    @property
+    def findings(self) -> Findings:
+        """Takes what is mended and refused."""
+
+    @property
+    def on_progress(self) -> Callable[[int], None] | None:
+        """Called with the number of bytes read so far."""
+
+
+@dataclass
+class Labelling:
+    """The marks and answers of one author in an entry.
+
+    Attributes:
+        annotator: None for the gold.
+        marks: Name of the layer, and box or span with its label.
+        answers: Name and type of the layer, and value.
+        fields: Fields of an `AnnotationRecord`.
+        layers: States and notes by the name of the layer, if the file has them.
+    """
+
+    annotator: str | None = None
+    marks: list[tuple[str, Box | Span]] = field(default_factory=list)
+    answers: list[tuple[str, LayerType, str | int]] = field(default_factory=list)
+    fields: dict[str, Any] = field(default_factory=dict)
+    layers: dict[str, Layer] = field(default_factory=dict)
+
+
+@dataclass
+class Entry:
+    """A text or images with their labellings, as they stand in a file.
+
+    ``declared`` has layers that the file lists besides their use; ``place`` says where the entry stands, in
+    the arguments of `Findings.refuse`.
+    """
+
+    external_id: str
+    title: str = ""
+    passage: str = ""
+    tokens: Tokens | None = None
+    images: Sequence[Image] = ()
+    labellings: list[Labelling] = field(default_factory=list)
+    declared: Sequence[LabelLayer] = ()
+    extra: dict[str, Any] = field(default_factory=dict)
+    place: dict[str, Any] = field(default_factory=dict)
+
+
+Reader = Callable[[LabelledSource], Iterator[Entry]]
+
+
+def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource) -> Iterator[ItemRecord]:
+    """Yield the items of a file of another tool.
+
+    Without a task of the project, the file is read twice: first for its labels.
+
+    Args:
+        source: The file.
+        reader: The format.
+        first: The same file with findings of its own, for the first reading.
+
+    Raises:
+        BadFile: The file cannot be read, or holds no labels.
+    """
+    task = LabelTask.model_validate_json(source.task) if source.task else _task_in(first, reader)
+    some = False
+    for entry in _entries(source, reader):
+        some = True
+        if task is None:
+            continue
+        try:
+            record = check_record(_record(entry, task))
+            path = entry.place.get("path", source.path)
+            where = {name: value for name, value in entry.place.items() if name not in ("path", "entry")}
+            source.findings.note_entry(record.external_id, path, field="id", **where)
+        except (ValueError, BadFile) as error:
+            path = entry.place.get("path", source.path)
+            where = {name: value for name, value in entry.place.items() if name != "path"}
+            source.findings.refuse(error, path, **where)
+        else:
+            yield record
+    if source.findings.refused_count == 0:
+        if not some:
+            raise BadFile(source.path, say("holds no items"))
+        if task is None:
+            text = "holds no labels; create a project with a label configuration, and upload the file there"
+            raise BadFile(source.path, say(text))
+
+
+def _entries(source: LabelledSource, reader: Reader) -> Iterator[Entry]:
+    """Yield the entries of a file, up to a part that cannot be read on."""
+    try:
+        yield from reader(source)
+    except ValueError as error:  # such as labels that no configuration can have
+        source.findings.refuse(error, source.path)
+
+
+@dataclass
+class _Layer:
+    """A layer of the configuration that a file implies."""
+
+    type: LayerType
+    declared: LabelLayer | None = None
+    labels: dict[str, None] = field(default_factory=dict)
+    ratings: set[int] = field(default_factory=set)
+
+    def layer(self, name: str) -> LabelLayer:
+        if self.declared is not None and not self.labels.keys() - set(self.declared.names):
+            return self.declared
+        given: dict[str, Any] = {"type": self.type, "name": name, "required": self.type in (*MARKS, "choice")}
+        if self.type == "rating":
+            given |= {"lowest": min(self.ratings | {1}), "highest": max(self.ratings | {5})}
+        elif self.type != "text":
+            names = dict.fromkeys(self.declared.names if self.declared else ())
+            given["labels"] = tuple(names | self.labels)
+        if self.type == "choice" and len(given["labels"]) < 2:
+            given["type"] = "choices"  # one class is a box to tick
+        return LabelLayer.model_validate(given)
+
+
+def _task_in(source: LabelledSource, reader: Reader) -> LabelTask | None:
+    """Return the label configuration that a file implies, if it has labels.
+
+    Raises:
+        BadFile: There cannot be such a configuration.
+    """
+    layers: dict[str, _Layer] = {}
+    try:
+        for entry in _entries(source, reader):
+            for layer in entry.declared:
+                layers.setdefault(layer.name, _Layer(layer.type, layer))
+            for labelling in entry.labellings:
+                _note_labels(layers, labelling)
+    except BadFile:
+        pass  # the second reading says so
+    try:
+        return (
+            LabelTask(layers=tuple(layer.layer(name) for name, layer in layers.items())) if layers else None
+        )
+    except ValidationError as error:
+        findings = Findings()
+        findings.refuse(error, source.path)
+        raise
+
+
+def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
+    for name, mark in labelling.marks:
+        layer = layers.setdefault(name, _Layer("boxes" if isinstance(mark, Box) else "spans"))
+        layer.labels.setdefault(mark.label.strip())
+    several: dict[str, int] = {}
+    for name, kind, value in labelling.answers:
+        layer = layers.setdefault(name, _Layer(kind))
+        several[name] = several.get(name, 0) + 1
+        if kind == "choice" and several[name] > 1:
+            layer.type = "choices"
+        if kind == "rating" and isinstance(value, int):
+            layer.ratings.add(value)
+        elif kind != "text":
+            layer.labels.setdefault(str(value).strip())
+
+
+def _record(entry: Entry, task: LabelTask) -> ItemRecord:
+    documents = [(each, _document(each, task)) for each in entry.labellings]
+    golds = [document for each, document in documents if each.annotator is None]
+    return ItemRecord(
+        external_id=entry.external_id,
+        kind="boxes" if entry.images else "spans",
+        program=task.text,
+        text=entry.title,
+        passage="" if entry.images else entry.passage,
+        tokens=() if entry.images else tuple(tokens_of_entry(entry)),
+        images=tuple(entry.images),
+        gold=golds[0] if golds else None,
+        annotations=tuple(
+            AnnotationRecord(annotator=each.annotator, document=document, **each.fields)
+            for each, document in documents
+            if each.annotator is not None
+        ),
+        extra=entry.extra,
+    )
+
+
+def tokens_of_entry(entry: Entry) -> Tokens:
+    """Return the tokens of the file, or those of our own."""
+    if entry.tokens is None:
+        entry.tokens = tokenize(entry.passage)
+    return entry.tokens
+
+
+def _document(labelling: Labelling, task: LabelTask) -> Document:
+    """Return a labelling by the layers of a task.
+
+    Raises:
+        ValueError: The task has no layer for a mark or answer.
+    """
+    objects: dict[int, list[Object]] = {index: [] for index in range(1, len(task.layers) + 1)}
+    used: set[str] = set()
+    for name, mark in labelling.marks:
+        kind: LayerType = "boxes" if isinstance(mark, Box) else "spans"
+        index = _index_of(task, name, {kind})
+        objects[index].append(
+            mark.model_copy(
+                update={
+                    "id": _free(mark.id, index, len(objects[index]), used),
+                    "label": mark.label.strip(),
+                }
+            )
+        )
+    for name, kind, value in labelling.answers:
+        index = _index_of(task, name, {"choice", "choices"} if kind in ("choice", "choices") else {kind})
+        answers = objects[index]
+        chosen = value.strip() if isinstance(value, str) and kind in ("choice", "choices") else value
+        answers.append(Answer(id=_free("", index, len(answers), used), value=chosen))
+    states = {_index_of(task, name, None): layer for name, layer in labelling.layers.items()}
+    layers = {}
+    for index, inside in objects.items():
+        asked = task.layers[index - 1].type not in MARKS and task.layers[index - 1].required
+        implied = Layer(state="done" if inside else "open" if asked else "nothing")
+        layers[index] = states.get(index, implied).model_copy(update={"objects": tuple(inside)})
+    return Document(layers=layers)
+
+
+def _free(given: str, index: int, place: int, used: set[str]) -> str:
+    name = given if _ID.fullmatch(given) and given not in used else f"m{index}-{place}"
+    while name in used:
+        name = f"{name[:60]}.{len(used)}"
+    used.add(name)
+    return name
+
+
+def _index_of(task: LabelTask, name: str, kinds: set[LayerType] | None) -> int:
+    """Return the node of the layer of that name, or the only one that fits."""
+    fitting = {
+        index: layer
+        for index, layer in enumerate(task.layers, start=1)
+        if kinds is None or layer.type in kinds
+    }
+    named = [index for index, layer in fitting.items() if layer.name.casefold() == name.casefold()]
+    if named or len(fitting) == 1:
+        return (named or list(fitting))[0]
+    kind = " or ".join(sorted(kinds or ()))
+    layers = ", ".join(f"“{layer.name}”" for layer in task.layers)
+    text = "the project has no layer “%(name)s” of type %(kind)s; it has %(layers)s"
+    raise ValueError(say(text, name=name, kind=kind or "any", layers=layers))
+
+
+def image_named(
+    source: LabelledSource, name: str, width: int | None = None, height: int | None = None
+) -> Image:
+    """Return an image with its size: of the file, or as given.
+
+    Raises:
+        ValueError: The file has another size than given.
+    """
+    if source.images is None:
+        return Image(name=name, width=width, height=height)
+    image = source.images.find(name)
+    if width and height and (image.width, image.height) != (width, height):
+        text = "%(name)r is shown with %(width)s by %(height)s pixels, not %(width2)s by %(height2)s"
+        sizes = {"width": image.width, "height": image.height, "width2": width, "height2": height}
+        raise ValueError(at_field("width", say(text, name=name, **sizes)))
+    return image
+
+
+def size_of(image: Image) -> tuple[int, int]:
+    """Return the width and height of an image in pixels.
+
+    Raises:
+        ValueError: They are unknown.
+    """
+    if not image.width or not image.height:
+        text = "the size of %(name)r is unknown, and boxes in pixels need it; add the images in one zip file"
+        raise ValueError(at_field("image", say(text, name=image.name)))
+    return image.width, image.height
+
+
+def pixel_box(
+    edges: Sequence[float], label: str, image: Image, findings: Findings, path: str, *, name: str = ""
+) -> Box | None:
+    """Return the box of left, top, right, bottom in pixels; None without area."""
+    width, height = size_of(image)
+    left, top, right, bottom = edges
+    return fraction_box(
+        (left / width, top / height, right / width, bottom / height), label, findings, path, name=name
+    )
+
+
+def fraction_box(
+    edges: tuple[float, float, float, float],
+    label: str,
+    findings: Findings,
+    path: str,
+    *,
+    image: int = 0,
+    name: str = "",
+) -> Box | None:
+    """Return the box of left, top, right, bottom; None without area."""
+    fits = fitted(edges, slack=SLACK, findings=findings, path=path)
+    name = name if _ID.fullmatch(name) else "m"
+    return None if fits is None else Box(id=name, image=image, box=fits, label=label)
+
+
+def span_at(
+    entry: Entry,
+    start: int,
+    end: int,
+    label: str,
+    findings: Findings,
+    *,
+    quote: str | None = None,
+    name: str = "",
+) -> Span:
+    """Return the span of code points; its quote may show that they are UTF-16.
+
+    Raises:
+        ValueError: It leaves the text, or the quote is not there.
+    """
+    result = {"value": {"start": start, "end": end, "text": quote}}
+    name = name if _ID.fullmatch(name) else "m"
+    span = span_of_result(result, name, entry.passage, tokens_of_entry(entry), findings, entry.external_id)
+    return span.model_copy(update={"label": label})
+
+
+def files_of(source: LabelledSource, *suffixes: str) -> list[Path]:
+    """Return the file, or the files of a folder that have one of the suffixes."""
+    if not source.path.is_dir():
+        return [source.path]
+    return sorted(
+        file for file in source.path.rglob("*") if file.is_file() and file.suffix.lower() in suffixes
+    )
+
+
+def _tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
+    """Return the entries of a function.
+
+    Raises:
+        ValueError: A value has another type or size than the format has there.
+    """
+    try:
+        return make()
+    except (AttributeError, LookupError, TypeError, ArithmeticError) as error:
+        raise ValueError(say("%(problem)s is not as expected", problem=repr(error))) from error
+
+
+def guarded(
+    source: LabelledSource, place: dict[str, Any], make: Callable[[], Iterable[Entry]]
+) -> Iterator[Entry]:
+    """Yield the entries that a function makes, unless they are refused."""
+    try:
+        entries = list(_tried(make))
+    except (ValueError, BadFile) as error:
+        where = {name: value for name, value in place.items() if name != "path"}
+        source.findings.refuse(error, place.get("path", source.path), **where)
+        return
+    for entry in entries:
+        entry.place = entry.place or place
+        yield entry

@@ -1,0 +1,377 @@
+"""YOLO, Pascal VOC and CVAT: boxes of images in text and XML files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import yaml
+
+from annotation.formats.labelled.documents import (
+    box_labels,
+    boxes,
+    classes,
+    file_name,
+    pixels,
+    require_kind,
+    task_of_record,
+)
+from annotation.formats.labelled.entries import (
+    ATTRIBUTES,
+    CLASS,
+    OBJECTS,
+    OTHER_SHAPES,
+    Entry,
+    LabelledSource,
+    Labelling,
+    files_of,
+    fraction_box,
+    guarded,
+    image_named,
+    pixel_box,
+)
+from annotation.formats.writing import written, written_folder
+from annotation.labels import LabelLayer
+from annotation.schemas import ItemRecord
+from foundation.errors import BadFile
+from foundation.messages import at_field, say
+from foundation.text_files import opened
+
+PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}
+NAMES = ("data.yaml", "data.yml", "dataset.yaml", "classes.txt", "obj.names", "predefined_classes.txt")
+LISTS = ("images.txt", "train.txt", "val.txt", "valid.txt", "test.txt")
+NO_LABELS = "image without a file of labels, which comes without gold"
+DIGITS = 6
+
+
+def _text(path: Path) -> str:
+    with opened(path) as file:
+        return file.read()
+
+
+def read_yolo(source: LabelledSource) -> Iterator[Entry]:
+    """Yield an entry for each image of a YOLO folder.
+
+    Raises:
+        BadFile: There are no names of classes, or no images.
+    """
+    if not source.path.is_dir():
+        raise BadFile(
+            source.path, say("YOLO needs its files of labels, names and images in one folder or zip file")
+        )
+    files = [file for file in sorted(source.path.rglob("*")) if file.is_file()]
+    names = _class_names(source.path, files)
+    listed = [line.strip() for file in files if file.name in LISTS for line in _text(file).splitlines()]
+    pictures = [file.relative_to(source.path).as_posix() for file in files if file.suffix.lower() in PICTURES]
+    images = {Path(name).stem: name for name in (*listed, *pictures) if name}
+    labels = {
+        file.stem: file
+        for file in files
+        if file.suffix.lower() == ".txt"
+        and file.name not in (*LISTS, *NAMES)
+        and file.name.lower() != "readme.txt"
+    }
+    for stem in sorted(images.keys() | labels.keys()):
+        place = {"path": labels.get(stem, source.path)}
+        yield from guarded(
+            source, place, partial(_yolo, source, stem, images.get(stem), labels.get(stem), names)
+        )
+
+
+def _class_names(folder: Path, files: list[Path]) -> list[str]:
+    for name in NAMES:
+        for file in (each for each in files if each.name == name):
+            if file.suffix == ".names" or file.suffix == ".txt":
+                return [line.strip() for line in _text(file).splitlines() if line.strip()]
+            try:
+                given = yaml.safe_load(_text(file))
+                names = given["names"]
+                return [str(each) for each in (names.values() if isinstance(names, dict) else names)]
+            except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise BadFile(file, say("has no list of names; add the names of the classes")) from error
+    raise BadFile(folder, say("has no data.yaml, classes.txt or obj.names with the names of the classes"))
+
+
+def _yolo(
+    source: LabelledSource, stem: str, image: str | None, labels: Path | None, names: list[str]
+) -> list[Entry]:
+    if image is None:
+        text = "no image is called %(name)r; add the image files, or list their names in images.txt"
+        raise ValueError(say(text, name=stem))
+    entry = Entry(image, images=(image_named(source, image),))
+    entry.declared = (
+        [LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": names})] if names else []
+    )
+    if labels is None:
+        source.findings.mend(NO_LABELS, image)
+        return [entry]
+    gold = Labelling()
+    for number, line in enumerate(_text(labels).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            cells = [float(cell) for cell in line.split()]
+            label = names[int(cells[0])] if cells and int(cells[0]) >= 0 else ""
+        except (ValueError, IndexError, OverflowError):
+            cells, label = [], ""
+        if not label or len(cells) < 5:
+            text = "%(line)r is not the number of one of %(count)s classes with x, y, width and height"
+            raise BadFile(labels, say(text, line=line[:80], count=len(names)), line=number)
+        if len(cells) > 6:
+            source.findings.mend(OTHER_SHAPES, f"{labels.name}:{number}")
+            continue
+        x, y, width, height = cells[1:5]
+        edges = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+        try:
+            box = fraction_box(edges, label, source.findings, f"{labels.name}:{number}")
+        except ValueError as error:
+            raise BadFile(labels, str(error), line=number) from error
+        if box is not None:
+            gold.marks.append((OBJECTS, box))
+    entry.labellings = [gold]
+    return [entry]
+
+
+def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write ``labels``, ``images.txt`` and ``data.yaml``, but no images."""
+    names: dict[str, int] = {}
+    listed: dict[str, str] = {}
+    with written_folder(path) as folder:
+        (folder / "labels").mkdir()
+        for record in records:
+            require_kind(record, "boxes", "YOLO")
+            for name in box_labels(record):
+                names.setdefault(name, len(names))
+            for place, image in enumerate(record.images):
+                lines = []
+                for _layer, box in boxes(record, record.gold):
+                    left, top, right, bottom = box.box
+                    numbers = ((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
+                    if box.image == place:
+                        lines.append(
+                            " ".join([str(names[box.label]), *(f"{value:.8f}" for value in numbers)])
+                        )
+                stem = Path(image.name).stem
+                if listed.setdefault(stem, image.name) != image.name:
+                    text = "two images are called %(name)s, and YOLO tells images apart by name alone"
+                    raise ValueError(at_field(record.external_id, say(text, name=stem)))
+                if record.gold is not None:
+                    (folder / "labels" / f"{stem}.txt").write_text("".join(f"{line}\n" for line in lines))
+        (folder / "images.txt").write_text("".join(f"{name}\n" for name in listed.values()), encoding="utf-8")
+        data = {
+            "path": ".",
+            "train": "images",
+            "val": "images",
+            "names": {place: name for name, place in names.items()},
+        }
+        (folder / "data.yaml").write_text(
+            yaml.safe_dump(data, allow_unicode=True, sort_keys=False), encoding="utf-8"
+        )
+
+
+def _xml(path: Path) -> ElementTree.Element:
+    """Parse an XML file that declares no document type, so no entities.
+
+    Raises:
+        BadFile: It is not such a file.
+    """
+    text = _text(path)
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise BadFile(path, say("declares a document type; remove it"), line=1)
+    try:
+        return ElementTree.fromstring(text)  # noqa: S314 - without a document type there are no entities
+    except (ElementTree.ParseError, ValueError) as error:
+        line = getattr(error, "position", (1, 0))[0]
+        raise BadFile(path, say("this is not XML: %(problem)s", problem=str(error)), line=line) from error
+
+
+def _number(element: ElementTree.Element | None, name: str) -> float:
+    text = None if element is None else element.findtext(name)
+    try:
+        return float(text or "")
+    except ValueError as error:
+        raise ValueError(at_field(name, say("%(value)r is not a number", value=text))) from error
+
+
+def read_voc(source: LabelledSource) -> Iterator[Entry]:
+    """Yield the images of Pascal VOC files."""
+    for path in files_of(source, ".xml"):
+        yield from guarded(source, {"path": path}, partial(_voc, source, path))
+
+
+def _voc(source: LabelledSource, path: Path) -> list[Entry]:
+    root = _xml(path)
+    if root.tag != "annotation":
+        raise BadFile(path, say("is not a Pascal VOC file, whose root is annotation"), line=1)
+    size = root.find("size")
+    width, height = (int(_number(size, name)) if size is not None else None for name in ("width", "height"))
+    name = root.findtext("filename") or ""
+    entry = Entry(name, images=(image_named(source, name, width or None, height or None),))
+    gold = Labelling()
+    for number, each in enumerate(root.iter("object")):
+        place = f"{path.name}: object {number}"
+        bounds = each.find("bndbox")
+        if bounds is None:
+            source.findings.mend(OTHER_SHAPES, place)
+            continue
+        if each.find("part") is not None:
+            source.findings.mend(ATTRIBUTES, place)
+        # VOC counts pixels from 1, and its last pixel is inside the box.
+        left, top = _number(bounds, "xmin") - 1, _number(bounds, "ymin") - 1
+        edges = (left, top, _number(bounds, "xmax"), _number(bounds, "ymax"))
+        box = pixel_box(edges, each.findtext("name") or "", entry.images[0], source.findings, place)
+        if box is not None:
+            gold.marks.append((OBJECTS, box))
+    entry.labellings = [gold]
+    return [entry]
+
+
+def _added(
+    parent: ElementTree.Element, tag: str, /, text: object = None, **attributes: str
+) -> ElementTree.Element:
+    child = ElementTree.SubElement(parent, tag, attributes)
+    child.text = None if text is None else str(text)
+    return child
+
+
+def write_voc(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write the gold of each image as a file of a folder, in whole pixels."""
+    with written_folder(path) as folder:
+        for record in records:
+            require_kind(record, "boxes", "Pascal VOC")
+            for place, image in enumerate(record.images):
+                width, height = pixels(record, place)
+                root = ElementTree.Element("annotation")
+                _added(root, "folder", "")
+                _added(root, "filename", image.name)
+                size = _added(root, "size")
+                for name, value in (("width", width), ("height", height), ("depth", 3)):
+                    _added(size, name, value)
+                for _layer, box in boxes(record, record.gold):
+                    if box.image == place:
+                        _voc_object(root, box.label, box.box, width, height)
+                ElementTree.indent(root)
+                name = f"{file_name(str(Path(image.name).with_suffix('')))}.xml"
+                (folder / name).write_bytes(ElementTree.tostring(root, encoding="utf-8"))
+
+
+def _voc_object(
+    root: ElementTree.Element, label: str, edges: tuple[float, float, float, float], width: int, height: int
+) -> None:
+    each = _added(root, "object")
+    for name, value in (("name", label), ("pose", "Unspecified"), ("truncated", 0), ("difficult", 0)):
+        _added(each, name, value)
+    bounds = _added(each, "bndbox")
+    left, top, right, bottom = edges
+    corners = {
+        "xmin": left * width + 1,
+        "ymin": top * height + 1,
+        "xmax": right * width,
+        "ymax": bottom * height,
+    }
+    for name, corner in corners.items():
+        _added(bounds, name, f"{corner:.{DIGITS}f}".rstrip("0").rstrip("."))
+
+
+def read_cvat(source: LabelledSource) -> Iterator[Entry]:
+    """Yield the images of “CVAT for images 1.1” files."""
+    for path in files_of(source, ".xml"):
+        try:
+            root = _xml(path)
+            if root.tag != "annotations":
+                raise BadFile(
+                    path, say("is not a file of CVAT for images, whose root is annotations"), line=1
+                )
+        except BadFile as error:
+            source.findings.refuse(error, path)
+            continue
+        names = [each.findtext("name") or "" for each in root.iter("label") if each.findtext("name")]
+        declared = (
+            [
+                LabelLayer.model_validate(
+                    {"type": "boxes", "name": OBJECTS, "labels": tuple(dict.fromkeys(names))}
+                )
+            ]
+            if names
+            else []
+        )
+        for each in root.iter("image"):
+            for entry in guarded(
+                source, {"path": path, "entry": each.get("name", "")}, partial(_cvat, source, each)
+            ):
+                entry.declared = [] if entry.labellings and entry.labellings[0].answers else declared
+                yield entry
+
+
+def _cvat(source: LabelledSource, element: ElementTree.Element) -> list[Entry]:
+    name = element.get("name", "")
+    try:
+        size = [int(element.get(key, "")) for key in ("width", "height")]
+    except ValueError as error:
+        raise ValueError(at_field("width", say("is missing or not a number"))) from error
+    entry = Entry(name, images=(image_named(source, name, *size),))
+    gold = Labelling()
+    for number, each in enumerate(element):
+        place = f"{name}: {each.tag} {number}"
+        if each.tag == "tag":
+            gold.answers.append((CLASS, "choice", each.get("label", "")))
+        elif each.tag != "box" or float(each.get("rotation") or 0):
+            source.findings.mend(OTHER_SHAPES, place)
+        else:
+            if len(each):
+                source.findings.mend(ATTRIBUTES, place)
+            try:
+                edges = [float(each.get(key, "")) for key in ("xtl", "ytl", "xbr", "ybr")]
+            except ValueError as error:
+                raise ValueError(at_field("xtl", say("is missing or not a number"))) from error
+            box = pixel_box(edges, each.get("label", ""), entry.images[0], source.findings, place)
+            if box is not None:
+                gold.marks.append((OBJECTS, box))
+    entry.labellings = [gold]
+    return [entry]
+
+
+def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write the gold as one file of CVAT for images 1.1, held in memory."""
+    root = ElementTree.Element("annotations")
+    _added(root, "version", "1.1")
+    labels = _added(_added(_added(root, "meta"), "task"), "labels")
+    listed: dict[str, Any] = {}
+    number = 0
+    for record in records:
+        require_kind(record, "boxes", "CVAT")
+        chosen = [
+            name
+            for layer in task_of_record(record).layers
+            if layer.type in ("choice", "choices")
+            for name in layer.names
+        ]
+        for name in dict.fromkeys([*box_labels(record), *chosen]):
+            if name not in listed:
+                listed[name] = _added(labels, "label")
+                _added(listed[name], "name", name)
+        for place, image in enumerate(record.images):
+            width, height = pixels(record, place)
+            about = {"id": str(number), "name": image.name, "width": str(width), "height": str(height)}
+            picture = _added(root, "image", **about)
+            number += 1
+            for _layer, box in boxes(record, record.gold):
+                if box.image != place:
+                    continue
+                left, top, right, bottom = box.box
+                edges = {
+                    "xtl": left * width,
+                    "ytl": top * height,
+                    "xbr": right * width,
+                    "ybr": bottom * height,
+                }
+                shown = {name: f"{value:.{DIGITS}f}" for name, value in edges.items()}
+                _added(picture, "box", label=box.label, occluded="0", z_order="0", source="manual", **shown)
+            for name in classes(record, record.gold) if place == 0 else []:
+                _added(picture, "tag", label=name, source="manual")
+    ElementTree.indent(root)
+    with written(path) as file:
+        file.write(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))

@@ -1,0 +1,418 @@
+"""doccano's and Prodigy's JSON lines, and ERASER's rationales."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from annotation.formats.jsonl import read_lines
+from annotation.formats.labelled.documents import (
+    answers,
+    boxes,
+    classes,
+    labellings,
+    pixels,
+    require_kind,
+    spans,
+)
+from annotation.formats.labelled.entries import (
+    CLASS,
+    ENTITIES,
+    KEPT,
+    NO_LABEL,
+    OBJECTS,
+    OTHER_SHAPES,
+    RELATIONS,
+    Entry,
+    LabelledSource,
+    Labelling,
+    files_of,
+    guarded,
+    image_named,
+    pixel_box,
+    span_at,
+)
+from annotation.formats.writing import encoded, written, written_folder
+from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Span
+from foundation.errors import BadFile
+from foundation.messages import at_field, say
+from foundation.text_files import opened
+
+UNDECIDED = "line that its annotator rejected or ignored, kept without its labels"
+ELSEWHERE = "evidence in a document that the item does not show, left out"
+PASSAGE_KEYS = ("text", "data")
+
+Line = dict[str, Any]
+
+
+def _lines(source: LabelledSource, path: Path) -> Iterator[tuple[int, Line]]:
+    """Yield the objects of JSON lines; refuse the others."""
+    for number, text in read_lines(path, empty=say("holds no items"), on_progress=source.on_progress):
+        try:
+            value = json.loads(text)
+            if not isinstance(value, dict):
+                raise ValueError(say("expected an object with the fields of an item"))
+        except (ValueError, RecursionError) as error:
+            reason = error
+            if isinstance(error, json.JSONDecodeError):
+                reason = ValueError(say("this is not JSON: %(problem)s", problem=error.msg))
+            source.findings.refuse(reason, path, line=number)
+        else:
+            yield number, value
+
+
+def _read_each(source: LabelledSource, make: Callable[[LabelledSource, Line], Entry]) -> Iterator[Entry]:
+    for path in files_of(source, ".jsonl", ".json"):
+        for number, line in _lines(source, path):
+            yield from guarded(
+                source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
+            )
+
+
+def _entry_of_line(
+    make: Callable[[LabelledSource, Line], Entry], source: LabelledSource, line: Line
+) -> list[Entry]:
+    return [make(source, line)]
+
+
+def _content_id(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+def _text(line: Line, keys: Iterable[str]) -> str:
+    for key in keys:
+        if isinstance(line.get(key), str) and line[key].strip():
+            return str(line[key])
+    raise ValueError(at_field("text", say("is missing or empty; this project annotates texts")))
+
+
+def _keep(source: LabelledSource, entry: Entry, line: Line, taken: set[str]) -> None:
+    """Keep the fields that items have no place for, and say so."""
+    rest = {name: value for name, value in line.items() if name not in taken and not name.startswith("_")}
+    for name in rest:
+        source.findings.mend(KEPT, name)
+    entry.extra = {"fields": rest} if rest else {}
+
+
+def read_doccano(source: LabelledSource) -> Iterator[Entry]:
+    """Yield the lines of a doccano export of texts or images."""
+    return _read_each(source, _doccano)
+
+
+def _doccano(source: LabelledSource, line: Line) -> Entry:
+    picture = line.get("filename") or line.get("image")
+    passage = "" if picture else _text(line, PASSAGE_KEYS)
+    images = (image_named(source, str(picture)),) if picture else ()
+    entry = Entry(str(line.get("id", _content_id(passage, picture))), passage=passage, images=images)
+    _keep(
+        source,
+        entry,
+        line,
+        {
+            "id",
+            "text",
+            "data",
+            "filename",
+            "image",
+            "label",
+            "labels",
+            "entities",
+            "cats",
+            "relations",
+            "Comments",
+        },
+    )
+    gold = Labelling()
+    given = [name for name in ("label", "labels", "entities", "cats") if name in line]
+    for name in given:
+        value = line[name] if isinstance(line[name], list) else [line[name]]
+        for each in value:
+            if isinstance(each, str):
+                gold.answers.append((CLASS, "choice", each))
+            elif (isinstance(each, dict) and "bbox" in each) or picture:
+                source.findings.mend(OTHER_SHAPES, entry.external_id)
+            else:
+                start, end, label = (
+                    (each["start_offset"], each["end_offset"], each["label"])
+                    if isinstance(each, dict)
+                    else each
+                )
+                gold.marks.append((ENTITIES, span_at(entry, start, end, str(label), source.findings)))
+    if line.get("relations"):
+        source.findings.mend(RELATIONS, entry.external_id, len(line["relations"]))
+    entry.labellings = (
+        [gold]
+        if given and (gold.marks or gold.answers or "entities" in given or line[given[0]] == [])
+        else []
+    )
+    return entry
+
+
+def write_doccano(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write the gold of each item; doccano's files name no authors."""
+    with written(path) as file:
+        for record in records:
+            require_kind(record, "spans", "doccano")
+            line: Line = {"id": record.external_id, "text": record.passage}
+            chosen, drawn = classes(record, record.gold), list(spans(record, record.gold))
+            marks = [[*span.span, span.label] for _layer, span in drawn]
+            if record.gold is not None and marks and chosen:
+                line["entities"] = [
+                    {
+                        "id": place,
+                        "label": span.label,
+                        "start_offset": span.span[0],
+                        "end_offset": span.span[1],
+                    }
+                    for place, (_layer, span) in enumerate(drawn)
+                ]
+                line["cats"] = chosen
+            elif record.gold is not None:
+                line["label"] = marks or chosen
+            file.write(encoded({**record.extra.get("fields", {}), **line}) + b"\n")
+
+
+def read_prodigy(source: LabelledSource) -> Iterator[Entry]:
+    """Yield the tasks of a Prodigy dataset, with the answers of all people.
+
+    The lines of one task may stand anywhere, so the file is held in memory.
+    """
+    entries: dict[str, Entry] = {}
+    for path in files_of(source, ".jsonl"):
+        for number, line in _lines(source, path):
+            place = {"path": path, "line": number}
+            for entry in guarded(source, place, partial(_entry_of_line, _prodigy, source, line)):
+                labelling = entry.labellings
+                first = entries.setdefault(entry.external_id, entry)
+                if first is not entry:
+                    first.labellings += labelling
+    yield from entries.values()
+
+
+def _prodigy(source: LabelledSource, line: Line) -> Entry:
+    picture = line.get("path") or line.get("image")
+    passage = "" if picture else _text(line, PASSAGE_KEYS)
+    images = (image_named(source, str(picture), line.get("width"), line.get("height")),) if picture else ()
+    name = line.get("id", line.get("_input_hash", _content_id(passage, picture)))
+    title = str(line.get("title") or (line.get("text") or "" if picture else ""))
+    entry = Entry(str(name), title=title, passage=passage, images=images)
+    taken = {
+        "id",
+        "title",
+        "text",
+        "path",
+        "image",
+        "width",
+        "height",
+        "spans",
+        "tokens",
+        "label",
+        "options",
+        "accept",
+        "answer",
+        "relations",
+        "ratings",
+        "texts",
+    }
+    _keep(source, entry, line, taken)
+    if isinstance(line.get("tokens"), list) and line["tokens"]:
+        entry.tokens = tuple((token["start"], token["end"]) for token in line["tokens"])
+    if line.get("answer", "accept") != "accept":
+        source.findings.mend(UNDECIDED, entry.external_id)
+        return entry
+    author = line.get("_annotator_id") or line.get("_session_id")
+    labelling = Labelling(annotator=str(author) if author else None)
+    for each in line.get("spans") or []:
+        _take_prodigy(source, entry, labelling, each)
+    names = {str(option["id"]): str(option.get("text", option["id"])) for option in line.get("options") or []}
+    for chosen in line.get("accept") or (
+        [line["label"]] if line.get("label") and not line.get("spans") else []
+    ):
+        labelling.answers.append((CLASS, "choice", names.get(str(chosen), str(chosen))))
+    if line.get("relations"):
+        source.findings.mend(RELATIONS, entry.external_id, len(line["relations"]))
+    if {"spans", "accept", "label"} & line.keys():
+        entry.labellings = [labelling]
+    return entry
+
+
+def _take_prodigy(source: LabelledSource, entry: Entry, labelling: Labelling, each: Line) -> None:
+    label = str(each.get("label") or "")
+    if not label:
+        source.findings.mend(NO_LABEL, entry.external_id)
+    elif not entry.images:
+        span = span_at(entry, each["start"], each["end"], label, source.findings, quote=each.get("text"))
+        labelling.marks.append((ENTITIES, span))
+    elif each.get("type", "rect") != "rect" or not {"x", "y", "width", "height"} <= each.keys():
+        source.findings.mend(OTHER_SHAPES, entry.external_id)
+    else:
+        edges = (each["x"], each["y"], each["x"] + each["width"], each["y"] + each["height"])
+        box = pixel_box(edges, label, entry.images[0], source.findings, entry.external_id)
+        if box is not None:
+            labelling.marks.append((OBJECTS, box))
+
+
+def write_prodigy(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write a line for the gold and for each annotation of an item."""
+    with written(path) as file:
+        for record in records:
+            sources: list[tuple[AnnotationRecord | None, Document | None]] = list(labellings(record))
+            for author, document in sources or [(None, None)]:
+                file.write(encoded(_prodigy_line(record, author, document)) + b"\n")
+
+
+def _prodigy_line(record: ItemRecord, author: AnnotationRecord | None, document: Document | None) -> Line:
+    line: Line = {**record.extra.get("fields", {}), "id": record.external_id}
+    line |= {"title": record.text} if record.text else {}
+    if record.kind == "spans":
+        line["text"] = record.passage
+        line["tokens"] = [
+            {"text": record.passage[start:end], "start": start, "end": end, "id": place}
+            for place, (start, end) in enumerate(record.tokens)
+        ]
+    else:
+        if len(record.images) != 1:
+            raise ValueError(at_field(record.external_id, say("Prodigy files hold items of one image only")))
+        line["image"] = record.images[0].name
+        line |= {
+            name: size
+            for name, size in zip(
+                ("width", "height"), (record.images[0].width, record.images[0].height), strict=True
+            )
+            if size
+        }
+    line["_input_hash"] = zlib.crc32(record.external_id.encode())
+    if document is None:
+        return line
+    line["answer"] = "accept"
+    line |= {"_annotator_id": author.annotator, "_session_id": author.annotator} if author else {}
+    line["spans"] = [_prodigy_span(span) for _layer, span in spans(record, document)]
+    line["spans"] += [_prodigy_box(record, box) for _layer, box in boxes(record, document)]
+    if chosen := classes(record, document):
+        options = [name for layer, _values in answers(record, document) for name in layer.names]
+        line |= {"options": [{"id": name, "text": name} for name in options], "accept": chosen}
+    return line
+
+
+def _prodigy_span(span: Span) -> Line:
+    (start, end), (first, beyond) = span.span, span.tokens
+    return {"start": start, "end": end, "token_start": first, "token_end": beyond - 1, "label": span.label}
+
+
+def _prodigy_box(record: ItemRecord, box: Box) -> Line:
+    width, height = pixels(record, box.image)
+    left, top, right, bottom = box.box
+    x, y, wide, high = left * width, top * height, (right - left) * width, (bottom - top) * height
+    points = [[x, y], [x, y + high], [x + wide, y + high], [x + wide, y]]
+    return {
+        "type": "rect",
+        "label": box.label,
+        "x": x,
+        "y": y,
+        "width": wide,
+        "height": high,
+        "points": points,
+    }
+
+
+def read_eraser(source: LabelledSource) -> Iterator[Entry]:
+    """Yield the annotations of an ERASER folder: ``.jsonl`` and ``docs``.
+
+    Raises:
+        BadFile: There is no folder of documents.
+    """
+    folder = source.path / "docs"
+    if source.path.is_dir():
+        folder = next((each for each in sorted(source.path.rglob("docs")) if each.is_dir()), folder)
+    if not folder.is_dir():
+        text = "has no folder docs; ERASER's annotations and documents belong into one folder or zip file"
+        raise BadFile(source.path, say(text))
+    texts = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    for path in files_of(source, ".jsonl"):
+        for number, line in _lines(source, path):
+            make = partial(_eraser, texts)
+            yield from guarded(
+                source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
+            )
+
+
+def _eraser(texts: dict[str, Path], source: LabelledSource, line: Line) -> Entry:
+    evidences = [each for group in line.get("evidences") or [] for each in group]
+    named = [*(line.get("docids") or []), *(each["docid"] for each in evidences), line["annotation_id"]]
+    document = str(named[0])
+    path = texts.get(document) or texts.get(f"{document}.txt")
+    if path is None:
+        raise ValueError(at_field("docids", say("there is no document docs/%(name)s", name=document)))
+    with opened(path, newline="") as file:
+        passage = file.read()
+    entry = Entry(str(line["annotation_id"]), title=str(line.get("query") or ""), passage=passage)
+    entry.tokens = tuple(match.span() for match in re.finditer(r"\S+", passage))
+    gold = Labelling()
+    for each in evidences:
+        first, beyond = each["start_token"], each["end_token"]
+        if str(each["docid"]) != document:
+            source.findings.mend(ELSEWHERE, entry.external_id)
+        elif not 0 <= first < beyond <= len(entry.tokens):
+            text = "%(first)s to %(beyond)s is outside the document of %(number)s tokens"
+            numbers = {"first": first, "beyond": beyond, "number": len(entry.tokens)}
+            raise ValueError(at_field("evidences", say(text, **numbers)))
+        else:
+            start, end = entry.tokens[first][0], entry.tokens[beyond - 1][1]
+            label = str(each.get("label") or "Evidence")
+            gold.marks.append(("Rationale", span_at(entry, start, end, label, source.findings)))
+    if line.get("classification"):
+        gold.answers.append((CLASS, "choice", str(line["classification"])))
+    if gold.marks or gold.answers:
+        entry.labellings = [gold]
+    return entry
+
+
+def write_eraser(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write ``annotations.jsonl`` with the gold, and documents in ``docs``."""
+    with written_folder(path) as folder, (folder / "annotations.jsonl").open("wb") as file:
+        (folder / "docs").mkdir()
+        for record in records:
+            require_kind(record, "spans", "ERASER")
+            name = _content_id(record.external_id)
+            (folder / "docs" / name).write_bytes(_tokenized(record).encode())
+            evidences = [[_evidence(record, name, span)] for _layer, span in spans(record, record.gold)]
+            chosen = classes(record, record.gold)
+            line = {
+                "annotation_id": record.external_id,
+                "docids": [name],
+                "query": record.text,
+                "evidences": evidences,
+            }
+            file.write(encoded(line | ({"classification": chosen[0]} if chosen else {})) + b"\n")
+
+
+def _evidence(record: ItemRecord, document: str, span: Span) -> Line:
+    first, beyond = span.tokens
+    words = [record.passage[start:end] for start, end in record.tokens[first:beyond]]
+    return {
+        "docid": document,
+        "start_token": first,
+        "end_token": beyond,
+        "start_sentence": -1,
+        "end_sentence": -1,
+        "text": " ".join(words),
+        "label": span.label,
+    }
+
+
+def _tokenized(record: ItemRecord) -> str:
+    """Return the passage with a space between tokens, or its line break."""
+    parts: list[str] = []
+    before = 0
+    for start, end in record.tokens:
+        between = record.passage[before:start]
+        parts.append(("\n" if "\n" in between else " ") if parts else "")
+        parts.append(record.passage[start:end])
+        before = end
+    return "".join(parts)

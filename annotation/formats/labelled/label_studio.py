@@ -1,0 +1,297 @@
+"""Label Studio's JSON of ordinary projects, whose tasks have no program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from annotation.formats.label_studio.reader import Task, TaskAnnotation, annotation_of
+from annotation.formats.label_studio.results import BOXES, box_of, span_of_result
+from annotation.formats.labelled.documents import answers, boxes, labellings, spans, task_of_record
+from annotation.formats.labelled.entries import (
+    NO_LABEL,
+    OTHER_SHAPES,
+    RELATIONS,
+    SEVERAL_LABELS,
+    Entry,
+    LabelledSource,
+    Labelling,
+    guarded,
+    tokens_of_entry,
+)
+from annotation.formats.writing import encoded, written
+from annotation.labels import LabelTask, LayerType
+from annotation.schemas import AnnotationRecord, Box, Document, Image, ItemRecord, Layer, Span
+from foundation.errors import BadFile
+from foundation.json_stream import read_values
+from foundation.messages import at_field, say
+
+NAME, OURS = "label_studio", "touchstone"
+TEXTS = ("labels", "hypertextlabels")
+SHAPES = (
+    "polygonlabels", "polygon", "ellipselabels", "ellipse", "keypointlabels", "keypoint", "brushlabels",
+    "brush", "vectorlabels", "vector", "bitmask", "bitmasklabels",
+)  # fmt: skip
+PICTURE = re.compile(r"\.(jpe?g|png|webp|gif|bmp)$", re.IGNORECASE)
+
+PREDICTION = "prediction of a model in Label Studio, left out"
+ABOUT_A_REGION = "answer about a single mark, left out"
+OTHER_RESULT = "result of another type, left out"
+SECOND_GOLD = "second ground truth of a task, kept as a person's annotation"
+
+
+def has_programs(path: Path) -> bool:
+    """Return True if the first task of a file has a program."""
+    try:
+        value = next(iter(read_values(path))).value
+    except (BadFile, StopIteration):
+        return False
+    data = value.get("data") if isinstance(value, dict) else None
+    return isinstance(data, dict) and bool(data.get("program"))
+
+
+def read(source: LabelledSource) -> Iterator[Entry]:
+    """Yield the tasks of a JSON export, a list or one a line."""
+    elements = read_values(source.path, on_progress=source.on_progress, on_error=source.findings.on_error)
+    for number, element in enumerate(elements):
+        place = {"element": element, "entry": f"task {number}"}
+        yield from guarded(source, place, partial(_entries, source, element.value, number))
+
+
+def _entries(source: LabelledSource, value: Any, number: int) -> Iterable[Entry]:
+    task = Task.model_validate(value)
+    entry = _subject(source, task, number)
+    if (task.model_extra or {}).get("predictions"):
+        source.findings.mend(PREDICTION, entry.external_id)
+    golds = 0
+    for place, annotation in enumerate(task.annotations):
+        golds += annotation.ground_truth
+        if annotation.ground_truth and golds > 1:
+            source.findings.mend(SECOND_GOLD, entry.external_id)
+        labelling = Labelling()
+        if not annotation.ground_truth or golds > 1:
+            record = annotation_of(annotation, Document())
+            labelling.annotator = record.annotator
+            labelling.fields = record.model_dump(exclude={"annotator", "document"})
+        _take(source, entry, labelling, annotation, f"annotations[{place}]")
+        entry.labellings.append(labelling)
+    return [entry]
+
+
+def _subject(source: LabelledSource, task: Task, number: int) -> Entry:
+    """Return the text or images of a task.
+
+    Raises:
+        ValueError: Its data have none.
+    """
+    data = task.data
+    shown = {key: value for key, value in data.items() if key not in ("external_id", "title")}
+    names = [name for value in shown.values() for name in _pictures(value)]
+    size = _original_size(task) if len(names) == 1 else (None, None)
+    images = tuple(_image(source, name, *size) for name in names)
+    ours = (task.model_extra or {}).get(OURS) or {}
+    texts = {key: value for key, value in shown.items() if isinstance(value, str) and not _pictures(value)}
+    key = "" if images else _key_of_text(texts, task)
+    title = data.get("title") or (texts.get("text", "") if images else "")
+    if not images and not texts.get(key, "").strip():
+        raise ValueError(at_field("data", say("has neither a text nor an image")))
+    external_id = data.get("external_id", task.id)
+    taken = {"external_id", "title", key, *(["text"] if images else [])}
+    rest = {name: value for name, value in data.items() if name not in taken and not _pictures(value)}
+    entry = Entry(
+        external_id=str(external_id if external_id is not None else number),
+        title=str(title),
+        passage=texts.get(key, ""),
+        images=images,
+        extra={NAME: {"data": rest}} if rest else {},
+    )
+    if ours.get("tokens") and not images:
+        entry.tokens = tuple(tuple(token) for token in ours["tokens"])
+    if ours.get("task"):
+        entry.declared = LabelTask.model_validate(ours["task"]).layers
+    return entry
+
+
+def _pictures(value: object) -> list[str]:
+    """Return the names of the images in a value of a task's data."""
+    several = value if isinstance(value, list) else [value]
+    names = [each for each in several if isinstance(each, str)]
+    names = [parse_qs(urlsplit(name).query).get("d", [name])[0] for name in names]
+    return [
+        name
+        for name in names
+        if "\n" not in name and PICTURE.search(urlsplit(name).path if "?" in name else name)
+    ]
+
+
+def _image(source: LabelledSource, name: str, width: int | None, height: int | None) -> Image:
+    if name.lower().startswith(("http://", "https://")) or source.images is None:
+        return Image(name=name.lstrip("/"), width=width, height=height)
+    stripped = re.sub(r"^[0-9a-f]{8}-", "", Path(name).name)  # what an upload to Label Studio puts before
+    try:
+        return source.images.find(name.lstrip("/"))
+    except ValueError:
+        return source.images.find(stripped)
+
+
+def _original_size(task: Task) -> tuple[int | None, int | None]:
+    for annotation in task.annotations:
+        for result in annotation.result:
+            width, height = result.get("original_width"), result.get("original_height")
+            if isinstance(width, int) and isinstance(height, int):
+                return width, height
+    return None, None
+
+
+def _key_of_text(texts: dict[str, str], task: Task) -> str:
+    """Return the key of the text that spans lie in: where their quotes are."""
+    values = [result.get("value") or {} for each in task.annotations for result in each.result]
+    quotes = [value["text"] for value in values if isinstance(value.get("text"), str)]
+    for key in sorted(texts, key=lambda key: key not in ("text", "passage")):
+        if quotes and all(quote.strip() in texts[key] for quote in quotes):
+            return key
+    return next(
+        (key for key in ("text", "passage") if key in texts),
+        max(texts, key=lambda key: len(texts[key]), default=""),
+    )
+
+
+def _take(
+    source: LabelledSource, entry: Entry, labelling: Labelling, annotation: TaskAnnotation, path: str
+) -> None:
+    """Add the marks and answers of an annotation to a labelling."""
+    for name, stored in (annotation.touchstone.get("layers") or {}).items():
+        labelling.layers[name] = Layer.model_validate(stored)
+    labelled = {
+        result.get("id") for result in annotation.result if (result.get("type") or "") not in ("rectangle",)
+    }
+    for number, result in enumerate(annotation.result):
+        field = f"{path}.result[{number}]"
+        kind = str(result.get("type"))
+        try:
+            value = result.get("value") or {}
+            if kind == "rectangle" and result.get("id") in labelled:
+                continue  # a result with the labels of the same mark has its place, too
+            if kind in (*BOXES, *TEXTS):
+                _take_mark(source, entry, labelling, result)
+            elif kind == "relation":
+                source.findings.mend(RELATIONS, entry.external_id)
+            elif kind in SHAPES:
+                source.findings.mend(OTHER_SHAPES, f"{entry.external_id}: {kind}")
+            elif "start" in value or "x" in value:
+                source.findings.mend(ABOUT_A_REGION, f"{entry.external_id}: {kind}")
+            else:
+                _take_answer(source, entry, labelling, kind, str(result.get("from_name")), value)
+        except (AttributeError, KeyError, IndexError, TypeError) as error:
+            message = say("%(problem)s is not as expected", problem=repr(error))
+            raise ValueError(at_field(field, message)) from error
+
+
+def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, result: dict[str, Any]) -> None:
+    value, findings = result.get("value") or {}, source.findings
+    labels: list[Any] = next((value[key] for key in (*TEXTS, BOXES[0]) if value.get(key)), [])
+    mark: Box | Span | None
+    if "x" in value:
+        mark = box_of(result, "m", entry.images, findings, entry.external_id)
+    else:
+        start, end = value.get("globalOffsets", {}).get("start"), value.get("globalOffsets", {}).get("end")
+        if start is not None and end is not None:
+            result = {**result, "value": {**value, "start": start, "end": end}}
+        tokens = tokens_of_entry(entry)
+        mark = span_of_result(result, "m", entry.passage, tokens, findings, entry.external_id)
+    if not labels:
+        findings.mend(NO_LABEL, entry.external_id)
+    if len(labels) > 1:
+        findings.mend(SEVERAL_LABELS, entry.external_id)
+    if mark is None:
+        return
+    for label in labels:
+        own = mark.model_copy(update={"label": str(label), "id": str(result.get("id") or "m")[:64]})
+        labelling.marks.append((str(result.get("from_name")), own))
+
+
+def _take_answer(
+    source: LabelledSource, entry: Entry, labelling: Labelling, kind: str, name: str, value: dict[str, Any]
+) -> None:
+    if kind == "choices":
+        labelling.answers += [(name, "choice", str(choice)) for choice in value["choices"]]
+    elif kind == "textarea":
+        text = value["text"]
+        joined = "\n".join(text) if isinstance(text, list) else str(text)
+        labelling.answers += [(name, "text", joined)] if joined else []
+    elif kind == "rating":
+        labelling.answers.append((name, "rating", int(value["rating"])))
+    else:
+        source.findings.mend(OTHER_RESULT, f"{entry.external_id}: {kind}")
+
+
+def write(records: Iterable[ItemRecord], path: Path) -> None:
+    """Write a list of tasks; the gold becomes the ground truth."""
+    with written(path) as file:
+        before = b"["
+        for record in records:
+            file.write(before + b"\n" + encoded(_task(record)))
+            before = b","
+        file.write(b"\n]\n" if before == b"," else b"[]\n")
+
+
+def _task(record: ItemRecord) -> dict[str, Any]:
+    kept = record.extra.get(NAME, {})
+    names = [image.name for image in record.images]
+    images = {"image" if len(names) == 1 else f"image{place}": name for place, name in enumerate(names)}
+    text = {} if record.kind == "boxes" else {"text": record.passage}
+    ours: dict[str, Any] = {"task": task_of_record(record).model_dump(mode="json")}
+    if record.tokens:
+        ours["tokens"] = [list(token) for token in record.tokens]
+    data = {**kept.get("data", {}), "external_id": record.external_id, "title": record.text, **images, **text}
+    drawn = [_annotation(record, author, document) for author, document in labellings(record)]
+    return {"data": data, OURS: ours, "annotations": drawn}
+
+
+def _annotation(record: ItemRecord, author: AnnotationRecord | None, document: Document) -> dict[str, Any]:
+    task = task_of_record(record)
+    layers = {
+        task.layers[index - 1].name: layer.model_dump(exclude={"objects"}, exclude_defaults=True)
+        for index, layer in document.layers.items()
+        if index
+    }
+    ours: dict[str, Any] = {"layers": layers}
+    about: dict[str, Any] = {"ground_truth": author is None, "was_cancelled": False}
+    if author is not None:
+        ours |= author.model_dump(mode="json", include={"status", "revision", "predictions_shown"})
+        about |= {"completed_by": author.annotator, "was_cancelled": author.status == "skipped"}
+        times = author.model_dump(mode="json", include={"started", "submitted"})
+        about |= {"created_at": times["started"], "updated_at": times["submitted"]}
+    return {**about, OURS: ours, "result": list(_results(record, document))}
+
+
+def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]:
+    target = "text" if record.kind == "spans" else "image"
+    for layer, span in spans(record, document):
+        value: dict[str, Any] = {"start": span.span[0], "end": span.span[1], "text": span.quote}
+        yield _result(layer.name, target, "labels", value | {"labels": [span.label]}, span.id)
+    for layer, box in boxes(record, document):
+        image = record.images[box.image]
+        left, top, right, bottom = (100 * edge for edge in box.box)
+        value = {"x": left, "y": top, "width": right - left, "height": bottom - top, "rotation": 0}
+        to = target if len(record.images) == 1 else f"image{box.image}"
+        size = {"original_width": image.width, "original_height": image.height} if image.width else {}
+        value |= {"rectanglelabels": [box.label]}
+        yield _result(layer.name, to, "rectanglelabels", value, box.id) | {"image_rotation": 0, **size}
+    forms: dict[LayerType, str] = {"text": "textarea", "rating": "rating"}
+    for layer, values in answers(record, document):
+        kind = forms.get(layer.type, "choices")
+        value = (
+            {"rating": values[0]}
+            if kind == "rating"
+            else {"text" if kind == "textarea" else "choices": values}
+        )
+        yield _result(layer.name, target, kind, value, "")
+
+
+def _result(name: str, target: str, kind: str, value: dict[str, Any], identity: str) -> dict[str, Any]:
+    return {"id": identity, "from_name": name, "to_name": target, "type": kind, "value": value}

@@ -1,0 +1,78 @@
+"""Report what a format of another tool cannot hold of a plain task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from annotation.formats.labelled.documents import answers, labellings, spans, task_of_record
+from annotation.schemas import Document, ItemRecord
+from foundation.findings import Findings
+
+PEOPLE = "annotation of a person, left out; the gold is kept"
+CHOICES = "chosen label, left out"
+MORE_CHOICES = "chosen label after the first, left out"
+WRITTEN = "rating or written answer, left out"
+STATES = "state or note of a layer, or report of a problem, left out"
+LAYERS = "layer of the same type as another, whose name is left out"
+WHOLE_TOKENS = "span that is widened to whole tokens"
+EMPTY = "item without marks and chosen labels, left out"
+SEVERAL_IMAGES = "item of several images, split into one entry for each"
+SPACES = "text whose white space becomes single spaces"
+
+_GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS}
+LOSES: dict[str, set[str]] = {
+    "jsonl": set(),
+    "labelstudio": set(),
+    "w3c": {WRITTEN, STATES, SEVERAL_IMAGES, EMPTY},
+    "prodigy": {WRITTEN, STATES, LAYERS},
+    "brat": {CHOICES, WRITTEN, STATES},
+    "doccano": _GOLD_ALONE,
+    "eraser": {*_GOLD_ALONE, MORE_CHOICES, WHOLE_TOKENS, SPACES},
+    "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES},
+    "webanno": {PEOPLE, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
+    "coco": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
+    "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
+    "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
+    "cvat": {*_GOLD_ALONE, SEVERAL_IMAGES},
+}
+
+
+def noted_losses(form: str, records: Iterable[ItemRecord], findings: Findings) -> Iterator[ItemRecord]:
+    """Yield the records; findings take what a format cannot hold."""
+    lost = LOSES[form]
+    for record in records:
+        for kind, count in _parts(record, with_people=PEOPLE not in lost):
+            if count and kind in lost:
+                findings.mend(kind, record.external_id, count)
+        yield record
+
+
+def _parts(record: ItemRecord, *, with_people: bool) -> Iterator[tuple[str, int]]:
+    """Yield the kind and number of all parts that some format cannot hold."""
+    yield PEOPLE, len(record.annotations)
+    yield SEVERAL_IMAGES, int(len(record.images) > 1)
+    if record.kind == "spans":
+        words = " ".join(record.passage[start:end] for start, end in record.tokens)
+        yield SPACES, int(words != record.passage)
+    kinds = [layer.type for layer in task_of_record(record).layers]
+    yield LAYERS, max(len(kinds) - len(set(kinds)), 0)
+    documents = [each for author, each in labellings(record) if with_people or author is None]
+    yield EMPTY, int(not any(layer.objects for each in documents for layer in each.layers.values()))
+    for document in documents:
+        yield from _parts_of_document(record, document)
+
+
+def _parts_of_document(record: ItemRecord, document: Document) -> Iterator[tuple[str, int]]:
+    for layer, values in answers(record, document):
+        yield (CHOICES if layer.labels else WRITTEN), len(values)
+        yield MORE_CHOICES, len(values) - 1
+    starts = {start for start, _end in record.tokens}
+    ends = {end for _start, end in record.tokens}
+    partial = [span for _layer, span in spans(record, document) if not _is_whole(span.span, starts, ends)]
+    yield WHOLE_TOKENS, len(partial)
+    noted = [layer for layer in document.layers.values() if layer.note or layer.state == "unsure"]
+    yield STATES, len(noted) + (document.problem is not None)
+
+
+def _is_whole(span: tuple[int, int], starts: set[int], ends: set[int]) -> bool:
+    return span[0] in starts and span[1] in ends

@@ -1,0 +1,37 @@
+"""List the tools whose files hold plain tasks."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from annotation.formats.labelled import coco, image_files, json_lines, label_studio, standoff, token_tables
+from annotation.formats.labelled.entries import Reader
+from annotation.schemas import ItemRecord
+
+LABELLED_READERS: dict[str, Reader] = {
+    "labelstudio": label_studio.read,
+    "doccano": json_lines.read_doccano,
+    "prodigy": json_lines.read_prodigy,
+    "eraser": json_lines.read_eraser,
+    "conll": token_tables.read_conll,
+    "webanno": token_tables.read_webanno,
+    "brat": standoff.read_brat,
+    "w3c": standoff.read_w3c,
+    "coco": coco.read,
+    "yolo": image_files.read_yolo,
+    "voc": image_files.read_voc,
+    "cvat": image_files.read_cvat,
+}
+LABELLED_WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
+    "labelstudio": label_studio.write,
+    "doccano": json_lines.write_doccano,
+    "prodigy": json_lines.write_prodigy,
+    "eraser": json_lines.write_eraser,
+    "conll": token_tables.write_conll,
+    "webanno": token_tables.write_webanno,
+    "brat": standoff.write_brat,
+    "w3c": standoff.write_w3c,
+    "coco": coco.write,
+    "yolo": image_files.write_yolo,
+    "voc": image_files.write_voc,
+    "cvat": image_files.write_cvat,
+}
