@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from config import metrics, site_state
-from deploy.make_secrets import main as make_secrets
+from scripts.make_secrets import main as make_secrets
 from scripts.stack import Stack
 from tests.paths import ROOT
 

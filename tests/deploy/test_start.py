@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,20 +45,22 @@ def command_of(unit: str, instance: str = "", **ports: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def deployed(
-    tmp_path_factory: pytest.TempPathFactory, postgres_server: str, redis_server: str
-) -> Iterator[Deployed]:
+def deployed(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> Iterator[Deployed]:
     folder = tmp_path_factory.mktemp("deployed")
     port, model_port = free_port(), free_port()
     example = (ROOT / "deploy/site.env.example").read_text(encoding="utf-8")
-    with servers.postgres_database(postgres_server) as database, Supervisor() as parts:
+    with ExitStack() as stack:
+        database = stack.enter_context(servers.postgres_database(postgres_server))
+        broker = stack.enter_context(servers.valkey())
+        parts = stack.enter_context(Supervisor())
         own = {
-            "SECRET_KEY": "x" * 64, "DATABASE_URL": database, "REDIS_URL": redis_server,
+            "SECRET_KEY": "x" * 64, "DATABASE_URL": database, "REDIS_URL": broker,
             "VAR_DIR": str(folder),
             "MODEL_SERVER_URL": f"http://127.0.0.1:{model_port}", "MODEL_SERVER_TOKEN": TOKEN,
             "MODELSERVER_TOKEN": TOKEN, "METRICS_TOKEN": TOKEN, "MODELSERVER_SYSTEMS": "heuristic",
         }  # fmt: skip
-        env = {**os.environ, **dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE)), **own}
+        clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        env = {**clean, **dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE)), **own}
         assert run(command_of("touchstone-prepare.service"), env) == 0
 
         def start(name: str, command: list[str], url: str = "") -> None:

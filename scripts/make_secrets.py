@@ -1,7 +1,8 @@
-"""Make the secrets of a new site: ``python3 deploy/make_secrets.py FOLDER``.
+"""Make the secrets of a new site, one file each.
 
-Each secret is a file of its own. Files that exist stay as they are. The folder is for its owner alone; the
-files in it are readable, because container engines show them to programs that do not run as their owner.
+Run ``python3 scripts/make_secrets.py FOLDER``. Files that exist stay as they are. The folder is for its
+owner alone; the files in it are readable, because container engines show them to programs that do not run as
+their owner.
 """
 
 import secrets
@@ -24,11 +25,11 @@ def kept(path: Path, value: str = "") -> str:
     """Return the content of a file, after writing it if it is missing."""
     if not path.exists():
         path.write_text(value or secrets.token_urlsafe(48), encoding="utf-8")
-        print(path)  # noqa: T201 - what the command did
+        print(path)
     return path.read_text(encoding="utf-8").strip()
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python3 deploy/make_secrets.py FOLDER")
+        sys.exit("usage: python3 scripts/make_secrets.py FOLDER")
     main(Path(sys.argv[1]))
