@@ -15,16 +15,25 @@ def client_address(request: HttpRequest) -> str:
     """Return the network address of the client, "" if it is unknown.
 
     Behind a proxy this is the last address of X-Forwarded-For, which the proxy wrote; the client may have
-    forged the others. Other texts are ignored, because the database stores addresses alone.
+    forged the others. Other texts are ignored, because the database stores addresses alone. Of an IPv6
+    address it is the network of 64 bits: a machine may take any address in it, and would pass every limit.
     """
     forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2] if settings.BEHIND_PROXY else ""
     for candidate in (forwarded.strip(), str(request.META.get("REMOTE_ADDR", ""))):
         with_port = _WITH_PORT.fullmatch(candidate)
         try:
-            return str(ipaddress.ip_address(with_port[1] or with_port[2] if with_port else candidate))
+            address = ipaddress.ip_address(with_port[1] or with_port[2] if with_port else candidate)
         except ValueError:
             continue
+        return _counted(address)
     return ""
+
+
+def _counted(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    network = ipaddress.IPv6Address(int(address) >> 64 << 64)
+    return str(address.ipv4_mapped or network)
 
 
 def login_name(request: HttpRequest, credentials: Mapping[str, str] | None = None) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -85,7 +86,35 @@ def check_public_site(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
                 id="site.W005",
             )
         )
-    return messages
+    return [*messages, *_check_var_dir(), *_check_broker_password()]
+
+
+def _check_var_dir() -> list[CheckMessage]:
+    """Check that other users of the machine cannot read the site's files."""
+    folder = Path(settings.VAR_DIR)
+    if not folder.is_dir() or not folder.stat().st_mode & 0o077:
+        return []
+    return [
+        Warning(
+            f"Other users of this machine may read {folder}, which holds answers and uploads.",
+            hint=f"chmod 700 {folder}",
+            id="site.W012",
+        )
+    ]
+
+
+def _check_broker_password() -> list[CheckMessage]:
+    """Check that a broker on another machine asks for a password."""
+    if is_this_machine(settings.REDIS_URL) or urlsplit(settings.REDIS_URL).password:
+        return []
+    return [
+        Warning(
+            f"REDIS_URL leads to {urlsplit(settings.REDIS_URL).hostname} without a password: every "
+            "program that reaches it can enqueue tasks and lift the limits against guessing.",
+            hint="Set a password there, and write REDIS_URL as redis://:PASSWORD@HOST:6379/0.",
+            id="site.W013",
+        )
+    ]
 
 
 @register("site")

@@ -441,7 +441,12 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL.replace("redis+socket://", "unix://"),
         "KEY_PREFIX": "touchstone",
-        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+        "VERSION": 2,  # of the form of values: those of version 1 were pickled
+        "OPTIONS": {
+            "serializer": "config.cache_values.JsonValues",
+            "socket_timeout": 2,
+            "socket_connect_timeout": 2,
+        },
     }
 }
 MODEL_SERVER_URL = _secret("MODEL_SERVER_URL", "http://127.0.0.1:8100").rstrip("/")

@@ -49,6 +49,7 @@ FORMS: dict[str, str] = {
     "string_too_long": "string should have at most %(max_length)s characters",
     "nul": "holds the character NUL, which cannot be stored",
     "surrogate": "holds half of a surrogate pair, which is not a character",
+    "string_unicode": "holds half of a surrogate pair, which is not a character",
     "json_invalid": "not JSON: %(error)s",
     "literal_error": "input should be %(expected)s",
     "literal_errors": "input should be %(expected)s or %(last)s",

@@ -9,6 +9,7 @@ from accounts.errors import LastOwner, NotAllowed
 from accounts.models import Membership, Role, User, Workspace
 from accounts.queries.workspaces import roles_in
 from accounts.shareable import shares, sharing
+from foundation.new_rows import store_new
 
 # Addresses of pages of the whole site stand beside those of workspaces: /people/site/…
 RESERVED = frozenset({"site"})
@@ -24,8 +25,7 @@ def create_workspace(*, slug: str, name: str, by: User | None, owner: User | Non
     if slug in RESERVED:
         raise ValidationError({"slug": _("The site uses the short name %(slug)s itself.") % {"slug": slug}})
     workspace = Workspace(slug=slug, name=name, created_by=by)
-    workspace.full_clean()
-    workspace.save()
+    store_new(workspace)
     audit.record(kind="workspace_created", by=by, workspace=workspace, subject=workspace)
     first = owner or by
     if first is not None:

@@ -5,7 +5,9 @@ import logging
 import secrets
 from collections.abc import Iterable
 from smtplib import SMTPException
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
@@ -70,6 +72,17 @@ class AccountAdapter(DefaultAccountAdapter):
         except (OSError, SMTPException):
             logger.exception("cannot send %s to %s", template_prefix, user)
 
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail whose links lead to SITE_URL.
+
+        allauth takes the Host header of the request, which a stranger chooses who asks for the new password
+        of somebody else: with an ALLOWED_HOSTS of several names, the link would lead there.
+        """
+        links = {name: _on_this_site(url) for name, url in context.items() if name.endswith("_url")}
+        host = urlsplit(settings.SITE_URL).netloc
+        site = SimpleNamespace(name=host, domain=host)
+        super().send_mail(template_prefix, email, context | links | {"current_site": site})
+
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **more: Any
     ) -> None:
@@ -102,6 +115,10 @@ class AccountAdapter(DefaultAccountAdapter):
             kind="password_changed" if is_own else "password_reset",
             keep_session=request.session.session_key if is_own else None,
         )
+
+
+def _on_this_site(url: str) -> str:
+    return settings.SITE_URL + urlsplit(url)._replace(scheme="", netloc="").geturl()
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):

@@ -41,6 +41,7 @@ MOST_LINES = 100  # participants whose changes remain distinguishable
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 7.5,
+    "text.parse_math": False,  # the titles of conditions are no formulae, whatever dollars they hold
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 7.5,

@@ -13,6 +13,7 @@ from accounts.models import User, Workspace
 from annotation.actions import audit
 from annotation.labels import LabelTask
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
+from foundation.new_rows import store_new
 from jobs.actions import webhooks
 
 
@@ -40,8 +41,7 @@ def create_project(
     project = Project(
         workspace=workspace, slug=slug, title=title, kind=kind, labels=stored, created_by=by, **options
     )
-    project.full_clean()
-    project.save()
+    store_new(project)
     audit.record(project=project, kind="project_created", by=by, data={"kind": kind})
     if by is not None:
         set_member(project=project, user=by, role=Role.MANAGER, by=by)

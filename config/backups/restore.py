@@ -51,7 +51,7 @@ def restore(path: Path, *, key: bytes | None, replace: bool = False, weights: Pa
         )
     manifest = verified(path, key)
     _check_fits(path, manifest)
-    Path(settings.VAR_DIR).mkdir(parents=True, exist_ok=True)
+    Path(settings.VAR_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.VAR_DIR) as folder:
         stage = Path(folder)
         _stage(path, key, manifest, stage)

@@ -29,9 +29,12 @@ def checked_address(url: str, *, allow_private: bool) -> str:
     Raises:
         Refused: The URL has no address (NotFound), or one that is not public.
     """
-    parts = urlsplit(url)
-    host = parts.hostname
-    if parts.scheme not in ("http", "https") or not host:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:  # such as http://[::1
+        host = None
+    if not host or parts.scheme not in ("http", "https"):
         raise Refused(_("%(url)s is not an http or https address.") % {"url": url})
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)

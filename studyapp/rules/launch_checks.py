@@ -16,7 +16,7 @@ from studyapp.definition.yaml_document import Location
 # Text in brackets, a line to fill in, or a word that writers leave for later.
 _PLACEHOLDER = re.compile(r"\[[^\[\]]+\]|_{3,}|\b(?:TODO|TBD|XXX|lorem ipsum)\b")
 # A heading such as "Contact:" with nothing behind it before the next one or the end.
-_EMPTY_PART = re.compile(r"^([^\n:]{1,60}):[ \t]*(?=\n[ \t]*\n[^\n]*:[ \t]*$|\s*\Z)", re.MULTILINE)
+_EMPTY_PART = re.compile(r"^([^\n:]{1,60}):[ \t]*+(?=\n[ \t]*\n[^\n]*:[ \t]*$|\s*\Z)", re.MULTILINE)
 
 SHORTEST_REASON = 5  # characters: "ok" explains nothing to a reader of the report
 LONGEST_REASON = 2000

@@ -11,17 +11,28 @@ from modelserver.wire.redaction import redacted as without_login
 
 # The token of an entry link, a resume link or an invitation, in an address or alone as a path.
 _TOKEN = re.compile(r"/(join|resume|invitations)/[^/\s\"'?<>]+")
-# The query string of an address. The question mark of a sentence has a space after it.
-_QUERY = re.compile(r"(?<=[\w/])\?[^\s\"'<>]*=[^\s\"'<>]*")
+# A query string of an address, if it holds "="; the question mark of a sentence has a space after it. All up
+# to the next space is taken, so that a path of many question marks, as strangers can send, is read only once.
+_QUERY = re.compile(r"(?<=[\w/])\?[^\s\"'<>]*")
+# What would begin a line that nobody logged, or drive the terminal of its reader.
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def redacted(text: str) -> str:
     """Replace each token and query string with ``…``, and leave logins out."""
-    return without_login(_QUERY.sub("?…", _TOKEN.sub(r"/\1/…", text)))
+    return without_login(_QUERY.sub(_without_values, _TOKEN.sub(r"/\1/…", text)))
+
+
+def _without_values(match: re.Match[str]) -> str:
+    return "?…" if "=" in match[0] else match[0]
 
 
 class RedactingFormatter(logging.Formatter):
     """Redact the whole line, with its traceback."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (of logging)
+        """Return the line without its traceback, control characters escaped."""
+        return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], super().formatMessage(record))
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the redacted line."""

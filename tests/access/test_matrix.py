@@ -207,6 +207,33 @@ def test_rights(route, worlds, clients):
     assert wrong == []
 
 
+NESTED = [route for route in ASKING if len(NAMES[route]) > 1]
+# They name a person, whom their owners and managers may invite from elsewhere.
+NAMES_A_PERSON = {("workspaces_rest:role", "user"), ("projects_rest:member", "user")}
+
+
+@pytest.mark.parametrize("route", NESTED)
+def test_no_object_of_another_workspace_is_found_under_ones_own(route, worlds, clients):
+    """Each id of an address in turn is that of a foreign object, and all others are one's own."""
+    wrong = []
+    values = [{name: world.value(route, name) for name in NAMES[route]} for world in worlds]
+    for name in NAMES[route]:
+        if values[0][name] == values[1][name] or (route, name) in NAMES_A_PERSON:
+            continue
+        address = address_of(route, kwargs=values[0] | {name: values[1][name]})
+        for method in METHODS:
+            with undone() as written:
+                body = "" if method in ("GET", "HEAD") else worlds[0].bodies.get(route, "")
+                response = clients["workspace owner"].generic(
+                    method, address + worlds[0].queries.get(route, ""), body, content_type="application/json"
+                )
+            # The audit log notes a read of personal data before the person is looked for.
+            stored = written if method not in ("GET", "HEAD") else too_much(written, "in", method)
+            if met(response) not in ("404", "closed") or stored:
+                wrong.append(f"{name}, {method}: {response.status_code} {stored[:2]}")
+    assert wrong == []
+
+
 @pytest.mark.parametrize("route", [route for route, asks in ROUTES.items() if not asks.public])
 def test_login_comes_first(route, worlds):
     client = Client(raise_request_exception=False)

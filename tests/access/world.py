@@ -145,6 +145,7 @@ def make_world(slug: str) -> World:
         ("annotation", "slug"): project.slug,
         ("annotation", "pk"): made.pk,
         ("annotation:stop_outputs", "pk"): output.pk,
+        ("annotation:revoke_invitation", "pk"): to_project.pk,
         ("annotation", "system"): "net",
         ("annotation", "revision"): "r1",
         ("projects_rest", "slug"): project.slug,
@@ -179,9 +180,12 @@ def make_world(slug: str) -> World:
         "projects_rest:operations": {"operations": [operation]},
         "projects_rest:projects": {"workspace": slug, "slug": f"new-{slug}", "title": "New", "kind": "boxes"},
         "predictions_rest:runs": {"dataset": str(run.dataset_id), "system": "net"},
+        "studies_rest:revoke": {"reason": "asked for"},
+        "studies_rest:withdraw": {"reason": "asked for"},
         "studies_rest:studies": {"workspace": slug, "definition": {"study": f"new-{slug}"}},
     }
     queries = {
+        "studies_rest:person": "?reason=asked",
         "predictions_rest:imports": f"?kind=dataset&workspace={slug}&name=new&format=hotpot",
     }
     return World(

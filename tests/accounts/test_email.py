@@ -28,11 +28,11 @@ def _with_mail(settings):
 
 
 @pytest.mark.usefixtures("_with_mail")
-def test_it_works(client, user):
+def test_it_works(client, user, settings):
     client.post(PAGE, {"email": "ada@example.org", "action_add": "1"})
     (sent,) = mail.outbox
     assert sent.to == ["ada@example.org"]
-    (link,) = re.findall(r"http://testserver(\S+)", sent.body)
+    (link,) = re.findall(rf"{settings.SITE_URL}(/\S+)", sent.body)
     assert not EmailAddress.objects.get().verified
     assert "Does ada@example.org belong to the account ada?" in client.get(link).content.decode()
     client.post(link)

@@ -236,6 +236,14 @@ def test_an_owner_revokes_an_invitation_of_the_workspace(page, owner):
     assert not revoke_invitation(invitation=mine, by=owner)
 
 
+def test_a_name_of_two_lines_adds_no_head_to_the_mail(page):
+    Workspace.objects.filter(slug="main").update(name="Main\nBcc: eve@example.org")
+    invite(page, email="bob@example.org")
+    [sent] = mail.outbox
+    assert sent.message()["Bcc"] is None
+    assert sent.message()["Subject"] == "Touchstone: invitation to Main Bcc: eve@example.org"
+
+
 def test_the_link_is_sent_if_there_is_an_address_and_a_mail_server(page, settings):
     link = invite(page, email="bob@example.org")
     [sent] = mail.outbox

@@ -100,11 +100,21 @@ def test_a_lost_password_comes_back_by_mail(client, user, settings):
     assert client.post("/accounts/password/reset/", {"email": "ada@example.org"}).status_code == 302
     (sent,) = mail.outbox
     assert sent.subject == "Touchstone: Reset your password"
-    (link,) = re.findall(r"http://testserver\S+", sent.body)
+    (link,) = re.findall(rf"{settings.SITE_URL}/\S+", sent.body)
     assert follow(client, link).url == "/accounts/password/reset/key/done/"
     assert log_in(client, password=NEW).status_code == 302
     assert kinds(user) == ["password_reset", "login"]
     assert "no longer works" in follow(Client(), link).content.decode()
+
+
+def test_links_in_mails_lead_to_this_site_whatever_host_was_asked_for(client, user, settings):
+    settings.EMAIL_URL = "smtp://mail.example.org"
+    settings.SITE_URL, settings.ALLOWED_HOSTS = "https://study.example.org", ["*"]
+    settings.SECURE_SSL_REDIRECT = False
+    client.post("/accounts/password/reset/", {"email": "ada@example.org"}, headers={"Host": "evil.example"})
+    (sent,) = mail.outbox
+    assert "https://study.example.org/accounts/password/reset/key/" in sent.body
+    assert "evil.example" not in f"{sent.subject} {sent.body}"
 
 
 def test_a_mail_tells_of_a_new_password(client, user, settings):

@@ -14,6 +14,12 @@ PUBLIC = {"SITE_URL": "https://study.example.org", "ALLOWED_HOSTS": ["study.exam
 PROXY = ("HTTP_X_FORWARDED_PROTO", "https")
 
 
+@pytest.fixture(autouse=True)
+def private(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    tmp_path.chmod(0o700)
+
+
 def found(**changed: object) -> set[str]:
     with override_settings(**{"DJANGO_ADMIN": False, **changed}):
         return {str(message.id) for message in run_checks(tags=["site"])}
@@ -25,6 +31,26 @@ def test_the_defaults_of_one_machine_are_sound():
 
 def test_a_site_behind_a_proxy_is_sound():
     assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY) == set()
+
+
+def test_files_that_other_users_of_the_machine_can_read(tmp_path):
+    tmp_path.chmod(0o755)
+    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY) == {"site.W012"}
+    assert found() == set()
+    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY, VAR_DIR=tmp_path / "none") == set()
+
+
+@pytest.mark.parametrize(
+    ("url", "ids"),
+    [
+        ("redis://broker.example.org:6379/0", {"site.W013"}),
+        ("redis://:secret@broker.example.org:6379/0", set()),
+        ("rediss://user:secret@broker.example.org:6379/0", set()),
+        ("redis://127.0.0.1:6379/0", set()),
+    ],
+)
+def test_a_broker_elsewhere_needs_a_password(url: str, ids: set[str]):
+    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY, REDIS_URL=url) - {"site.W006"} == ids
 
 
 @pytest.mark.parametrize("url", ["study.example.org", "ftp://study.example.org", "https://", ""])

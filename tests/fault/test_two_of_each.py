@@ -55,6 +55,12 @@ def started(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
 
     eventually(all_took_part)
     time.sleep(2 * SECONDS_EACH)  # slices are under way everywhere
+    return command
+
+
+def interrupted(site: Site, dataset: str, *arguments: str) -> subprocess.Popen[str]:
+    """Begin a run, and return in the middle of it, so that a death costs slices."""
+    command = started(site, dataset, *arguments)
     assert site.predicted(dataset) < QUESTIONS - 2 * SLICE
     return command
 
@@ -66,7 +72,7 @@ def check_complete(site: Site, dataset: str) -> None:
 
 
 def test_a_killed_worker_and_nobody_waiting(site: Site):
-    assert finished(started(site, "worker"))[0] == 0
+    assert finished(interrupted(site, "worker"))[0] == 0
     site.parts.stop_one("worker 2", kill=True)
     check_complete(site, "worker")
     assert site.value(FINISHED, "run_swept", "worker") >= 1
@@ -74,7 +80,7 @@ def test_a_killed_worker_and_nobody_waiting(site: Site):
 
 
 def test_a_killed_worker_that_kept_the_time(site: Site):
-    waiting = started(site, "beat", "--wait")
+    waiting = interrupted(site, "beat", "--wait")
     site.parts.stop_one("worker", kill=True)
     status, output, error = finished(waiting)
     assert status == 0, error
@@ -85,7 +91,7 @@ def test_a_killed_worker_that_kept_the_time(site: Site):
 
 def test_a_killed_model_server(site: Site):
     first = answered(site.urls[0])
-    assert finished(started(site, "server"))[0] == 0
+    assert finished(interrupted(site, "server"))[0] == 0
     in_time = answered(site.urls[1])
     site.parts.stop_one("model server 2", kill=True)
     left = QUESTIONS - site.predicted("server")

@@ -233,6 +233,14 @@ def test_private_addresses_are_refused(url: str) -> None:
         checked_address(url, allow_private=False)
 
 
+@pytest.mark.parametrize("url", ["http://[::1", "http://a]b/", "http://exa\u2100mple/", "ftp://example.org/"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError, match="is not an http or https address") as refused:
+        hook(url)
+    assert list(refused.value.message_dict) == ["url"]
+    assert not Webhook.objects.exists()
+
+
 def test_a_private_address_is_refused_when_it_is_saved() -> None:
     with pytest.raises(ValidationError, match="not a public address") as refused:
         hook("http://169.254.169.254/latest/")

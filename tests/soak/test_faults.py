@@ -1,5 +1,4 @@
-"""A disk that is full or read-only, a clock that jumps, an empty queue, a job that ends its worker, and a
-migration that is cut off."""
+"""A disk that is full or read-only, an empty queue, a job that ends its worker, a migration cut off."""
 
 from __future__ import annotations
 
@@ -15,14 +14,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
 import redis
-from django.test import Client
-from django.utils import timezone
 
 from scripts.commands import Commands
 from scripts.example import load_example, new_link
@@ -30,13 +26,11 @@ from scripts.processes import ROOT, Supervisor, free_port, port_is_taken
 from scripts.site import Site, prepare_sqlite, prepared_postgres
 from scripts.stack import Stack
 from scripts.walkers import ITEM, Connection, Tally, filled
-from studyapp.models import Participant, Trial
 from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS, finished
 from tests.fault.sites import Site as RunSite
 from tests.services import require
 from tests.soak import rng_of, size
 from tests.soak.killing import shell
-from tests.studyapp import factories
 from tests.waiting import eventually
 
 
@@ -152,27 +146,6 @@ def test_a_read_only_disk():
     with small_disk(16) as disk, site_on(disk) as site:
         assert asyncio.run(walk(site, disk)) == [503, 302]
         assert shell(site, ANSWERED) == 1
-
-
-@pytest.mark.django_db
-def test_a_clock_that_jumps(monkeypatch: pytest.MonkeyPatch):
-    """Whoever answers while the clock of the server goes back or ahead by up to a day loses no answer."""
-    really, offset = time.time, [0.0]
-    monkeypatch.setattr(time, "time", lambda: really() + offset[0])
-    monkeypatch.setattr(timezone, "now", lambda: datetime.now(tz=UTC) + timedelta(seconds=offset[0]))
-    study = factories.make_study(items=3)
-    for number in range(size(6, 0.2)):
-        rng, client, offset[0] = rng_of("clock", number), Client(), 0.0
-        token = factories.make_link_and_token(study=study)[1]
-        page = client.get(f"/join/{token}/", follow=True)
-        while not page.request["PATH_INFO"].endswith("/done/"):
-            offset[0] = rng.uniform(-86_400, 86_400)
-            page = client.post(page.request["PATH_INFO"], filled(page.content, rng), follow=True)
-            assert page.status_code == 200
-    people = Participant.objects.filter(version__study=study)
-    assert set(people.values_list("status", flat=True)) == {"completed"}
-    trials = Trial.objects.filter(participant__in=people)
-    assert all(trial.answers for trial in trials)
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,14 @@ def test_the_same_study_gives_the_same_bytes(study):
     assert files_of(study) == files_of(study)
 
 
+@pytest.mark.parametrize("title", [r"pay $\frac{$", "pay $5 or $6", r"$\alpha$"])
+def test_dollars_in_titles_are_dollars(tmp_path, title):
+    arms = {title: "sys-1", "two": "sys-2"}
+    study = analyse(load_bundle(planted_study(tmp_path, arms=arms)), Options(resamples=20))
+    drawn = files_of(study)["figures/agreement-by-condition.svg"].decode()
+    assert f"<!-- {title} " in drawn  # matplotlib notes the text of each outline; n follows the title
+
+
 def test_n_is_on_the_figure(study):
     figure = condition_figure(study, "agreement", "")
     assert figure is not None

@@ -1,5 +1,6 @@
 """Tests of what a launch refuses, field by field."""
 
+import time
 from datetime import date
 
 import pytest
@@ -69,3 +70,10 @@ def test_data_are_kept_beyond_the_launch(day):
 
 def test_the_address_of_the_panel_gets_the_code():
     assert list(refused(completion={"redirect_url": "https://p.example/done"})) == ["completion.redirect_url"]
+
+
+def test_a_long_line_of_spaces_costs_little():
+    """Texts may have 20,000 characters."""
+    begun = time.process_time()
+    assert refused(consent=f"Contact: ann@example.org\n\na:{' ' * 19_000}x") == {}
+    assert time.process_time() - begun < 0.5

@@ -1,6 +1,7 @@
 """What log lines do not hold: tokens, query strings, people's ids."""
 
 import logging
+import time
 
 import pytest
 from django.test import Client
@@ -19,6 +20,8 @@ from tests.studyapp.views.test_recruitment import PROLIFIC
         ("/join/t/?PROLIFIC_PID=5f1&S=2 failed", "/join/…/?… failed"),
         ('"/study/a/consent/?language=de"', '"/study/a/consent/?…"'),
         ("Is that so? x=1", "Is that so? x=1"),
+        ("/really?/so?a=1 b", "/really?… b"),
+        ("/really?/so?", "/really?/so?"),
         ("run 5 of system a=b is done", "run 5 of system a=b is done"),
     ],
 )
@@ -47,3 +50,30 @@ def test_a_page_that_breaks_logs_no_token_and_no_id(monkeypatch, caplog):
     lines = [RedactingFormatter("%(message)s").format(record) for record in caplog.records]
     assert any("/join/…/" in line for line in lines)
     assert not any(token in line or "5f1secret" in line for line in lines)
+
+
+def test_a_message_is_one_line():
+    """Names and paths that people send neither begin a line of their own nor drive a terminal."""
+    record = logging.LogRecord(
+        "axes", logging.WARNING, "", 0, "no login of %s", ("eve\n2026-01-01 fake\x1b[2J\u2028",), None
+    )
+    line = RedactingFormatter("%(levelname)s %(message)s").format(record)
+    assert line == "WARNING no login of eve\\n2026-01-01 fake\\x1b[2J\\u2028"
+
+
+def test_a_traceback_keeps_its_lines():
+    try:
+        raise ValueError("broken")
+    except ValueError as error:
+        info = (ValueError, error, error.__traceback__)
+    record = logging.LogRecord("site", logging.ERROR, "", 0, "failed", (), info)
+    assert RedactingFormatter("%(message)s").format(record).splitlines()[-1] == "ValueError: broken"
+
+
+@pytest.mark.parametrize("part", ["a?", "/join/", "://", "a?b", "x@://"])
+def test_a_long_address_costs_little(part):
+    """Each request that fails logs its path, which is up to 64 KB long."""
+    line = f"Not Found: /{part * (65_536 // len(part))}"
+    begun = time.process_time()
+    redacted(line)
+    assert time.process_time() - begun < 0.5

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache, caches
 from django.test import Client, RequestFactory
 from redis.exceptions import ConnectionError as NoRedis
@@ -13,6 +14,9 @@ from studyapp.web.rate_limit import LIMITS
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
+
+
+BROKER = settings.CACHES["default"]
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +60,14 @@ def test_other_addresses_are_not_hit(client, monkeypatch):
     client.get("/join/wrong/")
     assert client.get("/join/wrong/").status_code == 429
     assert client.get("/join/wrong/", REMOTE_ADDR="10.0.0.2").status_code == 404
+
+
+def test_a_machine_with_many_addresses_is_limited_as_one(client, monkeypatch):
+    """Providers give each customer 2^64 addresses of IPv6, all in one network."""
+    limit(monkeypatch, "studyapp:join", 2)
+    addresses = ("2001:db8::1", "2001:db8::2", "2001:db8::ffff:3", "2001:db8:0:1::1")
+    statuses = [client.get("/join/wrong/", REMOTE_ADDR=address).status_code for address in addresses]
+    assert statuses == [404, 404, 429, 404]
 
 
 def test_two_hundred_people_behind_one_address_get_in(settings):
@@ -173,8 +185,7 @@ def test_the_page_on_privacy_states_the_limits(settings):
 
 def test_it_counts_in_the_broker_too(client, monkeypatch, settings, redis_url):
     """The cache of the settings, on a real server of the Redis protocol."""
-    backend = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": redis_url}
-    settings.CACHES = {"default": backend}
+    settings.CACHES = {"default": BROKER | {"LOCATION": redis_url}}
     limit(monkeypatch, "studyapp:join", 2)
     assert [client.get("/join/wrong/").status_code for _ in range(3)] == [404, 404, 429]
     caches["default"].clear()

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.actions.data import import_items
 from annotation.formats.boxes import NO_AREA, PAST_THE_EDGE
 from annotation.formats.coco import read_coco, reader, write_coco
 from annotation.formats.images import ImageFolder
 from annotation.schemas import ItemRecord
-from foundation.errors import BadFile
+from foundation.errors import BadFile, TouchstoneError
 from foundation.findings import Findings
+from tests.annotation.factories import make_project
 from tests.annotation.formats.closeness import close, same
 from tests.annotation.formats.records import box_item, box_items, picture, span_item, unhurried
 
@@ -97,6 +99,21 @@ def test_an_image_of_others_becomes_a_program_over_its_categories(tmp_path: Path
     assert brush.box == (0.105, 0.405, 0.405, 0.605)
     assert car.box == (0, 0, 1, 1)
     assert findings.count(reader.OUTLINE) == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "parts",
+    [{"categories": [{"id": 90, "name": "cat \ud83d"}]}, {"images": [image(name="a\ud83d.jpg")]}],
+    ids=["category", "image"],
+)
+def test_half_a_surrogate_pair_is_one_sentence(tmp_path: Path, parts: dict[str, Any]):
+    project = make_project()
+    (tmp_path / "in.json").write_text(json.dumps(others(outline(7, bbox=[1, 1, 2, 2]), **parts)))
+    with pytest.raises(TouchstoneError, match="half of a surrogate pair") as refused:
+        import_items(project=project, records=read_coco(tmp_path / "in.json"))
+    assert "\n" not in str(refused.value)
+    assert not project.items.exists()
 
 
 def test_one_category_is_looked_for_alone_and_none_has_no_program(tmp_path: Path):
