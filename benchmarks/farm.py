@@ -1,6 +1,6 @@
 """Compare FaRM(1..4) with nine full prediction passes.
 
-Run ``python -m benchmarks.farm``.
+Run ``python -m benchmarks.farm``, on generated questions or with ``--data`` on a file in HotpotQA's form.
 
 The nine passes are what the released code of Schuff et al. 2020 amounts to: all questions on their full
 contexts, and for each k = 1..4 all of them again without the relevant and without the irrelevant facts, in
@@ -21,10 +21,12 @@ Bars: at least five times as fast, and the very same scores.
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -167,12 +169,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.farm", description=main.__doc__)
     parser.add_argument("--systems", nargs="+", default=["qi2019", "select-and-forget"], metavar="NAME")
     parser.add_argument("--questions", type=int, default=256, help="(default: %(default)s)")
+    parser.add_argument("--data", type=Path, help="questions in HotpotQA's form (default: generated ones)")
     parser.add_argument("--turns", type=int, default=3, help="of each way (default: %(default)s)")
     options = parser.parse_args()
-    items = [
-        example.item for example in parse_gold(list(generate("test", options.questions, 1)), "generated")
-    ]
-    print(f"{options.questions} questions, median of {options.turns}")
+    if options.data is None:
+        records, source = list(generate("test", options.questions, 1)), "generated"
+    else:
+        records, source = json.loads(options.data.read_text(encoding="utf-8")), options.data.name
+    items = [example.item for example in parse_gold(records[: options.questions], source)]
+    print(f"{len(items)} {source} questions, median of {options.turns}")
     missed = False
     for name in options.systems:
         system = load_system(name)

@@ -74,7 +74,11 @@ class Worst:
 
 @dataclass(frozen=True)
 class BoxScores:
-    """Scores of a system against gold, and the most its proposals allow."""
+    """Scores of a system against gold, and the most its proposals allow.
+
+    Every node with gold is one instance. Equal subtrees of a program therefore count as often as gold
+    lists them: gold of annotation projects lists them once.
+    """
 
     cells: Cells
     system: Counted

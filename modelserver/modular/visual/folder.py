@@ -102,7 +102,8 @@ def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
         text = (folder / CONFIG).read_bytes()
         described = json.loads(text)
         encoder = transformers.LxmertModel(transformers.LxmertConfig(**described.pop("encoder")))
-        config = Config(**described)
+        # Older configurations lack the field: their networks learned from words at the front.
+        config = Config(**{"positions": "shifted", **described})
         total.update(text)
     with encoders.naming_source(folder / TOKENIZER):
         tokenizer = encoders.open_tokenizer(folder / TOKENIZER)

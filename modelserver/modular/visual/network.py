@@ -24,6 +24,7 @@ from modelserver.modular.visual.regions import Sights
 from modelserver.modular.visual.utterances import Span, Utterance
 
 VisualSystem = Literal["visual-nmn", "lxmert"]
+Positions = Literal["kept", "shifted"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Config:
 
     Attributes:
         decontextualised: A module reads its own words alone (N20 section 4.3).
+        positions: Decontextualised words stay where they are in the sentence,
+            whose other words are zeroed ("kept", as in the paper), or move to
+            its front ("shifted").
         partner: The other box that a module with pairs looks at, see `Executor`.
         most: Boxes of an image that Graph-count looks at.
     """
@@ -41,6 +45,7 @@ class Config:
     decontextualised: bool = True
     partner: Partner = "best"
     most: int = 36
+    positions: Positions = "kept"
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,21 @@ class Forward:
 
 
 @dataclass(frozen=True)
+class _Text:
+    """A text to read; with `kept`, its words outside that span are zeroed."""
+
+    text: str
+    kept: Span | None = None
+
+
+@dataclass(frozen=True)
 class _Texts:
     """The distinct texts of each example to read beside its images.
 
     It also says which nodes read which text.
     """
 
-    texts: list[str]
+    texts: list[_Text]
     examples: list[int]
     readers: dict[Place, tuple[int, Span]]  # an example's node: a text and the span of its words
     whole: list[int]  # of each example, the text whose regions Layer-count sees; empty where none does
@@ -140,14 +153,14 @@ class VisualNetwork(nn.Module):
         return Forward(outputs, scores, _truths(plans, outputs))
 
     def _texts(self, questions: Sequence[Question]) -> _Texts:
-        texts: list[str] = []
+        texts: list[_Text] = []
         examples: list[int] = []
         readers: dict[Place, tuple[int, Span]] = {}
         whole: list[int] = []
         for example, question in enumerate(questions):
-            rows: dict[str, int] = {}
+            rows: dict[_Text, int] = {}
 
-            def read(text: str, rows: dict[str, int] = rows, example: int = example) -> int:
+            def read(text: _Text, rows: dict[_Text, int] = rows, example: int = example) -> int:
                 if text not in rows:
                     rows[text] = len(texts)
                     texts.append(text)
@@ -156,15 +169,20 @@ class VisualNetwork(nn.Module):
 
             utterance = question.utterance
             for node in question.plan.nodes(WORDED):
-                first, last = utterance.spans[node]
-                if self.config.decontextualised:
-                    words = utterance.text[first:last].lower()
-                    readers[example, node] = (read(words), (0, len(words)))
-                else:
-                    readers[example, node] = (read(utterance.text), (first, last))
+                text, span = self._text(utterance, utterance.spans[node])
+                readers[example, node] = (read(text), span)
             if self.config.count == "layer":
-                whole.append(read(utterance.text))
+                whole.append(read(_Text(utterance.text)))
         return _Texts(texts, examples, readers, whole)
+
+    def _text(self, utterance: Utterance, span: Span) -> tuple[_Text, Span]:
+        """Return the text that a node reads, and the span of its words there."""
+        if not self.config.decontextualised:
+            return _Text(utterance.text), span
+        if self.config.positions == "kept":
+            return _Text(utterance.text, span), span
+        words = utterance.text[slice(*span)].lower()
+        return _Text(words), (0, len(words))
 
     def _read(self, texts: _Texts, sights: Sights) -> tuple[Tensor, Tensor]:
         """Return the readings of words, x, and of regions, v.
@@ -175,11 +193,16 @@ class VisualNetwork(nn.Module):
             hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
             nothing = sights.features.new_zeros
             return nothing(0, images, hidden), nothing(0, images, m, hidden)
-        tokens = self.tokenizer(texts.texts, padding=True, return_tensors="pt", return_offsets_mapping=True)
-        offsets = tokens.pop("offset_mapping")
-        language, vision = encode(
-            self.encoder, tokens["input_ids"], tokens["attention_mask"], sights, texts.examples
+        read = [each.text for each in texts.texts]
+        tokens = self.tokenizer(read, padding=True, return_tensors="pt", return_offsets_mapping=True)
+        offsets = tokens["offset_mapping"]
+        kept = torch.stack(
+            [_kept(of_text, each.kept) for of_text, each in zip(offsets, texts.texts, strict=True)]
         )
+        # Zeroed words are masked too, because attention would spread over their zeros.
+        ids = tokens["input_ids"].masked_fill(~kept, self.tokenizer.pad_token_id)
+        mask = tokens["attention_mask"] * kept
+        language, vision = encode(self.encoder, ids, mask, sights, texts.examples)
         rows = [row for row, _ in texts.readers.values()]
         attention = torch.stack([_attention(offsets[row], span) for row, span in texts.readers.values()])
         words = torch.einsum("nt,nith->nih", attention.to(language), language[rows])
@@ -208,10 +231,23 @@ def encode(
     return seen.language_output.unflatten(0, pairs), seen.vision_output.unflatten(0, pairs)
 
 
+def _inside(offsets: Tensor, span: Span) -> Tensor:
+    """Return the tokens [t] of a span; no special token is one."""
+    return (offsets[:, 0] < span[1]) & (offsets[:, 1] > span[0]) & (offsets[:, 1] > offsets[:, 0])
+
+
+def _kept(offsets: Tensor, span: Span | None) -> Tensor:
+    """Return the tokens [t] that are read: all, or the first and a span's.
+
+    The first is [CLS]. The last, [SEP], is zeroed, because its place tells the length of the sentence.
+    """
+    places = torch.arange(len(offsets))
+    return places >= 0 if span is None else _inside(offsets, span) | (places == 0)
+
+
 def _attention(offsets: Tensor, span: Span) -> Tensor:
     """Return equal attention to the tokens of a span, 0 to others, [t]."""
-    inside = (offsets[:, 0] < span[1]) & (offsets[:, 1] > span[0]) & (offsets[:, 1] > offsets[:, 0])
-    weights = inside.float()
+    weights = _inside(offsets, span).float()
     return weights / weights.sum().clamp(min=1)
 
 

@@ -9,7 +9,7 @@ import torch
 
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind
-from modelserver.modular.visual.network import Config
+from modelserver.modular.visual.network import Config, Positions
 from modelserver.modular.visual.region_files import read_regions
 from modelserver.modular.visual.scene_data import Example, read_items, read_scenes
 from modelserver.training.loop import Row, require_free, train_with_progress
@@ -135,12 +135,15 @@ class ModularTrainOptions(TrainOptions):
     Attributes:
         count: Count module.
         contextual: Modules read the whole sentence, not their words alone.
+        positions: Words alone stay where they are in the sentence, whose other
+            words are zeroed, or are shifted to its front.
         partner: Other box of a pair.
         no_pretraining: Do not teach find and filter their gold boxes.
     """
 
     count: CountKind = "graph"
     contextual: bool = False
+    positions: Positions = "kept"
     partner: Literal["best", "any"] = "best"
     no_pretraining: bool = False
 
@@ -153,9 +156,11 @@ def lxmert(*, options: TrainOptions) -> None:
 def visual_nmn(*, options: ModularTrainOptions) -> None:
     """Train the modular network over images.
 
-    Without further options, by the recipe of the shipped weights.
+    With --positions shifted, by the recipe of the shipped weights.
     """
-    config = Config("visual-nmn", options.count, not options.contextual, options.partner, MOST)
+    config = Config(
+        "visual-nmn", options.count, not options.contextual, options.partner, MOST, options.positions
+    )
     _train(options, config, options.recipe(pretrained=not options.no_pretraining))
 
 

@@ -175,11 +175,17 @@ class Trainer(loop.Trainer[Example]):
         return _cross_entropy(predicted[is_labelled], labels[is_labelled], SURE, reduction="sum") / len(rows)
 
     def _labelled(self, example: Example) -> dict[int, Tensor]:
-        """Return `box_labels` at each supervised node of an example."""
+        """Return `box_labels` at each supervised node of an example.
+
+        Equal subtrees are one run, so only the first with gold is there.
+        """
         labels = self._labels.get(example.id)
         if labels is None:
-            nodes = example.question.plan.program.nodes
-            chosen = {node: gold for node, gold in example.gold.items() if nodes[node].module in SUPERVISED}
+            program = example.question.plan.program
+            chosen: dict[int, Sequence[Any]] = {}
+            for node, gold in sorted(example.gold.items()):
+                if program.nodes[node].module in SUPERVISED:
+                    chosen.setdefault(program.representative[node], gold)
             labels = {node: box_labels(example, gold) for node, gold in chosen.items()}
             self._labels[example.id] = labels
         return labels

@@ -1,13 +1,16 @@
 """The network over LXMERT: what it reads, where its gradients go, and what must change nothing."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.counting import COUNT_KINDS
+from modelserver.modular.visual.evaluating import SHIPPED
 from modelserver.modular.visual.network import Question
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.regions import Regions, collate
@@ -78,15 +81,60 @@ def found_by(network, sentence, statements, node=1, program="exist(find[star])")
     return output_of(asked.plan, forward, 0, node)
 
 
-def test_decontextualised_find_does_not_change_when_an_unattended_word_does(visual_network, statements):
-    sentences = ("There is a red star.", "In the left image there is a big green star.")
+@pytest.mark.parametrize(
+    ("config", "other", "same"),
+    [
+        ({"positions": "kept"}, "There is a green star.", True),  # another word at the same place
+        ({"positions": "kept"}, "There is a red star in the left image.", True),
+        ({"positions": "kept"}, "In the left image there is a big green star.", False),  # the word moves
+        ({"positions": "shifted"}, "In the left image there is a big green star.", True),
+        ({"decontextualised": False}, "There is a green star.", False),
+    ],
+)
+def test_decontextualised_find_does_not_change_when_an_unattended_word_does(
+    visual_network, statements, config, other, same
+):
+    network = visual_network(**config)
     with torch.no_grad():
-        network = visual_network(decontextualised=True)
-        one, other = (found_by(network, sentence, statements) for sentence in sentences)
-        assert torch.equal(one, other)
-        network = visual_network(decontextualised=False)
-        one, other = (found_by(network, sentence, statements) for sentence in sentences)
-        assert not torch.allclose(one, other, atol=1e-4)
+        one, two = (found_by(network, each, statements) for each in ("There is a red star.", other))
+    assert torch.allclose(one, two, atol=1e-6) == same
+
+
+def test_kept_words_are_encoded_at_their_places_in_the_sentence(visual_network, statements, monkeypatch):
+    network = visual_network(positions="kept")
+    read = []
+    forward = network.encoder.forward
+
+    def remember(**given):
+        read.append(given)
+        return forward(**given)
+
+    monkeypatch.setattr(network.encoder, "forward", remember)
+    with torch.no_grad():
+        found_by(network, "There is a red star.", statements)
+    sentence = network.tokenizer("There is a red star.", return_offsets_mapping=True)
+    expected = [
+        token if place == 0 or 15 <= start < end <= 19 else network.tokenizer.pad_token_id
+        for place, (token, (start, end)) in enumerate(
+            zip(sentence["input_ids"], sentence["offset_mapping"], strict=True)
+        )
+    ]
+    assert read[0]["input_ids"][0].tolist() == expected
+    kept = [int(token != network.tokenizer.pad_token_id) for token in expected]
+    assert read[0]["attention_mask"][0].tolist() == kept
+    assert 0 < sum(kept) < len(kept)
+
+
+def test_a_saved_network_keeps_its_positions_and_one_without_the_field_shifts(visual_network, tmp_path):
+    for positions in ("kept", "shifted"):
+        network = visual_network(positions=positions)
+        folder.save(tmp_path, network, network.config)
+        assert folder.load(tmp_path, CPU)[1].positions == positions
+    saved = json.loads((tmp_path / "config.json").read_text())
+    del saved["positions"]
+    (tmp_path / "config.json").write_text(json.dumps(saved))
+    assert folder.load(tmp_path, CPU)[1].positions == "shifted"
+    assert folder.load(SHIPPED, CPU)[1].positions == "shifted"
 
 
 def test_it_changes_when_an_attended_word_does(visual_network, statements):

@@ -1,6 +1,7 @@
 """Training of visual-nmn and lxmert: pretraining, resuming, commands and the table."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ import torch
 
 from modelserver.__main__ import main
 from modelserver.modular.visual import folder
-from modelserver.modular.visual.network import Config
+from modelserver.modular.visual.network import Config, Question
+from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.region_files import read_regions
 from modelserver.modular.visual.scene_data import read_items
+from modelserver.modular.visual.utterances import attend
 from modelserver.registry import load_modular_system
 from modelserver.training.loop import STATE, train
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
@@ -55,6 +58,19 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(visual_network, st
     assert [row["step"] for row in logs[0]] == [1, 2, 3]
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "killed")]
     assert weights[0] == weights[1]
+
+
+def test_equal_subtrees_count_once_in_the_loss_of_boxes(visual_network, statements):
+    laid_out = plan("greater(count(find[star]), count(find[star]))")
+    example = statements[0]
+    gold = next(iter(each for each in example.gold.values()))
+    asked = Question(laid_out, attend(laid_out, "There are more stars than stars."))
+    losses = []
+    for number, nodes in enumerate([(2,), (2, 4), (4,)]):
+        given = replace(example, id=str(number), question=asked, gold=dict.fromkeys(nodes, gold))
+        trainer = Trainer(visual_network(), Config("visual-nmn"), Recipe(), [given], [given])
+        losses.append(trainer._loss([given], supervised=True).item())
+    assert losses[0] == losses[1] == losses[2] > 0
 
 
 def test_killed_before_the_best_weights_were_written_it_writes_them_when_it_goes_on(
