@@ -16,6 +16,7 @@ from rest_framework.views import set_rollback
 
 from foundation.errors import TouchstoneError
 from foundation.state_machine import ForbiddenTransition
+from foundation.validation_messages import sentence
 from modelserver.wire.errors import ModelServerError, UnknownSystem
 
 MEDIA_TYPE = "application/problem+json"
@@ -57,9 +58,9 @@ def unprocessable(error: ValidationError, prefix: str = "") -> Refused:
     fields = [
         FieldProblem(
             field=prefix + ".".join(str(part) for part in each["loc"]),
-            detail="is missing" if each["type"] == "missing" else each["msg"],
+            detail=str(sentence(each)),
         )
-        for each in error.errors(include_url=False, include_input=False, include_context=False)
+        for each in error.errors(include_url=False)
     ]
     first = fields[0]
     return Refused(422, f"{first.field}: {first.detail}".removeprefix(": "), fields)

@@ -307,7 +307,6 @@ PAGES = {
     ),
     "docs/how-to/annotate-import-export.md": Page(scenes),
     "docs/how-to/annotate.md": Page(scenes),
-    "docs/how-to/deploy.md": Page(left_out={"": "tests/deploy starts the commands of the units"}),
     "docs/how-to/export-and-report.md": Page(
         film_facts_with_data,
         {
