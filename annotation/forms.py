@@ -269,8 +269,11 @@ def _for_project(
 ) -> list[tuple[str, Any]]:
     kinds = {"labels", f"labelled {project.kind}"} if project.labels else {project.kind}
     kinds |= {"images"} if project.kind == "boxes" else set()
-    kinds |= {"labels", "labelled boxes", "labelled spans"} if any_labels else set()
-    return [(name, label) for name, (only, label) in formats.items() if not only or kinds & set(only)]
+    chosen = {name for name, (only, _label) in formats.items() if not only or kinds & set(only)}
+    more = {"labels", "labelled boxes", "labelled spans"} if any_labels else set[str]()
+    offered = {name for name, (only, _label) in formats.items() if more & set(only)} - chosen
+    # Those of the project's own task come first, because the first is what a form begins with.
+    return [(name, formats[name][1]) for part in (chosen, offered) for name in formats if name in part]
 
 
 class UploadForm(forms.Form):

@@ -130,11 +130,12 @@ def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource)
         else:
             yield record
     if source.findings.refused_count == 0:
+        first_line = 1 if source.path.is_file() else None
         if not some:
-            raise BadFile(source.path, say("holds no items"))
+            raise BadFile(source.path, say("holds no items"), line=first_line)
         if task is None:
             text = "holds no labels; create a project with a label configuration, and upload the file there"
-            raise BadFile(source.path, say(text))
+            raise BadFile(source.path, say(text), line=first_line)
 
 
 def _entries(source: LabelledSource, reader: Reader) -> Iterator[Entry]:
