@@ -25,6 +25,7 @@ from studyapp.models import (
     StudyWebhook,
     WebhookEvent,
 )
+from studyapp.queries.answer_quotas import AnswerQuota
 from studyapp.queries.flags import flags_at_completion
 from studyapp.queries.recruitment import count_participants
 
@@ -102,6 +103,18 @@ def announce_full_link(link: EntryLink) -> None:
     """Queue that a link has its number of participants, if it has."""
     if link.quota is not None and count_participants(link) >= link.quota:
         _announce_quota(link.study, "link", link.label or str(link.pk), link.quota)
+
+
+def announce_full_answers(participant: Participant, quotas: Iterable[AnswerQuota]) -> None:
+    """Queue the quotas of screening answers that one more participant fills.
+
+    Args:
+        participant: The one whose answers passed the screening.
+        quotas: Those that the answers fall under; the participant is not counted.
+    """
+    for one in quotas:
+        if one.held + 1 == one.quota:
+            _announce_quota(participant.version.study, "answer", f"{one.question}={one.answer}", one.quota)
 
 
 def _announce_quota(study: Study, scope: str, name: str, quota: int) -> None:
