@@ -200,7 +200,7 @@ class _SciFact(_Claim):
 def read_scifact(
     folder: Path, *, on_progress: OnProgress | None = None, findings: Findings | None = None
 ) -> Iterator[QuestionRecord]:
-    """Yield the claims of a folder with a file of SciFact and ``corpus.jsonl``.
+    """Yield the claims of a folder with a file of SciFact and its corpus.
 
     The context of a claim is the abstracts that it cites. A claim without evidence has the label
     NOT_ENOUGH_INFO and unknown gold facts; all rationales of the others together are their gold facts.
@@ -248,7 +248,7 @@ def _abstracts(path: Path) -> dict[str, _Abstract]:
 
 
 def entries_file(folder: Path, *, beside: str) -> Path:
-    """Return the one JSON file of a folder that lies beside its articles.
+    """Return the one JSON file of a folder, beside its articles.
 
     Raises:
         BadFile: The folder lacks the articles, or does not hold exactly one other file.
