@@ -64,5 +64,5 @@ def test_the_areas_of_the_released_boxes_are_those_that_the_paper_reports():
     areas = {part.module: part.area for part in by_module(score_boxes(reading.examples, outputs))}
     paper = {"find": 0.19, "filter": 0.19, "with-relation": 0.15, "project": 0.07}
     assert areas == {module: pytest.approx(area, abs=0.015) for module, area in paper.items()}
-    frequent = by_argument(reading.examples, score_boxes(reading.examples, outputs))[0]
-    assert (frequent.module, frequent.argument) == ("find", "dogs")
+    parts = by_argument(reading.examples, score_boxes(reading.examples, outputs))
+    assert next(part.argument for part in parts if part.module == "find") in ("dog", "dogs")
