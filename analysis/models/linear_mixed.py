@@ -58,8 +58,8 @@ def mixed_log_time(
 
     Returns:
         Contrasts of log seconds. Refused for fewer than `LEAST_FOR_LEVEL`
-        participants in a condition, if participants' variance is estimated as zero (trials would
-        count as independent), and if the likelihood has no maximum.
+        participants in a condition, if participants' variance is estimated as zero
+        (trials would count as independent), and if the likelihood has no maximum.
 
     Raises:
         ValueError: A time is not positive.

@@ -19,7 +19,6 @@ from scipy import stats
 
 from ..stats.arrays import Array
 from ..stats.effect_sizes import never_zero
-from ..stats.results import LEAST
 
 Codes = NDArray[np.intp]
 # Participants per condition from which simulations show that the tests keep their level
@@ -173,7 +172,10 @@ def read_trials(
 def unsupported(trials: Trials, *, position: bool, least: int = LEAST_FOR_LEVEL) -> str:
     """Explain why no model fits the trials, "" if one can be tried.
 
-    least: participants that each condition needs.
+    Args:
+        trials: The answered trials.
+        position: If the model has a term for the position.
+        least: Participants that each condition needs.
     """
     if len(trials.conditions) < 2:
         return "there are fewer than two conditions"

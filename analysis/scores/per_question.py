@@ -24,8 +24,8 @@ from .score_table import SCORES
 
 REMOVALS = (1, 2, 3, 4)
 LOCATED = ("span_answer", "inside", "outside")
-# Means over questions: the twelve standard scores, whether the answer changed (0 or 1), and the differences of
-# probabilities.
+# Means over questions: the twelve standard scores, whether the answer changed (0 or 1), and the differences
+# of probabilities.
 MEANS = tuple(s.key for s in SCORES if not s.key.startswith(("farm_", "loca")))
 TABLE = "question_scores"
 COLUMNS = (

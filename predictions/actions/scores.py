@@ -219,8 +219,8 @@ class _Answers:
     """Raw answers by question, with and without facts, for each k.
 
     ``changed`` holds for each question (key) whether its answer changed, as `scoring.CHANGE_PARTS`, and
-    ``erased`` by how much its probability fell, as `scoring.ERASURE_KEYS`. ``probabilities`` are those of the answers with and without facts, and ``unknown`` counts predictions of
-    which one is missing.
+    ``erased`` by how much its probability fell, as `scoring.ERASURE_KEYS`. ``probabilities`` are those of
+    the answers with and without facts, and ``unknown`` counts predictions of which one is missing.
     """
 
     full: dict[str, str] = field(default_factory=dict)
