@@ -100,7 +100,13 @@ def test_a_disagreement_is_settled_once() -> None:
         start.wait()
         third = people[2 + number]
         try:
-            settle(judged=answer, is_correct=bool(number), how=JudgedAnswer.How.THIRD_JUDGE, note="seen", by=third)
+            settle(
+                judged=answer,
+                is_correct=bool(number),
+                how=JudgedAnswer.How.THIRD_JUDGE,
+                note="seen",
+                by=third,
+            )
         except CannotJudge:
             return False
         return True
