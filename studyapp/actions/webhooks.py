@@ -112,9 +112,10 @@ def announce_full_answers(participant: Participant, quotas: Iterable[AnswerQuota
         participant: The one whose answers passed the screening.
         quotas: Those that the answers fall under; the participant is not counted.
     """
-    for one in quotas:
-        if one.held + 1 == one.quota:
-            _announce_quota(participant.version.study, "answer", f"{one.question}={one.answer}", one.quota)
+    for quota in quotas:
+        if quota.held + 1 == quota.quota:
+            name = f"{quota.question}={quota.answer}"
+            _announce_quota(participant.version.study, "answer", name, quota.quota)
 
 
 def _announce_quota(study: Study, scope: str, name: str, quota: int) -> None:

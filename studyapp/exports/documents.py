@@ -187,8 +187,8 @@ def question_scores(data: StudyData) -> Iterator[Row]:
     for system in sorted(runs.keys() - elsewhere):
         for question_id, parts in results.question_scores(runs[system]):
             # Scores that an earlier version computed have fewer parts.
-            known = dict.fromkeys(PARTS) | dict(zip(PARTS, parts, strict=False))
-            yield {"system": system, "question_id": question_id, **known}
+            given = dict(zip(PARTS, parts, strict=False))
+            yield {"system": system, "question_id": question_id, **dict.fromkeys(PARTS), **given}
 
 
 def _published_scores(data: StudyData) -> list[Document]:

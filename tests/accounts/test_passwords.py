@@ -99,8 +99,13 @@ def test_longer_ones_are_refused_before_they_are_hashed(client, user, monkeypatc
     with pytest.raises(ValidationError, match="at most 128 characters"):
         validate_password("ab " * 43)
     hashed = []
-    monkeypatch.setattr(PBKDF2PasswordHasher, "encode", lambda *args: hashed.append(args) or "")
-    monkeypatch.setattr(MD5PasswordHasher, "encode", lambda *args: hashed.append(args) or "")
+
+    def encode(_hasher, password, *_rest):
+        hashed.append(password)
+        return ""
+
+    for hasher in (PBKDF2PasswordHasher, MD5PasswordHasher):
+        monkeypatch.setattr(hasher, "encode", encode)
     page = Client().post("/accounts/login/", {"username": user.username, "password": "x" * 100_000})
     assert "at most 128 characters" in page.content.decode()
     assert not hashed

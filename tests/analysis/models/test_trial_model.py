@@ -72,8 +72,8 @@ def test_fewer_participants_than_the_tests_need():
 
     assert why((8, 8)) == ""
     assert why((8, 7)) == (
-        "condition b has 7 participants with a trial; at least 8 are needed, the fewest for which simulations "
-        "show that its tests keep their level"
+        "condition b has 7 participants with a trial; at least 8 are needed, the fewest for which "
+        "simulations show that its tests keep their level"
     )
 
 

@@ -22,7 +22,7 @@ SYSTEMS = ("sys-1", "sys-2", "sys-3")
 
 
 def table_of(rng, questions=200, systems=SYSTEMS):
-    """Rows with em, FaRM(4)'s changes, the answer's place and a fall in probability, per system and question."""
+    """Rows with em, FaRM(4)'s changes, the answer's place and a difference of probabilities."""
     rows = []
     for system in systems:
         for number in range(questions):
