@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,9 +18,9 @@ from predictions.formats.rationales import read_esnli
 PAIR = {"id": "p", "premise": "Two women hug.", "hypothesis": "The sisters hug."}
 
 
-def written(path: Path, rows: list[dict[str, object]], names: list[str] | None = None) -> Path:
+def written(path: Path, rows: Sequence[Mapping[str, object]], names: list[str] | None = None) -> Path:
     """Write rows; ``names`` are the classes of the column label, as the hub's library notes them."""
-    table = pa.Table.from_pylist(rows)
+    table = pa.Table.from_pylist([*rows])
     if names is not None:
         note = {"info": {"features": {"label": {"names": names, "_type": "ClassLabel"}}}}
         table = table.replace_schema_metadata({"huggingface": json.dumps(note)})

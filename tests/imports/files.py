@@ -66,8 +66,8 @@ def evidence_files() -> dict[str, bytes]:
     asked = {"question": "Who?", "answer": "Ada", "paragraphs": [paragraph, paragraph]}
     pair = {"premise": "Ada sang.", "hypothesis": "She sang.", "label": "entailment"}
     named = {"claim": "Ada sang.", "label": "SUPPORTS", "evidence": [[[1, 2, "Ada", 0]], [[1, 3, "Ada", 1]]]}
-    cited = {"claim": "Ada sang.", "cited_doc_ids": [4]}
-    cited["evidence"] = {"4": [{"sentences": [0], "label": "SUPPORT"}]}
+    verdict = {"sentences": [0], "label": "SUPPORT"}
+    cited = {"claim": "Ada sang.", "cited_doc_ids": [4], "evidence": {"4": [verdict]}}
     span = {"docid": "film", "start_token": 1, "end_token": 2, "start_sentence": -1}
     judged = {"query": "Is it good?", "classification": "POS", "evidences": [[span]]}
     return {
