@@ -19,8 +19,8 @@ References:
        five speak of distrust.
     7. Spain, Bustamante and Bliss (2008). Towards an empirically developed scale for system trust: take two.
        Proceedings of HFES 52, 1335-1339.
-    8. Hoffman, Mueller, Klein and Litman (2023). Measures for explainable AI. Frontiers in Computer Science 5,
-       1096257. Eight items of 5 points on trust, of which the sixth (wary) is reversed.
+    8. Hoffman, Mueller, Klein and Litman (2023). Measures for explainable AI. Frontiers in Computer Science
+       5, 1096257. Eight items of 5 points on trust, of which the sixth (wary) is reversed.
 """
 
 from collections import Counter
