@@ -1,4 +1,4 @@
-"""A bundle in the form of Psych-DS: dataset_description.json, and copies of the tables.
+"""A bundle in the form of Psych-DS: its description and its tables.
 
 Psych-DS describes a data set by terms of schema.org. It requires name, description and variableMeasured,
 which lists every column of the tables. It wants tables below ``data``, in files whose names hold pairs of a

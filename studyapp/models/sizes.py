@@ -9,11 +9,12 @@ from accounts.models import Role, User, Workspace
 
 
 class SizePlan(models.Model):
-    """A simulation of the participants or the systems that a planned study needs.
+    """A simulation of the participants or systems that a study needs.
 
     ``assumptions`` has the form of `studyapp.rules.sample_sizes.SizeSettings` and ``result`` that of
-    `SizeResult`, or those of `studyapp.rules.system_sizes.SystemSettings` and `SystemsResult`. The pending row is the job: any worker may compute it, and computing it twice does no harm.
-    ``progress`` is in percent.
+    `SizeResult`, or those of `studyapp.rules.system_sizes.SystemSettings` and `SystemsResult`. The pending
+    row is the job: any worker may compute it, and computing it twice does no harm. ``progress`` is in
+    percent.
     """
 
     class Status(models.TextChoices):

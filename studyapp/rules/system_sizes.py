@@ -1,4 +1,4 @@
-"""Number of systems of a planned study: settings, power simulation and result.
+"""Number of systems of a planned study, by power simulation.
 
 Pure: no Django.
 
@@ -13,8 +13,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from analysis.io.errors import AnalysisError
-from analysis.planning.power import Rate
-from analysis.planning.systems_needed import MOST_SYSTEMS, plan_systems
+from analysis.planning.systems_needed import MOST_SYSTEMS, SystemsNeeded, plan_systems
 from analysis.stats.correlations import Coefficient
 from foundation.frozen_model import FrozenModel
 from studyapp.rules.sample_sizes import SEED
@@ -65,7 +64,10 @@ class SystemsPoint(FrozenModel):
 
 
 class SystemsRow(FrozenModel):
-    """The systems needed for a true correlation; ``noisy`` is None without a noise."""
+    """The systems needed for a true correlation.
+
+    ``noisy`` is None if no noise was assumed.
+    """
 
     correlation: float
     without: SystemsPoint
@@ -105,13 +107,12 @@ def simulate_systems(
             )  # fmt: skip
         except ValueError as error:
             raise AnalysisError(str(error)) from None
-        noisy = scenario.noisy and _point(scenario.noisy.systems, scenario.noisy.power)
-        without = _point(scenario.without.systems, scenario.without.power)
-        rows.append(SystemsRow(correlation=correlation, without=without, noisy=noisy))
+        noisy = None if scenario.noisy is None else _point(scenario.noisy)
+        rows.append(SystemsRow(correlation=correlation, without=_point(scenario.without), noisy=noisy))
         advance(done / (len(settings.correlations) + 1))
     return SystemsResult(most=MOST_SYSTEMS, rows=rows)
 
 
-def _point(systems: int | None, power: Rate) -> SystemsPoint:
-    low, high = power.interval
-    return SystemsPoint(systems=systems, power=power.value, low=low, high=high)
+def _point(needed: SystemsNeeded) -> SystemsPoint:
+    low, high = needed.power.interval
+    return SystemsPoint(systems=needed.systems, power=needed.power.value, low=low, high=high)

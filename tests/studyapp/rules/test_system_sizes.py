@@ -32,10 +32,9 @@ def test_it_has_the_numbers_of_the_command(capsys):
     printed = json.loads(capsys.readouterr().out)
     for row, expected in zip(result.rows, printed, strict=True):
         assert row.noisy is not None
-        assert [row.without.systems, row.noisy.systems] == [
-            int(expected["systems"]), int(expected["systems_with_noise"]),
-        ]  # fmt: skip
-        assert row.without.systems < row.noisy.systems
+        assert row.without.systems == int(expected["systems"])
+        assert row.noisy.systems == int(expected["systems_with_noise"])
+        assert int(expected["systems"]) < int(expected["systems_with_noise"])
         assert row.without.low <= row.without.power <= row.without.high
     assert shares == sorted(shares)
 
