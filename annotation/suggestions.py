@@ -154,7 +154,7 @@ def _marked_node(program: Program, fit: Fit) -> int | None:
 
 
 def sentences(passage: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence; together they are the passage."""
+    """Return start and end of each sentence: all of the passage but blank parts."""
     ends = [match.end() for match in _SENTENCE_END.finditer(passage)]
     edges = [0, *[end for end in ends if end < len(passage)], len(passage)]
     return [(start, end) for start, end in pairwise(edges) if passage[start:end].strip()]

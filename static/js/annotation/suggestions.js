@@ -97,6 +97,7 @@ export function createSuggestions(store, root, acts, announce, keyOf, focusAnswe
     const open = undecided(store);
     const rejected = layerOf(store.document, store.node).rejected ?? [];
     part.hidden = !store.predictionsShown || Boolean(store.annotation.others) || !(open.length || rejected.length);
+    list.hidden = !open.length;
     restore.hidden = !rejected.length || Boolean(store.locked);
     const key = JSON.stringify([store.node, store.locked, open.map(({ id }) => id)]);
     if (list.dataset.key === key) return;
