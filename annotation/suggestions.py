@@ -1,4 +1,4 @@
-"""Suggestions of models: from the outputs of modules, and from answers. No Django.
+"""Suggestions of models, from modules and from answers. No Django.
 
 A suggestion is an object or an answer at a node that people can accept, change or reject. Networks suggest
 the proposals and words that their modules take; readers and language models suggest labels, texts and spans.
@@ -28,7 +28,7 @@ Suggestions = dict[int, list[dict[str, Any]]]
 
 
 class Fit(FrozenModel):
-    """What becomes of the answers of a reader or language model.
+    """The use of the answers of a reader or language model.
 
     Answer layers always take the answer to their question. ``marks`` says whether spans come from the answer
     or from the facts; they go to the layer of this number with this label, or in programs to the first step
@@ -67,7 +67,7 @@ def suggestions(
     """Return the suggestions of one output by node, each with an ID.
 
     Args:
-        key: What the IDs begin with; the output's own.
+        key: The beginning of the IDs; the output's own.
         program: Of the item.
         subject: The item's images or passage.
         marks: Objects and answers by node; a node with some needs no module output.
@@ -154,7 +154,7 @@ def _marked_node(program: Program, fit: Fit) -> int | None:
 
 
 def sentences(passage: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence: all of the passage but blank parts."""
+    """Return start and end of each sentence, without blank parts."""
     ends = [match.end() for match in _SENTENCE_END.finditer(passage)]
     edges = [0, *[end for end in ends if end < len(passage)], len(passage)]
     return [(start, end) for start, end in pairwise(edges) if passage[start:end].strip()]
@@ -185,7 +185,7 @@ def marks_of(
 
 
 def _values(layer: LabelLayer, answer: str) -> Iterator[str | int]:
-    """Yield the values of an answer at a layer; none if it has no meaning there."""
+    """Yield what an answer means at a layer, possibly nothing."""
     if layer.type == "text":
         if answer.strip():
             yield answer.strip()
@@ -208,10 +208,10 @@ def _stretches(
     if fit.marks == "facts":
         yield from (places[index] for _title, index in sorted(prediction.facts) if index < len(places))
         return
-    found = prediction.location
-    if found is not None and found.first is not None and found.start is not None and found.end is not None:
-        offset = places[found.first[1]][0]
-        yield offset + found.start, offset + found.end
+    location = prediction.location
+    if location and location.first and location.start is not None and location.end is not None:
+        offset = places[location.first[1]][0]
+        yield offset + location.start, offset + location.end
     elif prediction.answer and prediction.type in ("span", None):
         match = re.search(re.escape(prediction.answer.strip()), passage, re.IGNORECASE)
         if match:

@@ -19,7 +19,7 @@ MOST_ANNOTATIONS = 2_000  # of a project, the newest
 
 @dataclass
 class Acceptance:
-    """What people made of the suggestions of one revision of a system.
+    """The decisions of people on the suggestions of a system's revision.
 
     Attributes:
         shown: Number of finished annotations whose annotator saw its suggestions.
@@ -72,11 +72,11 @@ def acceptance(project: Project) -> list[Acceptance]:
         by_item[annotation.item_id].append(annotation)
     counts: dict[tuple[str, str], Acceptance] = {}
     outputs = SystemOutput.objects.filter(item__in=by_item).order_by("system", "revision")
-    made = [(output, _of(output, by_item[output.item_id][0], project)) for output in outputs]
+    pairs = [(output, _of(output, by_item[output.item_id][0], project)) for output in outputs]
     covered: dict[tuple[str, str, str], set[int]] = defaultdict(set)
-    for output, own in made:
+    for output, own in pairs:
         covered[output.system, output.revision, by_item[output.item_id][0].item.program] |= own.keys()
-    for output, own in made:
+    for output, own in pairs:
         key = (output.system, output.revision)
         nodes = covered[*key, by_item[output.item_id][0].item.program]
         if nodes:
@@ -114,7 +114,10 @@ def _count(
 
 
 def _decided(layers: Iterable[Mapping[str, Any]], ids: set[str]) -> Counter[str]:
-    """Count the decisions of one person; an accepted object that was deleted counts as none."""
+    """Count the decisions of one person.
+
+    An accepted object that was deleted counts as none.
+    """
     decided: Counter[str] = Counter()
     for layer in layers:
         decided["rejected"] += len(ids & set(layer.get("rejected", ())))
@@ -126,7 +129,7 @@ def _decided(layers: Iterable[Mapping[str, Any]], ids: set[str]) -> Counter[str]
 
 
 def _likeness(annotation: Annotation, own: Suggestions, nodes: set[int], project: Project) -> float | None:
-    """Return the agreement of a system with a person, at the nodes that the system covers."""
+    """Return a system's agreement with a person at the nodes that it covers."""
     item, document = annotation.item, document_of(annotation.document)
     if document.problem is not None:
         return None

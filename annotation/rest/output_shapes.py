@@ -73,7 +73,7 @@ class SystemList(Payload):
 
 
 class AcceptanceRow(Payload):
-    """What people made of the suggestions of one revision of a system.
+    """The decisions of people on the suggestions of a system's revision.
 
     The numbers of suggestions are of ``shown`` finished annotations, whose annotators saw them; the agreement
     of the system, from 0 to 1, is apart for these and for ``blind`` ones.

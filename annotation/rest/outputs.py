@@ -75,7 +75,7 @@ class Systems(ProjectView):
 
 
 class Acceptance(ProjectView):
-    """What people made of the suggestions of systems."""
+    """The decisions of people on the suggestions of systems."""
 
     @described(answers=shapes.AcceptanceList)
     def get(self, request: Request, slug: str) -> HttpResponse:
