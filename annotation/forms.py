@@ -362,7 +362,7 @@ class OrderForm(forms.Form):
 
 
 class MoveForm(forms.Form):
-    """Whether an item is assigned before or after all others."""
+    """The end of the order to which an item moves."""
 
     order = forms.ChoiceField(choices=[(order.value, order.label) for order in (Order.FIRST, Order.LAST)])
 

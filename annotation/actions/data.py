@@ -375,7 +375,7 @@ class _Import:
         )  # fmt: skip
 
     def _rank(self, position: int) -> int:
-        """Return the rank of a new item: after all others, in the order of the file."""
+        """Return the rank of a new item, after all others in file order."""
         return max(self._highest, 0) + position
 
     def _ids(self, first: int, beyond: int) -> dict[int, int]:

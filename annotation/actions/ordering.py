@@ -48,7 +48,7 @@ def order_items(*, project: Project, order: Order, by: User) -> int:
 
 @transaction.atomic
 def move_items(*, project: Project, items: Sequence[Item], order: Order, by: User) -> None:
-    """Move items of the project before or after all others, in the order given."""
+    """Move items, in the order given, before or after all others."""
     _rescan_all(project)
     ends = project.items.aggregate(low=Min("rank"), high=Max("rank"))
     start = ends["low"] - len(items) if order == Order.FIRST else ends["high"] + 1

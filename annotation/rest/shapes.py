@@ -220,7 +220,7 @@ class ItemQuery(Page):
 
 
 class NewOrder(Payload):
-    """The order in which items are assigned; ``first`` and ``last`` name ``items``."""
+    """The order of assignment; ``first`` and ``last`` name ``items``."""
 
     order: Literal["file", "random", "uncertain", "first", "last"]
     items: Annotated[list[Name], Field(max_length=1_000)] = []
