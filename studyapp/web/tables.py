@@ -98,6 +98,18 @@ SIZE_PLANS = Table(
     ),
     "-simulated",
 )
+SYSTEM_PLANS = Table(
+    (
+        Column("simulated", _("Simulated (UTC)"), lambda plan: plan.pk),
+        Column("correlations", _("True correlations")),
+        Column("coefficient", _("Coefficient"), lambda plan: plan.assumptions["coefficient"]),
+        Column("noise", _("Noise"), lambda plan: plan.assumptions["noise"], is_number=True),
+        Column("target", _("Target power"), lambda plan: plan.assumptions["target"], is_number=True),
+        Column("state", _("State"), lambda plan: plan.status),
+        Column("workspace", _("Workspace"), lambda plan: plan.workspace.name.casefold()),
+    ),
+    "-simulated",
+)
 QUEUES = Table(
     (
         Column("system", _("System"), lambda row: row[0].system.name.casefold()),

@@ -268,3 +268,23 @@ def test_people_assignments_and_projects_are_sorted_by_their_heads(client: Clien
         table = text.partition("<tbody>")[2].partition("</tbody>")[0]
         assert sorted(expected, key=table.index) == expected, (page, order)
     assert 'aria-sort="descending"' in text_of(client, "/annotate/?sort=-submitted")
+
+
+def test_a_manager_orders_items_and_moves_one(client: Client, project: Project) -> None:
+    make_items(project, 3)
+    base = f"/annotate/{project.slug}/items/"
+    assert "Order of assignment" in text_of(client, base)
+    last = project.items.order_by("position").last()
+    assert last is not None
+    page = f"{base}{last.pk}/"
+    assert "Assign next" in text_of(client, page)
+    moved = client.post(f"{page}move/", {"order": "first"}, follow=True).content.decode()
+    assert "This item is assigned next." in moved
+    names = project.items.order_by("rank").values_list("external_id", flat=True)
+    assert names[0] == last.external_id
+    assert "Choose an order" in client.post(f"{page}move/", {"order": "file"}, follow=True).content.decode()
+    changed = client.post(f"{base}order/", {"order": "file"}, follow=True).content.decode()
+    assert "Changed the order of 3 items." in changed
+    assert names.all()[2] == last.external_id
+    assert "Choose an order" in client.post(f"{base}order/", {"order": "x"}, follow=True).content.decode()
+    assert client_of(make_member(project).user).post(f"{base}order/", {"order": "file"}).status_code == 403
