@@ -223,7 +223,7 @@ def _remove_own_answers(participant: Participant, content: FrozenStudy) -> None:
             if key in given and f" {hotpotqa.normalise_answer(given[key])} " not in f" {words} "
         }
         if foreign:
-            pages = [{**page, "answers": _without(page["answers"], foreign)} for page in trial.earlier]
+            pages = [{**page, "answers": _without(page["answers"], foreign)} for page in trial.earlier or ()]
             answers = None if trial.answers is None else _without(trial.answers, foreign)
             Trial.objects.filter(pk=trial.pk).update(answers=answers, earlier=pages)
 

@@ -170,6 +170,7 @@ def test_an_anonymous_participant_keeps_own_answers_from_the_articles_only(clien
     send(client, address, **answers, helpfulness="1")
     anonymise_participant(participant=Participant.objects.get(), by=None, reason="asked")
     trial = Trial.objects.get()
+    assert trial.answers
     assert trial.answers["initial_answer"] == "The Lost Harbour"
     assert "final_answer" not in trial.answers
     assert "My name" not in str(trial.earlier)
@@ -208,6 +209,7 @@ def test_the_bonus_is_paid_for_correct_final_answers(client):
             show_trial(trial=trial)
             right = (number == 0 and trial.item.kind == "practice") or number == 1
             answer = Item.objects.get(pk=trial.item_id).gold_answer if right else "Elsewhere"
+            assert answer
             submit_trial(trial=trial, answers={"final_answer": answer}, changes={}, timing=PageTiming())
         factories.answer_survey(person)
     assert bonuses(study) == {people[1].public_id: Decimal("0.50")}
