@@ -15,7 +15,7 @@ class SiteConfig(AppConfig):
     label = "site"
 
     def ready(self) -> None:
-        """Register the checks, which need apps that are ready, and observe this process."""
+        """Register the checks, which need ready apps; observe this process."""
         from config import checks  # noqa: F401
 
         if settings.METRICS:  # workers have no middleware

@@ -1,4 +1,4 @@
-"""Reports of unhandled errors to a server of Sentry's protocol, without personal data.
+"""Reports of unhandled errors, no personal data, by Sentry's protocol.
 
 A report is built from a list of what may leave the site. Messages of errors are not on it, because they may
 quote answers and IDs of people; the log of the site has them under the same request id.

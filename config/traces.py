@@ -1,4 +1,4 @@
-"""Traces in the form of OpenTelemetry: a span for each request and each task.
+"""Traces by OpenTelemetry: a span for each request and each task.
 
 Spans are named after routes and tasks, because addresses hold ids and tokens. Errors are marked without
 their messages, which may quote answers of people.
@@ -35,7 +35,7 @@ _task: ContextVar[tuple[Span, Token[Context]] | None] = ContextVar("span of a ta
 
 
 def trace_here() -> None:
-    """Send the spans of this process to the collector of OTEL_EXPORTER_OTLP_ENDPOINT."""
+    """Send the spans of this process to the configured collector."""
     send_to(BatchSpanProcessor(OTLPSpanExporter()))
 
 

@@ -102,7 +102,7 @@ def test_coreference_counts_the_mentions_in_the_context(
     output, _ = probe(tmp_path / "r", "--system", "first", "--context", "paragraphs")
     assert "2 × coreference, paragraphs, in" in output
     records = [json.loads(line) for line in (tmp_path / "r").read_text(encoding="utf-8").splitlines()]
-    assert [len(record["positive"]) for record in records] == [4, 4]  # Ann, Lee1, She, and wrongly It
+    assert [len(record["positive"]) for record in records] == [3, 3]  # Ann, Lee1, She
     assert (
         ReadingInstance.objects.get(content__id="q1:coreference:paragraphs:0")
         .content["counterfactual"]["context"][0][1][-1]
