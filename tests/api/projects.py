@@ -50,6 +50,9 @@ def output(item: str) -> dict[str, Any]:
     return {"id": item, "proposals": [boxes, boxes[1:]], "modules": modules}
 
 
+LABELS = {"layers": [{"type": "choice", "name": "Dogs", "labels": [{"name": "yes"}, {"name": "no"}]}]}
+
+
 @dataclass(frozen=True)
 class ProjectWorld:
     """The IDs of the project's objects.
