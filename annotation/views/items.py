@@ -20,7 +20,7 @@ from annotation.models import Item, Membership, Order
 from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
 from annotation.queries.items import item_page
 from annotation.views.access import members_only
-from annotation.views.tables import ITEMS
+from annotation.views.tables import IMPORTS, ITEMS
 from foundation import errors
 from jobs.actions.jobs import create_job
 from jobs.actions.previews import apply_preview
@@ -64,10 +64,12 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
         job = _preview(request, member, form)
         return redirect("annotation:import", member.project.slug, job.pk)
     earlier = imports_of(member.project)[:SHOWN_IMPORTS]
+    table = IMPORTS.of(request.GET)
     context = {
         "project": member.project,
         "form": form,
-        "imports": [(each, each.undone_at is None and not is_touched(each)) for each in earlier],
+        "imports": table.rows((each, each.undone_at is None and not is_touched(each)) for each in earlier),
+        "imports_table": table,
         "images_missing": is_waiting(member.project),
     }
     return render(request, "annotation/upload.html", context, status=422 if form.errors else 200)

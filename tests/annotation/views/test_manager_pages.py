@@ -231,6 +231,27 @@ def test_a_webhook_shows_its_secret_once_and_ends(client: Client, project: Proje
     assert not hook.active
 
 
+def test_imports_and_webhooks_are_sorted_by_their_heads(client: Client, project: Project) -> None:
+    for number, name in enumerate(("b.json", "a.json", "c.json")):
+        counts = {"added": number, "images": 0, "annotations": 0, "with_gold": 0}
+        project.imports.create(source=name, first=1, last=0, counts=counts)
+    base = f"/annotate/{project.slug}/items/upload/"
+    for query, expected in (
+        ("", "cab"),
+        ("?sort=file", "abc"),
+        ("?sort=-items", "cab"),
+        ("?sort=time", "bac"),
+    ):
+        shown = re.findall(r'<th scope="row">(.)\.json</th>', text_of(client, base + query))
+        assert shown == list(expected), query
+    base = f"/annotate/{project.slug}/webhooks/"
+    for name in ("b", "a"):
+        added = client.post(f"{base}add/", {"url": f"https://8.8.8.8/{name}"})
+        assert "?sort=" not in added.content.decode(), "its address takes forms alone"
+    found = re.findall("8.8.8.8/([ab])</a>", text_of(client, f"{base}?sort=-address"))
+    assert found == ["b", "a"]
+
+
 def test_an_export_is_made_and_downloaded(client: Client, project: Project) -> None:
     make_items(project, 2)
     client.post(f"/annotate/{project.slug}/export/", {"format": "jsonl"})
