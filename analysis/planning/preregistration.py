@@ -40,8 +40,8 @@ FILE = "study_version.json"
 
 _TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, where they do not judge an answer
     "advice": (
-        "Each item has two pages. On the first, participants give their own answer and their confidence (1 to "
-        "5); it is stored and cannot be changed. On the second they see the system's answer, with its "
+        "Each item has two pages. On the first, participants give their own answer and their confidence (1 "
+        "to 5); it is stored and cannot be changed. On the second they see the system's answer, with its "
         "explanation where the condition has one, and give a final answer and their confidence in it.",
         "",
     ),

@@ -53,9 +53,9 @@ MEASURED: dict[Kind, str] = {  # how the report describes the measures
     "verification": "Over-estimation is agreement minus the system's accuracy over the same trials. False "
     "positives, false negatives, true positives and true negatives are shares of all responses; rates per "
     "actual class have names of their own. d′ and c use the log-linear correction.",
-    "advice": "RAIR is the share of right final answers where the first answer was wrong and the advice right, "
-    "RSR where the first answer was right and the advice wrong (Schemmer et al. 2023); over-reliance is 1 − "
-    "RSR, under-reliance 1 − RAIR. Complementarity is final accuracy minus the better of the participant's "
+    "advice": "RAIR is the share of right final answers where the first answer was wrong and the advice "
+    "right, RSR where the first answer was right and the advice wrong (Schemmer et al. 2023); over-reliance "
+    "is 1 − RSR, under-reliance 1 − RAIR. Complementarity is final accuracy minus the better of the participant's "
     "first answers and the system's, on the same trials (Bansal et al. 2021).",
 }
 TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
