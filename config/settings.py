@@ -483,8 +483,9 @@ CELERY_TASK_QUEUES = [Queue("celery"), Queue(UPKEEP)]
 # A sweep that finds no free worker before the next one is due is dropped. The beat stores no schedule on
 # disk, so a restart delays a sweep a little.
 RUN_SWEEP_SECONDS = env.int("RUN_SWEEP_SECONDS", default=30)
-JOB_SWEEP_SECONDS = env.int("JOB_SWEEP_SECONDS", default=15)
-JOB_LEASE_SECONDS = env.int("JOB_LEASE_SECONDS", default=30)
+# The lease, a sweep and the question what workers do: 15 seconds at most until others take over.
+JOB_SWEEP_SECONDS = env.int("JOB_SWEEP_SECONDS", default=5)
+JOB_LEASE_SECONDS = env.int("JOB_LEASE_SECONDS", default=8)
 WEBHOOK_SECONDS = env.int("WEBHOOK_SECONDS", default=10)
 # Refuse addresses of this machine and of private networks: a webhook must not reach internal services.
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
@@ -504,6 +505,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "sweep-jobs": {
         "task": "jobs.tasks.sweep_jobs",
+        "schedule": every(JOB_SWEEP_SECONDS),
+        "options": {"expires": JOB_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
+    },
+    "sweep-slices": {
+        "task": "jobs.tasks.sweep_slices",
         "schedule": every(JOB_SWEEP_SECONDS),
         "options": {"expires": JOB_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },

@@ -88,12 +88,13 @@ def _unanswered(run: PredictionRun, first: int, last: int) -> list[tuple[Predict
             digest,
             QAItem(
                 id=f"{prediction.pk}:{digest}",
-                question=text,
+                question=question.text,
                 context=context,
                 target=None if prediction.answer_logprob is None else prediction.answer,
+                labels=tuple(question.labels),
             ),
         )
-        for prediction, text in ((one, one.question.text) for one in predictions)
+        for prediction, question in ((one, one.question) for one in predictions)
         for digest, context in sorted(reduced(prediction).contexts.items())
         if (prediction.pk, digest) not in answered
     ]

@@ -200,6 +200,7 @@ def _started(request: HttpRequest, dataset: Dataset, system: str, kind: Predicti
         kind=kind,
         language_model=served.language_model,
         programs=served.programs,
+        spans_only=served.spans_only,
         by=user,
     )
     try:

@@ -369,8 +369,8 @@ class Questionnaire(Growing):
 
     LATER = frozenset({"random_order"})
 
-    item: Annotated[list[Question], Field(min_length=1)] = Field(
-        description="questions asked beside every item"
+    item: list[Question] = Field(
+        description="questions asked beside every item; none are needed where the task asks itself"
     )
     post_survey: list[Question] = Field(description="questions asked once at the end; may be empty")
     pre_survey: list[Question] = Field(

@@ -20,6 +20,7 @@ from studyapp.definition.conditions import (
     ConditionDefinition,
     ItemsDefinition,
     PracticeDefinition,
+    check_advice,
     check_groups,
     check_represents,
     check_unique,
@@ -50,6 +51,7 @@ from studyapp.definition.questionnaires import (
 )
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
+from studyapp.definition.tasks import Task, Verification, is_reserved, written_task
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
 from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
 
@@ -85,6 +87,11 @@ class StudyDefinition(FrozenModel):
         default="en", description="language of the texts written here, and of the pages: `en`, `de`, …"
     )
     dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
+    task: Task = Field(
+        default=Verification(),
+        description="what participants do: `verification`, or `advice`; a word, or a mapping with `kind` and "
+        "the options below",
+    )
     design: Design = Field(
         default="between",
         description="`between`: each participant sees one condition; `within`: all of them; `mixed`: all "
@@ -171,6 +178,11 @@ class StudyDefinition(FrozenModel):
         default=None, description="what the analysis declares before the data, for the report; see below"
     )
 
+    @field_validator("task", mode="before")
+    @classmethod
+    def _named_task(cls, value: Any) -> Any:
+        return written_task(value)
+
     @field_validator("questionnaire", mode="before")
     @classmethod
     def _template(cls, value: Any) -> Any:
@@ -184,6 +196,7 @@ class StudyDefinition(FrozenModel):
             for question in getattr(asked, part):
                 where = say("%(part)s: %(key)s", part=part, key=question.key)
                 check_names(question.only, question.except_, conditions, where)
+        _check_task(asked, info.data.get("task", Verification()))
         return asked
 
     @field_validator("instructions")
@@ -203,6 +216,8 @@ class StudyDefinition(FrozenModel):
         check_unique([condition.name for condition in conditions], say("conditions"))
         check_groups(conditions, info.data.get("design", "between"))
         check_represents(conditions)
+        if "task" in info.data:
+            check_advice(conditions, info.data["task"].kind)
         return conditions
 
     @field_validator("items")
@@ -364,6 +379,7 @@ class StudyDefinition(FrozenModel):
             title_for_participants=self.title_for_participants,
             language=self.language,
             dataset=self.dataset,
+            task=self.task,
             items_seed=self.items.seed,
             items=list(items),
             conditions=list(conditions),
@@ -426,6 +442,23 @@ def _check_attention(
             )
         if items is not None and items.ids is not None and {row.id, row.item} & set(items.ids):
             raise ValueError(say("attention item %(id)r: is an item of the study already", id=row.id))
+
+
+def _check_task(asked: Questionnaire, task: Task) -> None:
+    """Raise ValueError if a question takes a name of the task's own questions."""
+    if task.kind == "verification":
+        if not asked.item:
+            raise ValueError(say("item: list should have at least 1 item"))
+        return
+    for column in (column for question in asked.item for column in question.columns):
+        if is_reserved(column.name):
+            raise ValueError(
+                say(
+                    "%(name)s: %(taken)r is the name of another column; choose another key or value",
+                    name="item",
+                    taken=column.name,
+                )
+            )
 
 
 def _instructed(attention: Sequence[AttentionDefinition]) -> list[str]:

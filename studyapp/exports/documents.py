@@ -62,10 +62,12 @@ def content_part(content: FrozenStudy) -> Document:
                 "explanation": condition.explanation,
                 "represents": condition.represents,
                 "group": condition.group or condition.name,
+                **({} if condition.advice else {"advice": False}),
             }
             for condition in content.conditions
         ],
         "design": content.design,
+        **({"task": frozen["task"]} if "task" in frozen else {}),
         **{
             part: [question.model_dump(mode="json") for question in asked]
             for part, asked in questions.items()

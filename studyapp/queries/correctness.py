@@ -117,7 +117,9 @@ def verdict(question: Question, answer: str, judged: Mapping[Answer, JudgedAnswe
     The gold answer is correct. Another one is what two judges agreed on or settled, else what the only judge
     said, else wrong.
     """
-    exact, f1 = hotpotqa.exact_match(question.answer, answer), hotpotqa.answer_f1(question.answer, answer).f1
+    exact = hotpotqa.exact_match(question.answer, answer)
+    # Labels that share a word, such as "true" and "half true", are other labels all the same.
+    f1 = float(exact) if question.labels else hotpotqa.answer_f1(question.answer, answer).f1
     row = None if exact else judged.get((question.pk, answer))
     if row is not None and row.is_correct is not None:
         return Verdict(exact, f1, row.is_correct, settled_by(row), row)

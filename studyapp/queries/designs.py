@@ -47,6 +47,9 @@ class StudyRefused(StudyappError):
         super().__init__(message)
 
 
+WORKING = ("verification",)
+
+
 @dataclass(frozen=True)
 class PlannedCondition:
     """A condition with the run that it shows; None for the ground truth."""
@@ -80,6 +83,10 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
         dataset = dataset_named(definition.dataset, workspace)
     except NotFound as error:
         raise StudyRefused(("dataset",), message_of(error)) from error
+    if definition.task.kind not in WORKING:
+        raise StudyRefused(
+            ("task",), say("the task %(task)r is not available yet", task=definition.task.kind)
+        )
     _check_language(definition)
     _check_images(definition)
     conditions = [_planned(dataset, index, written) for index, written in enumerate(definition.conditions)]
