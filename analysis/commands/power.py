@@ -83,11 +83,11 @@ TRAITS: dict[Measure, Trait] = {
     "helpfulness": Trait(lambda grid: grid.answers_to("helpfulness"), "points"),
     "final_accuracy": Trait(_own("final_correct"), "share"),
     "advice_agreement": Trait(_own("final_agrees"), "share"),
-    "switch_fraction": Trait(_own("switched"), "share"),
-    "over_reliance": Trait(_without("kept_right_answer"), "share"),
-    "under_reliance": Trait(_without("took_right_advice"), "share"),
+    "switch_fraction": Trait(_own("final_switched"), "share"),
+    "over_reliance": Trait(_without("final_kept_answer"), "share"),
+    "under_reliance": Trait(_without("final_took_advice"), "share"),
     "complementarity": Trait(None, "share"),
-    "confidence_change": Trait(_own("confidence_change"), "points"),
+    "confidence_change": Trait(_own("final_confidence_change"), "points"),
 }
 
 

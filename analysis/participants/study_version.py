@@ -220,26 +220,6 @@ class Version(BaseModel):
     correctness: list[Sources] = []
     decisions: list[Decision] = []
 
-    @model_validator(mode="before")
-    @classmethod
-    def _parts_of_the_definition(cls, given: Any) -> Any:
-        """Take from the hashed definition what an exporter gives there only."""
-        frozen = given.get("definition") if isinstance(given, dict) else None
-        if not isinstance(frozen, dict):
-            return given
-        taken = {"task": frozen["task"]} if frozen.get("task") else {}
-        declared, conditions = frozen.get("conditions"), given.get("conditions")
-        if not isinstance(declared, list) or not isinstance(conditions, list):
-            return taken | given
-        without = [
-            row.get("name") for row in declared if isinstance(row, dict) and row.get("advice") is False
-        ]
-        marked = [
-            {"advice": False} | row if isinstance(row, dict) and row.get("name") in without else row
-            for row in conditions
-        ]
-        return taken | given | {"conditions": marked}
-
     @field_validator("item_questionnaire", "post_survey", mode="before")
     @classmethod
     def _ratings_only(cls, questions: Any) -> Any:

@@ -55,8 +55,8 @@ MEASURED: dict[Kind, str] = {  # how the report describes the measures
     "actual class have names of their own. d′ and c use the log-linear correction.",
     "advice": "RAIR is the share of right final answers where the first answer was wrong and the advice "
     "right, RSR where the first answer was right and the advice wrong (Schemmer et al. 2023); over-reliance "
-    "is 1 − RSR, under-reliance 1 − RAIR. Complementarity is final accuracy minus the better of the participant's "
-    "first answers and the system's, on the same trials (Bansal et al. 2021).",
+    "is 1 − RSR, under-reliance 1 − RAIR. Complementarity is final accuracy minus the better of the "
+    "participant's first answers and the system's, on the same trials (Bansal et al. 2021).",
 }
 TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
     "advice": (

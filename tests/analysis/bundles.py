@@ -48,6 +48,7 @@ def write_bundle(folder, conditions, trials, participants, post, **more):
         _csv(folder / "post_survey.csv", post)
     arms = [
         {"name": name, "label": name, "system": system, "ground_truth": system is None and "task" not in more}
+        | ({"advice": False} if system is None and "task" in more else {})
         | ({"explanation": more["explanations"].get(name, "facts")} if "explanations" in more else {})
         for name, system in conditions.items()
     ]
@@ -62,10 +63,7 @@ def write_bundle(folder, conditions, trials, participants, post, **more):
         "definition": {},
     }
     if "task" in more:
-        declared = [
-            {"name": name} | ({} if system else {"advice": False}) for name, system in conditions.items()
-        ]
-        version["definition"] = {"task": more["task"], "conditions": declared}
+        version["task"] = more["task"]
     study = {"study": "a-study", "title": "A study & its title", "versions": [version]}
     _json(folder / "study_version.json", study)
     _json(folder / "rules.json", {"rules": more.get("rules", rules())})

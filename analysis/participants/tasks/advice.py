@@ -23,14 +23,14 @@ _ADVISED = ("advice", "system_correct")
 def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     """Compute what the measures of reliance sum up.
 
-    took_right_advice: h₂ is correct, where h₁ is wrong and a is correct. kept_right_answer: h₂ is correct,
-    where h₁ is correct and a is wrong. switched: h₂ = a, where h₁ ≠ a. team_…: correctness where that of h₁,
+    final_took_advice: h₂ is correct, where h₁ is wrong and a is correct. final_kept_answer: h₂ is correct,
+    where h₁ is correct and a is wrong. final_switched: h₂ = a, where h₁ ≠ a. …_whole and initial_system: correctness where that of h₁,
     h₂ and a is known. advice: 1 where the participant saw advice.
 
     Examples:
         >>> rows = pd.DataFrame({"initial_correct": [0.0, 1.0], "final_correct": [1.0, 1.0],
         ...                      "system_correct": [1.0, 0.0]})
-        >>> trial_values(rows)["took_right_advice"].tolist()
+        >>> trial_values(rows)["final_took_advice"].tolist()
         [1.0, nan]
     """
     initial, final, system = numbers(trials, "initial_correct", "final_correct", "system_correct")
@@ -43,15 +43,15 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
         "final_correct": final,
         "initial_confidence": confidence[0],
         "final_confidence": confidence[1],
-        "confidence_change": confidence[1] - confidence[0],
+        "final_confidence_change": confidence[1] - confidence[0],
         "advice": only(np.ones(len(trials)), shown),
         "final_agrees": agrees,
-        "switched": only(agrees, agreed == 0),
-        "took_right_advice": only(final, (initial == 0) & (system == 1)),
-        "kept_right_answer": only(final, (initial == 1) & (system == 0)),
-        "team_initial": only(initial, whole),
-        "team_final": only(final, whole),
-        "team_system": only(system, whole),
+        "final_switched": only(agrees, agreed == 0),
+        "final_took_advice": only(final, (initial == 0) & (system == 1)),
+        "final_kept_answer": only(final, (initial == 1) & (system == 0)),
+        "initial_whole": only(initial, whole),
+        "final_whole": only(final, whole),
+        "initial_system": only(system, whole),
     }
 
 
@@ -60,7 +60,7 @@ def complementarity(s: Sums) -> Array:
 
     All three are over the same trials.
     """
-    return ratio(s["team_final"] - np.maximum(s["team_initial"], s["team_system"]), s["team_final_n"])
+    return ratio(s["final_whole"] - np.maximum(s["initial_whole"], s["initial_system"]), s["final_whole_n"])
 
 
 def _reliance(key: str, label: str, value: str, definition: str, *, wanted: Wanted, rest: bool) -> Measure:
@@ -82,7 +82,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "advice_accuracy", "System accuracy on these trials", "share", None,
-        (*_ADVISED, "initial_correct", "final_correct"), "team_system_n", mean_of("team_system"),
+        (*_ADVISED, "initial_correct", "final_correct"), "initial_system_n", mean_of("initial_system"),
         "share of trials in which the advice is correct", headline=False,
     ),
     Measure(
@@ -90,34 +90,34 @@ MEASURES: tuple[Measure, ...] = (
         "final_agrees_n", mean_of("final_agrees"), "share of final answers that equal the advice",
     ),
     Measure(
-        "switch_fraction", "Switch fraction", "share", None, ("advice", "final_agrees"), "switched_n",
-        mean_of("switched"), "share of final answers that equal the advice, where the first one did not",
+        "switch_fraction", "Switch fraction", "share", None, ("advice", "final_agrees"), "final_switched_n",
+        mean_of("final_switched"), "share of final answers that equal the advice, where the first one did not",
         conditional=True,
     ),
     _reliance(
-        "rair", "Relative AI reliance (RAIR)", "took_right_advice",
+        "rair", "Relative AI reliance (RAIR)", "final_took_advice",
         "right final answers, where the first one is wrong and the advice right", wanted="higher", rest=False,
     ),
     _reliance(
-        "rsr", "Relative self-reliance (RSR)", "kept_right_answer",
+        "rsr", "Relative self-reliance (RSR)", "final_kept_answer",
         "right final answers, where the first one is right and the advice wrong", wanted="higher", rest=False,
     ),
     _reliance(
-        "over_reliance", "Over-reliance", "kept_right_answer",
+        "over_reliance", "Over-reliance", "final_kept_answer",
         "1 − RSR: right first answers given up for wrong advice", wanted="lower", rest=True,
     ),
     _reliance(
-        "under_reliance", "Under-reliance", "took_right_advice",
+        "under_reliance", "Under-reliance", "final_took_advice",
         "1 − RAIR: wrong first answers not corrected by right advice", wanted="lower", rest=True,
     ),
     Measure(
         "complementarity", "Complementarity", "share", "higher",
-        (*_ADVISED, "initial_correct", "final_correct"), "team_final_n", complementarity,
+        (*_ADVISED, "initial_correct", "final_correct"), "final_whole_n", complementarity,
         "final accuracy − max(first accuracy, system accuracy), same trials",
     ),
     Measure(
         "confidence_change", "Change of confidence", "points", None,
-        ("initial_confidence", "final_confidence"), "confidence_change_n", mean_of("confidence_change"),
+        ("initial_confidence", "final_confidence"), "final_confidence_change_n", mean_of("final_confidence_change"),
         "confidence in the final answer − confidence in the first one",
     ),
     Measure(
@@ -143,14 +143,14 @@ ADVICE = Task(
     measures=(*MEASURES, *common_measures()),
     outcomes={
         "Correct final answer": "final_correct",
-        "Right answer kept against wrong advice": "kept_right_answer",
-        "Right advice taken": "took_right_advice",
+        "Right answer kept against wrong advice": "final_kept_answer",
+        "Right advice taken": "final_took_advice",
     },
     item_shares={
         "initial_correct": "share of correct first answers",
         "final_correct": "share of correct final answers",
         "final_agrees": "share of final answers that equal the advice",
-        "kept_right_answer": "right first answers kept against wrong advice",
-        "took_right_advice": "wrong first answers corrected by right advice",
+        "final_kept_answer": "right first answers kept against wrong advice",
+        "final_took_advice": "wrong first answers corrected by right advice",
     },
 )

@@ -146,7 +146,7 @@ def test_an_item_takes_those_with_it_who_saw_no_other():
     kept = np.array([[1.0, np.nan, np.nan], [0.0, 1.0, np.nan], [np.nan, 0.0, 1.0]])
     whole = np.ones((3, 3))
     grid = make_grid(
-        "a", correct=np.zeros((3, 3)), kept_right_answer=kept, advice=whole, initial_correct=whole,
+        "a", correct=np.zeros((3, 3)), final_kept_answer=kept, advice=whole, initial_correct=whole,
         final_correct=whole,
     )  # fmt: skip
     found = estimate([grid], [KEYS["rsr"]], rng=np.random.default_rng(1), resamples=0)
