@@ -50,6 +50,7 @@ EVENT_LABELS = EventLabels(
     kinds=_KINDS,
     details={
         "active": _("active"),
+        "blind": _("works without model outputs"),
         "added": _("added"),
         "bots": _("bots"),
         "comment": _("comment"),

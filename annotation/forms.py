@@ -20,6 +20,7 @@ from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.items import STATES
 from annotation.queries.members import member_named
+from annotation.suggestions import Fit, default_fit
 from foundation.translated_messages import translated_error
 
 PROGRAM, YAML = "program", "yaml"
@@ -131,6 +132,7 @@ class MemberForm(forms.Form):
     username = forms.CharField(label=_("Username"), max_length=150)
     role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
     active = forms.BooleanField(label=_("Active member"), required=False, initial=True)
+    blind = forms.BooleanField(label=_("Works without model outputs"), required=False)
 
     def clean_username(self) -> User:
         """Return the user of that name."""
@@ -142,6 +144,44 @@ class MemberForm(forms.Form):
                 params={"name": name},
             )
         return user
+
+
+class ReaderForm(forms.Form):
+    """A served reader or language model, and where its spans come from."""
+
+    system = forms.ChoiceField(label=_("System"))
+    marks = forms.ChoiceField(label=_("Suggest spans from"), required=False)
+
+    def __init__(self, *args: Any, project: Project, served: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["system"].choices = [(name, name) for name in served]  # type: ignore[attr-defined]
+        default, fits = default_fit(task_of(project)), _fits(project)
+        if len(fits) == 1:
+            del self.fields["marks"]
+            return
+        marks = self.fields["marks"]
+        marks.choices = [(fit.model_dump_json(), label) for fit, label in fits]  # type: ignore[attr-defined]
+        marks.initial = default.model_dump_json()
+
+
+def _fits(project: Project) -> list[tuple[Fit, Any]]:
+    """Return the uses of a reader's answers in a project, with their labels."""
+    sources = (("answer", _("the answer")), ("facts", _("the facts")))
+    task = task_of(project)
+    if task is None:
+        return [(Fit(marks=source), name) for source, name in sources]  # type: ignore[arg-type]
+    targets = [
+        (index, layer.name, label)
+        for index, layer in enumerate(task.layers, start=1)
+        if layer.type == "spans"
+        for label in layer.names
+    ]
+    fits: list[tuple[Fit, Any]] = [(Fit(), _("nothing: only answers"))]
+    return fits + [
+        (Fit(marks=source, layer=index, label=label), f"{name} → {layer}: {label}")  # type: ignore[arg-type]
+        for source, name in sources
+        for index, layer, label in targets
+    ]
 
 
 class AssignForm(forms.Form):

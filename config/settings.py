@@ -84,6 +84,11 @@ if USER_CONTENT_URL:
 # Django's admin reads every table without asking the policy of `accounts`: only for developing.
 DJANGO_ADMIN = env.bool("DJANGO_ADMIN", default=False)
 
+# Optional, each with a package of its own: errors without personal data, and traces.
+SENTRY_DSN = _secret("SENTRY_DSN")
+SENTRY_ENVIRONMENT = env.str("SENTRY_ENVIRONMENT", default="production")
+OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
+
 INSTALLED_APPS = [
     *(["django.contrib.admin"] if DJANGO_ADMIN else []),
     "django.contrib.auth",
@@ -113,6 +118,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.health.Health",
     "studyapp.web.middleware.RequestId",
+    *(["config.traces.Traces"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
     "config.metrics.Metrics",
     "config.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
@@ -212,6 +218,7 @@ SESSION_ENGINE = "accounts.sessions"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "accounts.login.password_length.MaximumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from foundation.errors import NotFound
+from foundation.errors import BadFile, NotFound
 from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import Text
@@ -21,11 +21,11 @@ from jobs.actions.jobs import JobResult, Report, upload_of
 from jobs.models import Job
 from predictions.actions.data import import_questions
 from predictions.actions.predictions import FIRST_ROWS, import_predictions
-from predictions.formats.claims import read_claims, read_fever, read_scifact
+from predictions.formats.claims import CORPUS, WIKI_PAGES, entries_file, read_claims, read_fever, read_scifact
 from predictions.formats.hotpot import read_hotpot
 from predictions.formats.musique import read_musique
 from predictions.formats.predictions import read_predictions
-from predictions.formats.rationales import read_eraser, read_esnli
+from predictions.formats.rationales import DOCS, read_eraser, read_esnli
 from predictions.formats.records import QuestionRecord
 from predictions.formats.squad import read_quoref, read_squad
 from predictions.models import Dataset
@@ -41,7 +41,8 @@ QUESTION_FORMATS = {
     "esnli": read_esnli,
     "eraser-tasks": read_eraser,
 }
-FOLDERS = {"fever", "scifact", "eraser-tasks"}  # read from a folder, which is uploaded as a zip file
+# Read from a folder, which is uploaded as a zip file; the name is that of the articles in it.
+FOLDERS = {"fever": WIKI_PAGES, "scifact": CORPUS, "eraser-tasks": DOCS}
 Name = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
 
 
@@ -99,7 +100,7 @@ def import_dataset(job: Job, report: Report) -> JobResult:
         done = dataclasses.asdict(counts) | {"first": rows, "extends": extends}
         return done if options.dry_run else done | {"dataset": str(held.get().pk)}
 
-    return _result(job, work, dry_run=options.dry_run, folder=options.format in FOLDERS)
+    return _result(job, work, dry_run=options.dry_run, articles=FOLDERS.get(options.format))
 
 
 def _keep_first(records: Iterable[QuestionRecord], rows: list[dict[str, Any]]) -> Iterator[QuestionRecord]:
@@ -141,11 +142,11 @@ def import_predictions_file(job: Job, report: Report) -> JobResult:
 
 
 def _result(
-    job: Job, work: Callable[[Path, Findings], dict[str, Any]], *, dry_run: bool, folder: bool = False
+    job: Job, work: Callable[[Path, Findings], dict[str, Any]], *, dry_run: bool, articles: str | None = None
 ) -> JobResult:
     """Return the result of the work on an unpacked upload.
 
-    ``folder`` says that the upload is a zip file of a folder, and not of one file.
+    With ``articles`` the upload is a zip file of a folder that holds these, and not of one file.
 
     Raises:
         Refused: As `Findings.result_of`.
@@ -158,7 +159,19 @@ def _result(
     findings = Findings(collect=True, roots=[upload.parent, inside])
 
     def unpack_and_work() -> dict[str, Any]:
-        with unpacked_folder(upload, inside) if folder else unpacked(upload, inside) as path:
+        if articles is None:
+            with unpacked(upload, inside) as path:
+                return work(path, findings)
+        with unpacked_folder(upload, inside) as path:
+            _check_folder(path, articles, upload)
             return work(path, findings)
 
     return JobResult(findings.result_of(unpack_and_work, dry_run=dry_run))
+
+
+def _check_folder(folder: Path, articles: str, upload: Path) -> None:
+    """Raise the error of `entries_file` with the name of the upload."""
+    try:
+        entries_file(folder, beside=articles)
+    except BadFile as error:
+        raise BadFile(upload, error.message) from error

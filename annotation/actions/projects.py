@@ -86,15 +86,25 @@ def change_settings(*, project: Project, by: User, **options: object) -> Project
 
 @transaction.atomic
 def set_member(
-    *, project: Project, user: User, role: Role, by: User | None, active: bool = True
+    *,
+    project: Project,
+    user: User,
+    role: Role,
+    by: User | None,
+    active: bool = True,
+    blind: bool | None = None,
 ) -> Membership:
     """Share the project with a person, change their role, or end the share.
+
+    ``blind`` says whether they work without model outputs; None leaves that as it is.
 
     The row stays when the share ends: it holds the person's state as an annotator.
     """
     before = Membership.objects.select_for_update(no_key=True).filter(project=project, user=user).first()
     member, _made = Membership.objects.update_or_create(
-        project=project, user=user, defaults={"role": role, "active": active}
+        project=project,
+        user=user,
+        defaults={"role": role, "active": active} | ({} if blind is None else {"blind": blind}),
     )
     had = before.shared_roles if before is not None else frozenset()
     has = member.shared_roles
@@ -106,7 +116,7 @@ def set_member(
         project=project,
         kind="member_set",
         by=by,
-        data={"member": user.username, "role": str(role), "active": active},
+        data={"member": user.username, "role": str(role), "active": active, "blind": member.blind},
     )
     return member
 

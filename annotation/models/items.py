@@ -98,6 +98,7 @@ class SystemOutput(models.Model):
 
     ``answer`` is the value of the program, None if unknown; ``proposals`` holds one list of boxes per
     image, and ``modules`` is ``[{"index", "module", "probabilities" | "attention" | "value"}, ...]``.
+    ``marks`` are objects and answers to suggest to people, by node; ``score`` is the certainty, 0 to 1.
     """
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="outputs")
@@ -105,6 +106,8 @@ class SystemOutput(models.Model):
     revision = models.CharField(max_length=100)
     proposals = models.JSONField(default=list)
     modules = models.JSONField()
+    marks = models.JSONField(default=dict)
+    score = models.FloatField(null=True)
     answer = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

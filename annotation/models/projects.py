@@ -94,6 +94,8 @@ class Role(models.TextChoices):
 class Membership(models.Model):
     """A user in a project: a share of it, and the state of an annotator.
 
+    ``blind`` members see no model outputs, whatever the project shows.
+
     The share ends by ``active``; the row is never deleted. A person who works here by a role in the workspace
     has a row without a share: ``active`` is False, ``role`` gives no right, and the state is all it holds.
 
@@ -105,6 +107,7 @@ class Membership(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=12, choices=Role, default=Role.ANNOTATOR)
     active = models.BooleanField(default=True)
+    blind = models.BooleanField(default=False)
     qualified = models.BooleanField(null=True)  # NULL: the qualification items are not finished
     handed_out = models.PositiveIntegerField(default=0)
     scanned_to = models.PositiveIntegerField(default=0)

@@ -109,14 +109,19 @@ class MemberRow(Payload):
     active: bool
     roles: list[RoleName]
     qualified: bool | None
+    blind: bool
     joined_at: datetime
 
 
 class NewMember(Payload):
-    """A person to add to the project, and their role."""
+    """A person to add to the project, and their role.
+
+    ``blind`` people see no model outputs; without it that stays as it is.
+    """
 
     user: UserName
     role: ProjectRoleName = "annotator"
+    blind: bool | None = None
 
 
 class Qualification(Payload):

@@ -37,6 +37,7 @@ urlpatterns = [
     path(f"{_PROJECT}annotations/", annotations.Annotations.as_view(), name="annotations"),
     path(f"{_PROJECT}outputs/", outputs.Outputs.as_view(), name="outputs"),
     path(f"{_PROJECT}outputs/systems/", outputs.Systems.as_view(), name="systems"),
+    path(f"{_PROJECT}outputs/acceptance/", outputs.Acceptance.as_view(), name="acceptance"),
     path(f"{_PROJECT}outputs/faithfulness/", outputs.Faithfulness.as_view(), name="faithfulness"),
     path(f"{_PROJECT}outputs/comparison/", outputs.Comparison.as_view(), name="comparison"),
     path(f"{_PROJECT}runs/", outputs.Runs.as_view(), name="runs"),

@@ -54,6 +54,21 @@ SYSTEMS = Table(
     "system",
     parameter="systems",
 )
+ACCEPTANCE = Table(
+    (
+        Column("system", _("System"), lambda row: (row.system.casefold(), row.revision)),
+        Column("shown", _("Shown to annotators"), lambda row: row.shown, is_number=True),
+        Column("suggested", _("Suggestions"), lambda row: row.suggested, is_number=True),
+        Column("accepted", _("Accepted"), lambda row: row.accepted, is_number=True),
+        Column("changed", _("Changed"), lambda row: row.changed, is_number=True),
+        Column("rejected", _("Rejected"), lambda row: row.rejected, is_number=True),
+        Column("left", _("Undecided"), lambda row: row.left, is_number=True),
+        Column("with_shown", _("Agreement, shown"), lambda row: row.with_shown, is_number=True),
+        Column("with_blind", _("Agreement, not shown"), lambda row: row.with_blind, is_number=True),
+    ),
+    "system",
+    parameter="suggestions",
+)
 # A row is a run, its progress, and the reasons of its failures.
 RUNS = Table(
     (

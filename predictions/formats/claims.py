@@ -15,10 +15,10 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, Index, LongText, Text
-from foundation.json_stream import read_values
+from foundation.json_stream import OnProgress, read_values
 from foundation.messages import at_field, say
 from modelserver.wire.schema import Fact
-from predictions.formats.entries import OnProgress, read_entries
+from predictions.formats.entries import read_entries
 from predictions.formats.labels import labels_of
 from predictions.formats.records import QuestionRecord
 

@@ -10,13 +10,24 @@ from typing import Any
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.json_elements import Element
-from foundation.json_stream import read_values
+from foundation.json_stream import OnError, OnProgress, read_values
 from foundation.messages import say
+from foundation.parquet_rows import is_parquet, read_rows
 from predictions.formats.records import QuestionRecord
 
-# Called with the number of bytes read so far.
-OnProgress = Callable[[int], None]
 MakeRecord = Callable[[dict[str, Any]], QuestionRecord | None]
+
+
+def read_elements(
+    path: Path, *, on_progress: OnProgress | None = None, on_error: OnError | None = None
+) -> Iterator[Element]:
+    """Yield each value of a JSON list or JSON Lines, or each row of Parquet.
+
+    Arguments and errors are those of `read_values` and `read_rows`.
+    """
+    if is_parquet(path):
+        return read_rows(path, on_progress=on_progress)
+    return read_values(path, on_progress=on_progress, on_error=on_error)
 
 
 def read_entries(
@@ -27,12 +38,12 @@ def read_entries(
     findings: Findings | None = None,
     id_field: str = "id",
 ) -> Iterator[QuestionRecord]:
-    """Yield the records of a JSON list or of JSON Lines.
+    """Yield the records of a JSON list, JSON Lines or Parquet.
 
     Arguments and errors are those of `records_of`.
     """
     findings = findings or Findings()
-    values = read_values(path, on_progress=on_progress, on_error=findings.on_error)
+    values = read_elements(path, on_progress=on_progress, on_error=findings.on_error)
     entries = ((element, element.value) for element in values)
     yield from records_of(path, entries, make_record, findings=findings, id_fields=[id_field])
 

@@ -1,4 +1,4 @@
-"""Read HotpotQA question files: list, JSON Lines or columns.
+"""Read HotpotQA question files: list, JSON Lines, columns or Parquet.
 
 Source: Yang et al. 2018. The columns are those of the release on the Hugging Face hub, whose rows
 (``id``, ``context`` as ``{"title", "sentences"}``) are taken too. The list and the lines are streamed;
@@ -15,9 +15,8 @@ from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, Index, Label, LongText, Text
 from foundation.json_elements import Element
-from foundation.json_stream import read_values
 from foundation.messages import say
-from predictions.formats.entries import records_of
+from predictions.formats.entries import read_elements, records_of
 from predictions.formats.records import QuestionRecord
 
 COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_facts")
@@ -83,7 +82,7 @@ def read_hotpot(
 def _entries(
     path: Path, findings: Findings, on_progress: Callable[[int], None] | None
 ) -> Iterator[tuple[Element, Any]]:
-    for element in read_values(path, on_progress=on_progress, on_error=findings.on_error):
+    for element in read_elements(path, on_progress=on_progress, on_error=findings.on_error):
         if isinstance(element.value, dict) and isinstance(element.value.get("id"), list):
             yield from ((element, row) for row in _rows(path, element))
         else:

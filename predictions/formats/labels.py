@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import BadFile
-from foundation.json_stream import read_values
 from foundation.messages import say
 from modelserver.wire.schema import MOST_LABELS
+from predictions.formats.entries import read_elements
 
 # As the releases write them, in their order, so that a sample without one of them has the same labels.
 KNOWN = (
@@ -19,7 +19,7 @@ KNOWN = (
 
 
 def labels_of(path: Path, fields: Iterable[str]) -> list[str]:
-    """Return the labels of a file of JSON, which is read once for them.
+    """Return the labels of a file, which is read once for them.
 
     Those of a known dataset come whole and in its order, others by the alphabet. Wrong entries are passed
     over, because the reader of the records refuses them.
@@ -32,7 +32,7 @@ def labels_of(path: Path, fields: Iterable[str]) -> list[str]:
         BadFile: There are more than MOST_LABELS, so that the answers are no labels; or as `read_values`.
     """
     names, labels = list(fields), set[str]()
-    for element in read_values(path, on_error=lambda error: None):
+    for element in read_elements(path, on_error=lambda error: None):
         if label := _label(element.value, names):
             labels.add(label)
         if len(labels) > MOST_LABELS:

@@ -12,8 +12,9 @@ from pydantic import BaseModel, Field
 
 from foundation.findings import Findings
 from foundation.import_fields import Id, LongText, Text
+from foundation.json_stream import OnProgress
 from modelserver.wire.schema import Context, Fact
-from predictions.formats.entries import OnProgress, read_entries
+from predictions.formats.entries import read_entries
 from predictions.formats.records import QuestionRecord
 
 

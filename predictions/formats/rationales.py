@@ -17,11 +17,12 @@ from pydantic import AliasChoices, BaseModel, Field
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, LongText, Text
+from foundation.json_stream import OnProgress
 from foundation.messages import at_field, say
 from foundation.text_files import opened
 from modelserver.wire.schema import Context, Fact
 from predictions.formats.claims import LabelText, entries_file
-from predictions.formats.entries import OnProgress, read_entries
+from predictions.formats.entries import read_entries
 from predictions.formats.labels import labels_of
 from predictions.formats.records import QuestionRecord
 

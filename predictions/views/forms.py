@@ -37,7 +37,7 @@ class FileField(forms.FileField):
     """An uploaded file of at most `MOST_FILE_BYTES`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        accept = {"accept": ".json,.jsonl,.ndjson,.zip,.gz"}
+        accept = {"accept": ".json,.jsonl,.ndjson,.parquet,.zip,.gz"}
         super().__init__(widget=forms.FileInput(attrs=accept), max_length=100, **kwargs)
 
     def clean(self, data: Any, initial: Any = None) -> Any:
@@ -52,7 +52,7 @@ class UploadDataset(forms.Form):
     """A file of questions, and the dataset that they become."""
 
     file = FileField(
-        label=_("File"), help_text=_("JSON or JSON Lines in UTF-8, also packed with zip or gzip.")
+        label=_("File"), help_text=_("JSON or JSON Lines in UTF-8, or Parquet, also packed with zip or gzip.")
     )
     format = forms.ChoiceField(label=_("Format"), choices=list(FORMATS.items()))
     name = forms.SlugField(

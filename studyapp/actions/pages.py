@@ -36,7 +36,7 @@ from studyapp.models import (
     Trial,
     WebhookEvent,
 )
-from studyapp.queries.answer_quotas import full_answers
+from studyapp.queries.answer_quotas import quotas_of
 from studyapp.queries.flags import HONEYPOT
 from studyapp.queries.question_pages import PageName, page_questions, pages_on, viewer_of
 from studyapp.queries.studies import frozen
@@ -121,9 +121,11 @@ def submit_stage(
         seen["failed_comprehension"] = True
     Participant.objects.filter(pk=participant.pk).update(**seen)
     record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
-    if goes_on and page.stage == Stage.SCREENING and full_answers(participant, answers, now):
+    quotas = quotas_of(participant, answers, now) if goes_on and page.stage == Stage.SCREENING else []
+    if any(quota.held >= quota.quota for quota in quotas):
         end(participant=participant, outcome=Outcome.FULL)
     elif goes_on:
+        webhooks.announce_full_answers(participant, quotas)
         stages = stages_of(content)
         enter_stage(participant, stages[stages.index(Stage(page.stage)) + 1], now)
     elif content.comprehension and page.stage == Stage.COMPREHENSION:

@@ -83,7 +83,10 @@ def launch_study(
     checks = open_checks(study, plan)
     if undecided := [check for check in checks if check.decision is None]:
         raise NeedsDecision(undecided)
-    version = _existing(study, plan) or freeze(study=study, plan=plan, by=by)
+    existing = _existing(study, plan)
+    if existing is not None and study.status == Study.Status.OPEN:
+        return existing  # somebody else launched it at the same moment
+    version = existing or freeze(study=study, plan=plan, by=by)
     version.decisions.add(*(check.decision for check in checks if check.decision))
     _move(study, "launch")
     data: dict[str, Any] = {"version": version.number, "hash": version.hash}

@@ -25,7 +25,7 @@ from annotation.formats.labelled.entries import (
 )
 from annotation.formats.writing import encoded, written
 from annotation.labels import LabelTask, LayerType
-from annotation.schemas import AnnotationRecord, Box, Document, Image, ItemRecord, Layer, Span
+from annotation.schemas import AnnotationRecord, Box, Document, Image, ItemRecord, Layer, Span, Suggested
 from foundation.errors import BadFile
 from foundation.json_stream import read_values
 from foundation.messages import at_field, say
@@ -209,6 +209,9 @@ def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, resul
         findings.mend(SEVERAL_LABELS, entry.external_id)
     if mark is None:
         return
+    suggested = (result.get(OURS) or {}).get("suggested")
+    if suggested:
+        mark = mark.model_copy(update={"suggested": Suggested.model_validate(suggested)})
     for label in labels:
         own = mark.model_copy(update={"label": str(label), "id": str(result.get("id") or "m")[:64]})
         labelling.marks.append((str(result.get("from_name")), own))
@@ -273,7 +276,8 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
     target = "text" if record.kind == "spans" else "image"
     for layer, span in spans(record, document):
         value: dict[str, Any] = {"start": span.span[0], "end": span.span[1], "text": span.quote}
-        yield _result(layer.name, target, "labels", value | {"labels": [span.label]}, span.id)
+        value |= {"labels": [span.label]}
+        yield _result(layer.name, target, "labels", value, span.id) | _origin(span)
     for layer, box in boxes(record, document):
         image = record.images[box.image]
         left, top, right, bottom = (100 * edge for edge in box.box)
@@ -281,7 +285,8 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         to = target if len(record.images) == 1 else f"image{box.image}"
         size = {"original_width": image.width, "original_height": image.height} if image.width else {}
         value |= {"rectanglelabels": [box.label]}
-        yield _result(layer.name, to, "rectanglelabels", value, box.id) | {"image_rotation": 0, **size}
+        more = {"image_rotation": 0, **size, **_origin(box)}
+        yield _result(layer.name, to, "rectanglelabels", value, box.id) | more
     forms: dict[LayerType, str] = {"text": "textarea", "rating": "rating"}
     for layer, values in answers(record, document):
         kind = forms.get(layer.type, "choices")
@@ -291,6 +296,14 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
             else {"text" if kind == "textarea" else "choices": values}
         )
         yield _result(layer.name, target, kind, value, "")
+
+
+def _origin(mark: Box | Span) -> dict[str, Any]:
+    """Return whose mark it is, in Label Studio's words and with the system."""
+    if mark.suggested is None:
+        return {}
+    origin = "prediction-changed" if mark.suggested.changed else "prediction"
+    return {"origin": origin, OURS: {"suggested": mark.suggested.model_dump(mode="json")}}
 
 
 def _result(name: str, target: str, kind: str, value: dict[str, Any], identity: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import { button, element, sign, unseen } from "./markup.js";
 import { createNote } from "./note.js";
 import { context } from "./program.js";
 import { resizedTo } from "./rectangles.js";
-import { STATES, TASKS, imageName, stateOf, valueText } from "./words.js";
+import { STATES, TASKS, imageName, originText, stateOf, valueText } from "./words.js";
 
 const MOST_ROWS = 80;
 /** @type {Record<string, string>} */
@@ -62,7 +62,8 @@ export function createPanel(store, root, acts, view, looks) {
     element("summary", {}, gettext("Guideline")),
     guide,
   );
-  root.append(title, words, task, state);
+  const suggestions = element("div");
+  root.append(title, words, task, state, suggestions);
   const labels = createLabels(store, root, acts, looks);
   root.append(list, more, detail);
   createNote(store, root);
@@ -158,6 +159,7 @@ export function createPanel(store, root, acts, view, looks) {
       ...(chooses
         ? [element("span", { class: "choice" }, each.chosen ? gettext("✓ chosen") : gettext("not chosen"))]
         : []),
+      ...(each.own && each.thing.suggested ? [element("span", { class: "choice" }, originText(each.thing.suggested))] : []),
       ...(each.own && each.thing.reason ? [element("span", { class: "choice" }, gettext("new"))] : []),
       ...(links ? [links] : []),
     );
@@ -356,6 +358,8 @@ export function createPanel(store, root, acts, view, looks) {
 
   return {
     labels,
+    /** Where the suggestions of models go. */
+    suggestions,
     /** Return the field to select the sources of the selected object. */
     focusSources: () => /** @type {HTMLElement | null} */ (detail.querySelector(".sources button"))?.focus(),
     toggleGuideline() {

@@ -51,7 +51,8 @@ def test_a_participant_in_two_conditions_is_seen():
 
 def test_what_cannot_be_modelled():
     def why(rows, outcome="seconds", conditions=("a", "b"), position=True):
-        return unsupported(read_trials(rows, outcome, conditions=conditions), position=position)
+        trials = read_trials(rows, outcome, conditions=conditions)
+        return unsupported(trials, position=position, least=2)
 
     assert why(frame()) == ""
     assert "fewer than two conditions" in why(frame(), conditions=["a"])
@@ -61,6 +62,19 @@ def test_what_cannot_be_modelled():
     assert "position of some trial" in why(frame().drop(columns="position"))
     assert why(frame().drop(columns="position"), position=False) == ""
     assert "same position" in why(frame().assign(position=3))
+
+
+def test_fewer_participants_than_the_tests_need():
+    def why(people):
+        return unsupported(
+            read_trials(frame(people=people), "seconds", conditions=["a", "b"]), position=False
+        )
+
+    assert why((8, 8)) == ""
+    assert why((8, 7)) == (
+        "condition b has 7 participants with a trial; at least 8 are needed, the fewest for which "
+        "simulations show that its tests keep their level"
+    )
 
 
 def three_conditions():
