@@ -103,8 +103,8 @@ class Estimates:
 
     def available(self, measure: str) -> bool:
         """True if any condition has a value."""
-        found = (self.table.get((measure, condition)) for condition in self.conditions)
-        return any(estimate is not None and estimate.value is not None for estimate in found)
+        estimates = (self.table.get((measure, condition)) for condition in self.conditions)
+        return any(estimate is not None and estimate.value is not None for estimate in estimates)
 
     def item_influence(self, measure: Measure, condition: str) -> Array:
         """Return what items do to each participant's value, participants × items.

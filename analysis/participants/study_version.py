@@ -176,7 +176,7 @@ class Definition(BaseModel):
 
 
 class TaskOptions(BaseModel):
-    """What participants do in a trial."""
+    """The task of participants in a trial."""
 
     kind: Kind = "verification"
 

@@ -1,4 +1,4 @@
-"""Differences as the first screen of the report gives them: sentences and forest plots."""
+"""Differences on the first screen: sentences and forest plots."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -243,7 +243,7 @@ def _alpha_cell(row: Agreement | None) -> Cell:
 def _items_data(items: Sequence[ItemValue], shares: Mapping[str, str]) -> Data:
     columns = [
         *fields("condition", "item", "measure"),
-        Column("definition", lambda row: (ITEM_MEASURES | shares)[row.measure]),
+        Column("definition", lambda row: {**ITEM_MEASURES, **shares}[row.measure]),
         Column("value"),
         Column("low high", "interval"),
         *fields("n", "missing", "reason"),

@@ -1,4 +1,4 @@
-"""First screen of studies that ask what explanations do to people's answers."""
+"""First screen of studies of explanations and people's answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ ABOUT_CLAIM: dict[Target, str] = {
 
 
 def _main_claims(study: Study, inference: Inference) -> list[Claim]:
-    """Return what was found of the main measure with explanations against none."""
+    """Return the claims about the main measure, explanations against none."""
     key = QUESTIONS[study.version.task.kind].measure
     pairs = unexplained_pairs(study.conditions)
     compared = [*inference.family.comparisons, *inference.styles.comparisons]
@@ -129,20 +129,23 @@ def _not_compared(study: Study) -> str:
 
 
 def against_zero_card(study: Study) -> Card | None:
-    """Say for each condition on which side of 0 a measure is; None without one."""
+    """Say for each condition on which side of 0 a measure is, if it is known."""
     question = AGAINST_ZERO.get(study.version.task.kind)
     estimates = study.retained.estimates
     if question is None or not estimates.available(question.measure):
         return None
     titles = {condition.name: condition.title for condition in study.conditions}
-    found = [estimates.get(question.measure, name) for name in estimates.conditions]
-    known = [one for one in found if one.value is not None]
+    every = [estimates.get(question.measure, name) for name in estimates.conditions]
+    given = [estimate for estimate in every if estimate.value is not None]
     points = [
         f"{words}: {_listed(own, titles)}."
         for words, own in (
-            (question.above, [one for one in known if one.interval and one.interval[0] > 0]),
-            (question.below, [one for one in known if one.interval and one.interval[1] < 0]),
-            ("Open", [one for one in known if not one.interval or one.interval[0] <= 0 <= one.interval[1]]),
+            (question.above, [each for each in given if each.interval and each.interval[0] > 0]),
+            (question.below, [each for each in given if each.interval and each.interval[1] < 0]),
+            (
+                "Open",
+                [each for each in given if not each.interval or each.interval[0] <= 0 <= each.interval[1]],
+            ),
         )
         if own
     ]
@@ -153,10 +156,10 @@ def against_zero_card(study: Study) -> Card | None:
 
 def _listed(estimates: Sequence[Estimate], titles: dict[str, str]) -> str:
     shown = []
-    for one in estimates:
-        how = FORMATS[one.measure.unit]
-        value = number((one.value or 0.0) * how.factor, how.decimals)
-        bounds = interval(scale(one.interval, how.factor), how.decimals)
-        unit = " percentage points" if one.measure.unit == "share" else ""
-        shown.append(f"{titles[one.condition]}, {value}{unit} {bounds}".rstrip())
+    for estimate in estimates:
+        how = FORMATS[estimate.measure.unit]
+        value = number((estimate.value or 0.0) * how.factor, how.decimals)
+        bounds = interval(scale(estimate.interval, how.factor), how.decimals)
+        unit = " percentage points" if estimate.measure.unit == "share" else ""
+        shown.append(f"{titles[estimate.condition]}, {value}{unit} {bounds}".rstrip())
     return "; ".join(shown)

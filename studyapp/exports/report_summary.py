@@ -13,7 +13,13 @@ from analysis.participants.tasks import find_measure
 from foundation.frozen_model import FrozenModel
 
 ALPHA = 0.05  # of Holm's p
-KEY_MEASURES = ("over_estimation", "fraction_correct", "agreement", "over_reliance", "final_accuracy")  # the first that the data have
+KEY_MEASURES = (
+    "over_estimation",
+    "fraction_correct",
+    "agreement",
+    "over_reliance",
+    "final_accuracy",
+)  # the first that the data have
 
 
 class Estimated(FrozenModel):

@@ -24,8 +24,8 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
     """Compute what the measures of reliance sum up.
 
     final_took_advice: h₂ is correct, where h₁ is wrong and a is correct. final_kept_answer: h₂ is correct,
-    where h₁ is correct and a is wrong. final_switched: h₂ = a, where h₁ ≠ a. …_whole and initial_system: correctness where that of h₁,
-    h₂ and a is known. advice: 1 where the participant saw advice.
+    where h₁ is correct and a is wrong. final_switched: h₂ = a, where h₁ ≠ a. …_whole and initial_system:
+    correctness where that of h₁, h₂ and a is known. advice: 1 where the participant saw advice.
 
     Examples:
         >>> rows = pd.DataFrame({"initial_correct": [0.0, 1.0], "final_correct": [1.0, 1.0],
@@ -90,8 +90,9 @@ MEASURES: tuple[Measure, ...] = (
         "final_agrees_n", mean_of("final_agrees"), "share of final answers that equal the advice",
     ),
     Measure(
-        "switch_fraction", "Switch fraction", "share", None, ("advice", "final_agrees"), "final_switched_n",
-        mean_of("final_switched"), "share of final answers that equal the advice, where the first one did not",
+        "switch_fraction", "Switch fraction", "share", None, ("advice", "final_agrees"),
+        "final_switched_n", mean_of("final_switched"),
+        "share of final answers that equal the advice, where the first one did not",
         conditional=True,
     ),
     _reliance(
@@ -117,7 +118,8 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "confidence_change", "Change of confidence", "points", None,
-        ("initial_confidence", "final_confidence"), "final_confidence_change_n", mean_of("final_confidence_change"),
+        ("initial_confidence", "final_confidence"),
+        "final_confidence_change_n", mean_of("final_confidence_change"),
         "confidence in the final answer − confidence in the first one",
     ),
     Measure(

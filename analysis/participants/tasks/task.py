@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...io.tabular_files import Column
 from ...stats.arrays import Array
@@ -15,7 +16,7 @@ TrialValues = Callable[[pd.DataFrame], dict[str, Array]]
 
 @dataclass(frozen=True)
 class Task:
-    """What participants did in a trial, and what is measured of it.
+    """A task of participants: its columns, values and measures.
 
     Attributes:
         kind: Name in definitions.
@@ -56,6 +57,6 @@ def numbers(trials: pd.DataFrame, *names: str) -> tuple[Array, ...]:
     )
 
 
-def only(values: Array, where: Array) -> Array:
+def only(values: Array, where: NDArray[np.bool_]) -> Array:
     """Keep the values where the condition holds, NaN elsewhere."""
     return np.where(where, values, np.nan)

@@ -1,4 +1,7 @@
-"""Verification: participants judge if the system's answer is correct (Schuff et al. 2020)."""
+"""Verification: participants judge the system's answer.
+
+Source: Schuff et al. 2020.
+"""
 
 import pandas as pd
 

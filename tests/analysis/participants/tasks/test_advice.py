@@ -115,7 +115,10 @@ def test_a_bundle(tmp_path):
     folder = advice_study(tmp_path / "b", people=8, gives_up={"plain": 0.9, "facts": 0.1})
     study = analyse(load_bundle(folder), Options(resamples=50))
     get = study.retained.estimates.get
-    assert get("over_reliance", "plain").value > 0.6 > 0.4 > get("over_reliance", "facts").value
+    plain, facts = (get("over_reliance", name).value for name in ("plain", "facts"))
+    assert plain is not None
+    assert facts is not None
+    assert plain > 0.6 > 0.4 > facts
     assert get("over_reliance", "control").reason == NO_ADVICE
     assert get("initial_accuracy", "control").value == get("final_accuracy", "control").value
     assert [condition.advice for condition in study.conditions] == [False, True, True]
