@@ -15,7 +15,7 @@ from annotation.bots import BEHAVIOURS
 from annotation.event_labels import EVENT_LABELS
 from annotation.formats.checks import program_of_text
 from annotation.labels import TEMPLATES, LabelTask, read_label_task
-from annotation.models import Guideline, Item, Membership, Project, Role
+from annotation.models import Guideline, Item, Membership, Order, Project, Role
 from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.items import STATES
@@ -350,6 +350,21 @@ class ExportForm(forms.Form):
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["format"].choices = _for_project(DOWNLOADS, project)  # type: ignore[attr-defined]
+
+
+class OrderForm(forms.Form):
+    """The order in which the items of a project are assigned."""
+
+    order = forms.ChoiceField(
+        label=_("Order"),
+        choices=[(order.value, order.label) for order in Order if order not in (Order.FIRST, Order.LAST)],
+    )
+
+
+class MoveForm(forms.Form):
+    """The end of the order to which an item moves."""
+
+    order = forms.ChoiceField(choices=[(order.value, order.label) for order in (Order.FIRST, Order.LAST)])
 
 
 class ItemFilterForm(forms.Form):

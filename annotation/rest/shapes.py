@@ -219,6 +219,19 @@ class ItemQuery(Page):
     external_id: Name | None = None
 
 
+class NewOrder(Payload):
+    """The order of assignment; ``first`` and ``last`` name ``items``."""
+
+    order: Literal["file", "random", "uncertain", "first", "last"]
+    items: Annotated[list[Name], Field(max_length=1_000)] = []
+
+
+class OrderedItems(Payload):
+    """The number of items whose place in the order was set."""
+
+    items: int
+
+
 class ItemRecords(RootModel[list[ItemRecord]]):
     """Items as a list."""
 

@@ -24,6 +24,7 @@ urlpatterns = [
     path(f"{_PROJECT}webhooks/<int:pk>/", projects.OneWebhook.as_view(), name="webhook"),
     path(f"{_PROJECT}webhooks/<int:pk>/deliveries/", projects.Deliveries.as_view(), name="deliveries"),
     path(f"{_PROJECT}items/", items.Items.as_view(), name="items"),
+    path(f"{_PROJECT}items/order/", items.ItemOrder.as_view(), name="item_order"),
     path(f"{_PROJECT}items/<int:pk>/", items.OneItem.as_view(), name="item"),
     path(f"{_PROJECT}items/<int:pk>/gold/", items.ItemGold.as_view(), name="item_gold"),
     path(f"{_PROJECT}items/<int:pk>/adjudicate/", annotations.Adjudicate.as_view(), name="adjudicate"),

@@ -107,6 +107,7 @@ ROUTES: dict[str, Asks] = {
     "studyapp:staff_close": EDIT,
     "studyapp:staff_reopen": EDIT,
     "studyapp:staff_sizes": NEW_STUDY,
+    "studyapp:staff_system_sizes": NEW_STUDY,
     "studyapp:staff_size": Asks(Act.STUDY_SEE, of_workspace="404"),
     "studyapp:staff_size_progress": Asks(Act.STUDY_SEE, of_workspace="404"),
     "studyapp:staff_preview": SEE,
