@@ -109,6 +109,14 @@ def own_questions(
     return final_page(task, options, given, advice, words)
 
 
+def all_questions(task: Task, words: Words = str) -> list[Question]:
+    """Return the questions whose answers an item stores for its task."""
+    if not isinstance(task, Advice):
+        return []
+    pages = (initial_page(task, (), words), final_page(task, (), None, None, words))
+    return [question for page in pages for question in page]
+
+
 def confidence_on_check(task: Task, words: Words = str) -> list[Question]:
     """Return the question of the task that attention items ask too."""
     return _confidence(task, FINAL, words) if isinstance(task, Advice) else []

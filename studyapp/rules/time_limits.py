@@ -3,6 +3,8 @@
 Pure: no Django.
 """
 
+import math
+
 # Seconds after the limit in which a page that the browser sends at the end may still arrive.
 GRACE = 5.0
 
@@ -29,5 +31,8 @@ def is_too_late(seconds: float | None, limit: int | None) -> bool:
 
 
 def time_left(seconds: float | None, limit: int | None) -> int | None:
-    """Return the whole seconds that are left; None without a limit."""
-    return None if limit is None else max(0, round(limit - (seconds or 0)))
+    """Return the seconds that are left, rounded up; None without a limit.
+
+    A page that the browser sends when they are over does not come too early.
+    """
+    return None if limit is None else max(0, math.ceil(limit - (seconds or 0)))

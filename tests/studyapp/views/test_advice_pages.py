@@ -106,6 +106,35 @@ def test_the_first_answer_cannot_be_changed_after_the_advice(client):
     assert Trial.objects.get().answers["initial_answer"] == "Kolwen 1"
 
 
+def test_two_tabs_store_the_first_page_once(client):
+    taking_part(client)
+    person = Participant.objects.get()
+    tabs = [current_page(person).trial for _ in range(2)]
+    show_trial(trial=tabs[0])
+    stored = [
+        submit_trial(trial=tab, answers={"initial_answer": text}, changes={}, timing=PageTiming())
+        for tab, text in zip(tabs, ("Kolwen", "Elsewhere"), strict=True)
+    ]
+    assert stored == [True, False]
+    trial = Trial.objects.get()
+    assert (trial.page, [page["answers"] for page in trial.earlier]) == (2, [{"initial_answer": "Kolwen"}])
+    assert person.events.filter(kind="page_submitted").count() == 1
+
+
+def test_staff_see_both_answers_of_a_person_and_in_the_table(client):
+    address = taking_part(client)
+    send(client, address, initial_answer="Here", initial_confidence="4")
+    person = Participant.objects.get()
+    client.force_login(factories.make_user())
+    study = person.version.study.slug
+    shown = text(client.get(reverse("studyapp:staff_person", args=[study, person.public_id])))
+    assert "What is your answer?</dt><dd>Here" in shown
+    assert "Very confident" in shown
+    table = text(client.get(reverse("studyapp:staff_responses", args=[study]), {"answered": "no"}))
+    assert "initial_answer" in table
+    assert "Here" in table
+
+
 def test_no_answer_is_missing_and_asked_for(client):
     address = taking_part(client)
     shown = send(client, address, initial_answer="  ", initial_confidence="3")
@@ -240,3 +269,16 @@ def test_the_example_is_a_study_that_can_be_launched():
     for condition in content.conditions:
         instructions = content.instructions_for(content.viewer([condition]))
         assert ("the answer of a computer" in instructions) is condition.advice
+
+
+def test_the_questions_of_the_task_are_asked_in_the_language_of_the_study(client):
+    address = taking_part(client, language="de")
+    first = text(client.get(address))
+    second = text(send(client, address, **TYPED))
+    for html, words in (
+        (first, "Wie lautet Ihre Antwort?"),
+        (second, "„Kolwen 1“ – meine erste Antwort und die des Systems"),
+    ):
+        assert words in html
+        assert "Gar nicht sicher" in html
+        assert "confident" not in html
