@@ -22,6 +22,7 @@ _KINDS = {
     "item_deleted": _("Item deleted"),
     "items_imported": _("Items imported"),
     "items_ordered": _("Order of items changed"),
+    "labels_changed": _("Labels changed"),
     "labels_replaced": _("Labels replaced by those of a file"),
     "member_set": _("Member added or changed"),
     "outputs_cancelled": _("Execution cancelled"),

@@ -95,6 +95,23 @@ class ProjectForm(forms.ModelForm):
             self.cleaned_data["labels"] = labels
 
 
+class LabelsForm(forms.Form):
+    """The label configuration of a project, in YAML."""
+
+    labels = forms.CharField(
+        label=_("Label configuration"),
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 20, "spellcheck": "false"}),
+    )
+
+    def clean_labels(self) -> LabelTask:
+        """Return the label configuration."""
+        try:
+            return read_label_task(self.cleaned_data["labels"])
+        except ValueError as error:
+            raise forms.ValidationError(translated_error(error)) from error
+
+
 class SettingsForm(forms.ModelForm):
     """Settings that a manager can change while a project runs."""
 

@@ -76,6 +76,7 @@ urlpatterns = [
     path("annotate/<slug:slug>/webhooks/<int:pk>/end/", webhooks.end, name="end_webhook"),
     path("annotate/<slug:slug>/export/", managers.export, name="export"),
     path("annotate/<slug:slug>/settings/", managers.settings, name="settings"),
+    path("annotate/<slug:slug>/labels/", managers.labels, name="labels"),
     path("annotate/<slug:slug>/guidelines/", managers.write_guideline, name="guideline"),
     path("annotate/<slug:slug>/audit/", managers.audit, name="audit"),
     path("annotate/<slug:slug>/close/", managers.change_status, {"act": "close"}, name="close"),

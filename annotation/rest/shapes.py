@@ -69,6 +69,12 @@ class ProjectDetail(ProjectRow, ProjectSettings):
     submitted: int
 
 
+class Labels(Payload):
+    """The layers of a plain task, as in a label configuration."""
+
+    layers: list[dict[str, Any]]
+
+
 class ProjectQuery(Page):
     """Filters of projects."""
 
@@ -95,6 +101,7 @@ class NewProject(ChangedSettings):
     slug: Slug
     title: Title
     kind: Kind
+    labels: Labels | None = None
 
 
 class MemberRow(Payload):

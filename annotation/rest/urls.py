@@ -12,6 +12,7 @@ _ANNOTATION = "annotations/<int:pk>/"
 urlpatterns = [
     path("projects/", projects.Projects.as_view(), name="projects"),
     path(_PROJECT, projects.OneProject.as_view(), name="project"),
+    path(f"{_PROJECT}labels/", projects.Labels.as_view(), name="labels"),
     path(f"{_PROJECT}close/", projects.Close.as_view(), name="close"),
     path(f"{_PROJECT}reopen/", projects.Reopen.as_view(), name="reopen"),
     path(f"{_PROJECT}members/", projects.Members.as_view(), name="members"),

@@ -71,6 +71,7 @@ NOT_THERE = (
     "projects_rest:invitation",
     "annotation:import",
     "annotation:apply_import",
+    "annotation:labels",  # the project has programs
     "annotation:qualify",  # its form names the person
     "projects_rest:qualify",  # the requests to `member` have removed the person
 )
