@@ -16,17 +16,16 @@ from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import Questionnaire
 from studyapp.definition.schema import StudyDefinition
+from studyapp.definition.tasks import written_task
 from studyapp.definition.yaml_document import Location
 
 Draft = dict[str, Any]
-
 
 class Problem(NamedTuple):
     """One thing wrong: where in the draft, and a sentence."""
 
     location: Location
     message: str
-
 
 def opened(content: Mapping[str, Any]) -> Draft:
     """Return the draft with questions and rules written out.
@@ -47,7 +46,6 @@ def opened(content: Mapping[str, Any]) -> Draft:
         }
     )
 
-
 def _questionnaire(written: Any) -> Any:
     """Return a valid questionnaire written out, another one as it is."""
     try:
@@ -56,6 +54,30 @@ def _questionnaire(written: Any) -> Any:
     except ValidationError:
         return written
 
+# The template of each task, and the rules that fit its questions.
+TEMPLATES_OF = {"verification": ("xqa-2020", RULES_2020), "advice": ("advice", RULES_2020[:2])}
+
+def fitted(draft: Draft, before: Draft) -> Draft:
+    """Exchange questions and rules that nobody changed with the task.
+
+    Args:
+        draft: The draft with the present task.
+        before: The draft that it was made from.
+    """
+    was, is_now = _defaults(before), _defaults(draft)
+    if was is None or is_now is None or was == is_now:
+        return draft
+    return draft | {name: is_now[name] for name in is_now if draft.get(name) == was[name]}
+
+def _defaults(draft: Draft) -> Draft | None:
+    """Return the questionnaire and the rules of a task without others."""
+    task = written_task(draft.get("task", "verification"))
+    template = TEMPLATES_OF.get(task.get("kind", "")) if isinstance(task, dict) else None
+    if template is None:
+        return None
+    name, rules = template
+    rows = [rule.model_dump(mode="json", exclude_none=True) for rule in rules]
+    return _plainly({"questionnaire": _questionnaire(name), "exclusions": rows})
 
 def _unnamed(conditions: list[Draft]) -> list[Draft]:
     """Return conditions without default names, which follow the content."""
@@ -64,7 +86,6 @@ def _unnamed(conditions: list[Draft]) -> list[Draft]:
         for row in conditions
         for rest in [{name: value for name, value in row.items() if name not in ("name", "label")}]
     ]
-
 
 def _plainly(part: Any) -> Any:
     """Return the draft with rating scales reduced to their ends if possible."""
@@ -76,7 +97,6 @@ def _plainly(part: Any) -> Any:
         return {"points": part["points"], "ends": list(ends)}
     return {name: _plainly(value) for name, value in part.items()}
 
-
 def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
     """Return the definition that a draft is, None if it is not one yet."""
     try:
@@ -84,12 +104,10 @@ def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
     except ValidationError:
         return None
 
-
 def stored(content: Mapping[str, Any]) -> Draft:
     """Return the stored form of a draft: complete if valid, else as it is."""
     definition = valid(content)
     return dict(content) if definition is None else definition.model_dump(mode="json")
-
 
 def problems(content: Mapping[str, Any]) -> list[Problem]:
     """Return the problems of a draft, in the order of the definition."""
@@ -99,7 +117,6 @@ def problems(content: Mapping[str, Any]) -> list[Problem]:
         details = error.errors(include_url=False)
         return list(dict.fromkeys(Problem(_locate(content, detail), sentence(detail)) for detail in details))
     return []
-
 
 def _locate(content: Any, detail: Any) -> Location:
     """Return the location in the draft of an error of pydantic.
@@ -116,14 +133,12 @@ def _locate(content: Any, detail: Any) -> Location:
         content = inside and inside[0]
     return tuple(location)
 
-
 def _inside(content: Any, part: int | str) -> tuple[Any] | None:
     if isinstance(content, list) and isinstance(part, int) and part < len(content):
         return (content[part],)
     if isinstance(content, Mapping) and part in content:
         return (content[part],)
     return None
-
 
 def ends_of(scale: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the ends of a rating scale labelled only at its ends, else None."""
@@ -139,17 +154,13 @@ def ends_of(scale: Mapping[str, Any]) -> tuple[str, str] | None:
         return None
     return (low, high) if same else None
 
-
 class _Dumper(yaml.SafeDumper):
     """A dumper that writes texts of several lines as blocks."""
-
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
-
 _Dumper.add_representer(str, _text)
-
 
 def as_yaml(content: Mapping[str, Any]) -> str:
     """Return the draft as YAML that ``create_study`` reads once complete."""

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from studyapp.models import Study
 from studyapp.queries.drafts import Edited, edited, known_names
-from studyapp.studio.drafts import Draft
+from studyapp.studio.drafts import Draft, fitted
 from studyapp.studio.edits import MOST_DIGITS
 from studyapp.studio.forms import form
 from studyapp.studio.steps import Step
@@ -38,7 +38,8 @@ def draft_sent(request: HttpRequest, study: Study, step: Step | None, draft: Dra
 def submitted(request: HttpRequest, study: Study, step: Step) -> Submitted:
     """Return the draft that the form of a step submitted."""
     now = edited(study)
-    return Submitted(now, base_sent(request), draft_sent(request, study, step, now.draft))
+    draft = fitted(draft_sent(request, study, step, now.draft), now.draft)
+    return Submitted(now, base_sent(request), draft)
 
 
 def base_sent(request: HttpRequest) -> int:

@@ -10,7 +10,7 @@ import yaml
 from studyapp.definition.schema import load_definition
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.studio import starts
-from studyapp.studio.drafts import as_yaml, opened, problems
+from studyapp.studio.drafts import as_yaml, fitted, opened, problems
 from studyapp.studio.edits import with_value
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import KnownNames, form
@@ -124,3 +124,20 @@ def test_whatever_comes_in_is_shown(everything):
         for step in STEPS:
             form(step, opened(draft), KnownNames(), problems(draft))
     assert taken > 3
+
+
+def test_questions_and_rules_that_nobody_changed_follow_the_task():
+    verification = opened({"study": "s", "title": "S"})
+    advice = fitted(verification | {"task": {"kind": "advice"}}, verification)
+    assert [question["key"] for question in advice["questionnaire"]["item"]] == ["helpfulness"]
+    assert [rule["name"] for rule in advice["exclusions"]] == ["too-fast", "too-slow"]
+    assert fitted({**advice, "task": {"kind": "verification"}}, advice) == verification | {
+        "task": {"kind": "verification"}
+    }
+
+
+def test_questions_of_ones_own_stay_when_the_task_changes():
+    before = opened({"study": "s", "title": "S"})
+    before["questionnaire"]["item"] = before["questionnaire"]["item"][:1]
+    after = fitted(before | {"task": {"kind": "advice"}}, before)
+    assert after["questionnaire"] == before["questionnaire"]
