@@ -15,7 +15,7 @@ from annotation.bots import BEHAVIOURS
 from annotation.event_labels import EVENT_LABELS
 from annotation.formats.checks import program_of_text
 from annotation.labels import TEMPLATES, LabelTask, read_label_task
-from annotation.models import Guideline, Item, Membership, Project, Role
+from annotation.models import Guideline, Item, Membership, Order, Project, Role
 from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.items import STATES
@@ -93,6 +93,23 @@ class ProjectForm(forms.ModelForm):
         super()._post_clean()  # type: ignore[misc]
         if "labels" not in self.errors:
             self.cleaned_data["labels"] = labels
+
+
+class LabelsForm(forms.Form):
+    """The label configuration of a project, in YAML."""
+
+    labels = forms.CharField(
+        label=_("Label configuration"),
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 20, "spellcheck": "false"}),
+    )
+
+    def clean_labels(self) -> LabelTask:
+        """Return the label configuration."""
+        try:
+            return read_label_task(self.cleaned_data["labels"])
+        except ValueError as error:
+            raise forms.ValidationError(translated_error(error)) from error
 
 
 class SettingsForm(forms.ModelForm):
@@ -350,6 +367,21 @@ class ExportForm(forms.Form):
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["format"].choices = _for_project(DOWNLOADS, project)  # type: ignore[attr-defined]
+
+
+class OrderForm(forms.Form):
+    """The order in which the items of a project are assigned."""
+
+    order = forms.ChoiceField(
+        label=_("Order"),
+        choices=[(order.value, order.label) for order in Order if order not in (Order.FIRST, Order.LAST)],
+    )
+
+
+class MoveForm(forms.Form):
+    """The end of the order to which an item moves."""
+
+    order = forms.ChoiceField(choices=[(order.value, order.label) for order in (Order.FIRST, Order.LAST)])
 
 
 class ItemFilterForm(forms.Form):

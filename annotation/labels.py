@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
+import yaml
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from analysis.programs import Kind, Node, Program, ProgramError
@@ -262,6 +263,31 @@ def read_label_task(text: str) -> LabelTask:
         return LabelTask.model_validate(given)
     except ValidationError as error:
         raise ValueError(_sentence(error)) from error
+
+
+def label_yaml(task: LabelTask) -> str:
+    """Write a label configuration in YAML; `read_label_task` reads it back."""
+    layers = [layer.model_dump(mode="json", exclude_defaults=True) for layer in task.layers]
+    return yaml.safe_dump({"layers": layers}, sort_keys=False, allow_unicode=True)
+
+
+def check_extends(before: LabelTask, after: LabelTask) -> None:
+    """Check that marks and answers of one configuration fit another.
+
+    Layers stay; labels are added or look different, and hints and ``required`` change.
+
+    Raises:
+        ValueError: Names the field that does not fit.
+    """
+    if len(before.layers) != len(after.layers):
+        raise ValueError(at_field("layers", say("the project has items, so it keeps its layers")))
+    for old, new in zip(before.layers, after.layers, strict=True):
+        if any(getattr(old, name) != getattr(new, name) for name in ("type", "name", "lowest", "highest")):
+            text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
+            raise ValueError(at_field("layers", say(text, layer=old.name)))
+        if missing := [name for name in old.names if name not in new.names]:
+            text = "the project has items, so “%(layer)s” keeps the label “%(label)s”"
+            raise ValueError(at_field("labels", say(text, layer=old.name, label=missing[0])))
 
 
 def _sentence(error: ValidationError) -> str:

@@ -11,7 +11,8 @@ PAGE = ROOT / "docs" / "reference" / "commands.md"
 OUR_APPS = {"accounts", "annotation", "config", "jobs", "predictions", "studyapp"}
 HEAD = """# Commands
 
-`touchstone` runs everything: the analysis, the model server and, after `site`, the commands of the site.
+`touchstone` runs everything: the analysis, the model server and, after `site`, the commands of the site;
+`backup` and `restore` need no `site`.
 [Installing the package](../how-to/install.md#the-analysis-package) brings it, with the analysis alone. In a
 checkout `.venv/bin/touchstone` runs all commands:
 

@@ -93,6 +93,8 @@ def check_app(app: App, arguments: Sequence[str]) -> None:
 def check_touchstone(arguments: Sequence[str]) -> None:
     if arguments[0] == "site":
         return check_managed(arguments[1:])
+    if arguments[0] in touchstone.cli.SITE:
+        return check_managed(arguments)
     if arguments[0] in touchstone.cli.MODEL_SERVER:
         return check_app(modelserver.__main__.app, arguments)
     return check_app(touchstone.cli.build_app("python -m touchstone"), arguments)

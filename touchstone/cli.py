@@ -34,6 +34,10 @@ MODEL_SERVER = {
     "visual-splits": "Train visual-nmn on some programs and test on others.",
     "visual-nlvr": "Train and score visual-nmn on NLVR.",
 }
+SITE = {
+    "backup": "Back the site up while people work.",
+    "restore": "Restore a backup into an empty site.",
+}
 NOT_INSTALLED = (
     "error: the model server and the site are not part of this installation; deploy them from a release "
     "archive of Touchstone, and run the command there\n"
@@ -70,6 +74,8 @@ def build_app(program: str) -> App:
     for name, text in MODEL_SERVER.items():
         _add_forwarded(app, name, text, "Model server", _run_model_server if _is_deployed() else None)
     _add_forwarded(app, "site", "Run a command of manage.py.", "Site", _run_site if _is_deployed() else None)
+    for name, text in SITE.items():
+        _add_forwarded(app, name, text, "Site", _run_one_of_site if _is_deployed() else None)
     if program == "touchstone":  # shells complete programs, not modules
         app.register_install_completion_command(help="Install shell completion.")
     return app
@@ -108,6 +114,10 @@ def _add_forwarded(
 def _run_model_server(name: str, arguments: Sequence[str]) -> int:
     status: int = importlib.import_module("modelserver.__main__").main([name, *arguments])
     return status
+
+
+def _run_one_of_site(name: str, arguments: Sequence[str]) -> int:
+    return _run_site("site", [name, *arguments])
 
 
 def _run_site(_name: str, arguments: Sequence[str]) -> int:

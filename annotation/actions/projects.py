@@ -12,9 +12,10 @@ from accounts.actions import audit as workspace_audit
 from accounts.models import User, Workspace
 from annotation.actions import audit
 from annotation.errors import Conflict
-from annotation.labels import LabelTask
+from annotation.labels import LabelTask, check_extends
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
-from foundation.messages import say
+from annotation.models.projects import LOWEST_RANK
+from foundation.messages import message_of, say
 from foundation.new_rows import store_new
 from jobs.actions import webhooks
 
@@ -62,6 +63,38 @@ def replace_labels(*, project: Project, labels: LabelTask, kind: str, by: User |
     project.kind, project.labels = kind, labels.model_dump(mode="json")
     project.save(update_fields=["kind", "labels"])
     audit.record(project=project, kind="labels_replaced", by=by, data={"kind": kind})
+    return project
+
+
+@transaction.atomic
+def change_labels(*, project: Project, labels: LabelTask, by: User) -> Project:
+    """Change the label configuration of a project.
+
+    Once the project has items, whose marks refer to the labels, the new configuration must extend the old.
+
+    Raises:
+        Conflict: It does not, or the project has programs.
+    """
+    # Lock the project, so that no import adds items with the old labels.
+    project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    if not project.items.exists():
+        return replace_labels(project=project, labels=labels, kind=labels.kind or project.kind, by=by)
+    if not project.labels:
+        raise Conflict(say("the items of the project have programs, so it takes no labels"))
+    before = LabelTask.model_validate(project.labels)
+    try:
+        check_extends(before, labels)
+    except ValueError as error:
+        raise Conflict(message_of(error)) from error
+    project.labels = labels.model_dump(mode="json")
+    project.save(update_fields=["labels"])
+    if labels.text != before.text:
+        lock(project.items.all()).update(program=labels.text)
+    pairs = zip(before.layers, labels.layers, strict=True)
+    added = [name for old, new in pairs for name in new.names if name not in old.names]
+    audit.record(
+        project=project, kind="labels_changed", by=by, data={"added": ", ".join(added)} if added else {}
+    )
     return project
 
 
@@ -128,13 +161,13 @@ def set_annotators_per_item(*, project: Project, annotators: int, by: User) -> i
     Existing assignments stay: an item wants at least as many annotators as it has.
     """
     change_settings(project=project, by=by, annotators_per_item=annotators)
-    _lock(Membership.objects.filter(project=project)).update(scanned_to=0)
+    lock(Membership.objects.filter(project=project)).update(scanned_to=LOWEST_RANK)
     items = project.items.filter(purpose=Item.Purpose.ORDINARY).exclude(annotators_wanted=annotators)
-    return _lock(items).update(annotators_wanted=Greatest(annotators, F("assigned")))
+    return lock(items).update(annotators_wanted=Greatest(annotators, F("assigned")))
 
 
-def _lock(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Lock rows in the order of `annotation.actions.assignments`."""
+def lock(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Lock rows by key, as `annotation.actions.assignments` does; return them."""
     held = rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
     return rows.model._default_manager.filter(pk__in=held)
 

@@ -43,7 +43,7 @@ _COMMENTS = Prepared(
 _UPCOMING = Prepared(
     lambda: (
         free_items(slot("user", User), slot("project", Project))
-        .filter(position__gte=slot("start", Item, "position"))
+        .filter(rank__gte=slot("start", Item, "rank"))
         .only("images")[:1]
     )
 )

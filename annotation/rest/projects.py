@@ -22,7 +22,9 @@ from accounts.rest.shapes import InvitationPage, MadeInvitation
 from accounts.rest.views import RestView
 from annotation.actions import projects, qualification
 from annotation.actions.review import change_project
+from annotation.labels import LabelTask, read_label_task
 from annotation.models import Membership, Project, Role
+from annotation.parsed_items import task_of
 from annotation.policies import check_own_role
 from annotation.queries import records
 from annotation.queries.members import SHARED, as_members, invitations_to, member_named, visible_projects
@@ -63,8 +65,9 @@ class Projects(RestView):
         workspace = Workspace.objects.filter(slug=new.workspace).first()
         require(self.user, Act.ANNOTATION_MANAGE, workspace)
         assert workspace is not None  # `require` raised for none
-        fields = new.model_dump(exclude={"workspace"}, exclude_unset=True)
-        project = projects.create_project(workspace=workspace, by=self.user, **fields)
+        fields = new.model_dump(exclude={"workspace", "labels"}, exclude_unset=True)
+        labels = None if new.labels is None else _label_task(new.labels)
+        project = projects.create_project(workspace=workspace, by=self.user, labels=labels, **fields)
         return _detail(member_or_404(request, project.slug), status=201)
 
 
@@ -90,6 +93,34 @@ class OneProject(ProjectView):
             if annotators is not None:
                 projects.set_annotators_per_item(project=project, annotators=annotators, by=self.user)
         return _detail(self.member(slug))
+
+
+class Labels(ProjectView):
+    """The label configuration of a project."""
+
+    @described(answers=shapes.Labels)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """The layers and labels; a project of programs has none."""
+        return _labels(self.member(slug).project)
+
+    @described(answers=shapes.Labels, takes=shapes.Labels, errors=(409,))
+    def put(self, request: Request, slug: str) -> HttpResponse:
+        """Change labels; items limit that to additions and looks."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        task = _label_task(read_body(request, shapes.Labels))
+        return _labels(projects.change_labels(project=project, labels=task, by=self.user))
+
+
+def _label_task(given: shapes.Labels) -> LabelTask:
+    try:
+        return read_label_task(given.model_dump_json())
+    except ValueError as error:
+        raise wrong("labels", str(error)) from error
+
+
+def _labels(project: Project) -> HttpResponse:
+    task = task_of(project)
+    return answer(shapes.Labels(layers=[layer.shown() for layer in task.layers] if task else []))
 
 
 class Lifecycle(ProjectView):

@@ -69,6 +69,12 @@ class ProjectDetail(ProjectRow, ProjectSettings):
     submitted: int
 
 
+class Labels(Payload):
+    """The layers of a plain task, as in a label configuration."""
+
+    layers: list[dict[str, Any]]
+
+
 class ProjectQuery(Page):
     """Filters of projects."""
 
@@ -95,6 +101,7 @@ class NewProject(ChangedSettings):
     slug: Slug
     title: Title
     kind: Kind
+    labels: Labels | None = None
 
 
 class MemberRow(Payload):
@@ -217,6 +224,19 @@ class ItemQuery(Page):
 
     status: ItemStatus | None = None
     external_id: Name | None = None
+
+
+class NewOrder(Payload):
+    """The order of assignment; ``first`` and ``last`` name ``items``."""
+
+    order: Literal["file", "random", "uncertain", "first", "last"]
+    items: Annotated[list[Name], Field(max_length=1_000)] = []
+
+
+class OrderedItems(Payload):
+    """The number of items whose place in the order was set."""
+
+    items: int
 
 
 class ItemRecords(RootModel[list[ItemRecord]]):

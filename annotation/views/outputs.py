@@ -29,7 +29,7 @@ from annotation.queries.suggestions import acceptance
 from annotation.suggestions import Fit, default_fit
 from annotation.tasks import enqueue_missing
 from annotation.views.access import members_only
-from annotation.views.tables import ACCEPTANCE, RUNS, SYSTEMS
+from annotation.views.tables import ACCEPTANCE, LOWEST, RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
 from foundation.translated_messages import translated_error
 from jobs.model_gateway import served_names, served_system
@@ -184,7 +184,9 @@ def system(request: HttpRequest, member: Membership, system: str, revision: str)
     except AnnotationError as error:
         context["problem"] = str(error)
     else:
+        table = LOWEST.of(request.GET)
         context |= {"scores": scores, "tables": _tables(scores)}
+        context |= {"lowest": table.rows(scores.worst), "lowest_table": table}
     return render(request, "annotation/faithfulness.html", context)
 
 

@@ -80,6 +80,36 @@ RUNS = Table(
     ),
     parameter="runs",
 )
+# A row is a webhook and the labels of its events.
+WEBHOOKS = Table(
+    (
+        Column("address", _("Address"), lambda row: row[0].url),
+        Column("events", _("Events")),
+        Column("state", _("State"), lambda row: not row[0].active),
+        Column("waiting", _("Waiting"), lambda row: row[0].waiting, is_number=True),
+        Column("failed", _("Failed"), lambda row: row[0].failed, is_number=True),
+        Column("action", _("Action")),
+    )
+)
+# A row is an import, and if it can be undone.
+IMPORTS = Table(
+    (
+        Column("file", _("File"), lambda row: row[0].source.casefold()),
+        Column("time", _("Time"), lambda row: row[0].at),
+        Column("user", _("User"), lambda row: row[0].by and row[0].by.username.casefold()),
+        Column("items", _("Items"), lambda row: row[0].counts.get("added"), is_number=True),
+        Column("images", _("Images"), lambda row: row[0].counts.get("images"), is_number=True),
+        Column("action", _("Action")),
+    ),
+    "-time",
+)
+LOWEST = Table(
+    (
+        Column("item", _("Item"), lambda row: row.item),
+        Column("score", _("Score"), lambda row: row.score),
+        Column("step", _("Lowest-scoring step"), lambda row: row.module_score),
+    )
+)
 AUDIT = Table(
     (
         Column("time", _("Time (UTC)"), ()),  # events are written as they happen

@@ -216,6 +216,8 @@ def freeze(*, study: Study, plan: Design, by: User | None) -> StudyVersion:
     judged = decisions(missed_answers_of_design(plan))
     for position, planned in enumerate(plan.conditions, start=1):
         condition = _condition(version, position, planned)
+        if not planned.definition.advice:
+            continue
         shown = plan.content.condition(condition.name).shown
         Stimulus.objects.bulk_create(
             _stimulus(condition, item, shown[item.external_id], judged) for item in items
@@ -271,6 +273,7 @@ def _condition(version: StudyVersion, position: int, planned: PlannedCondition) 
         run=planned.run,
         weight=planned.definition.weight,
         quota=planned.definition.quota,
+        gives_advice=planned.definition.advice,
     )
 
 

@@ -218,7 +218,10 @@ def check_advice(conditions: Sequence[ConditionDefinition], task: str) -> None:
 
 def named_conditions(conditions: Sequence[ConditionDefinition]) -> list[NamedCondition]:
     """Return the conditions by name, as `only` and `except` see them."""
-    return [NamedCondition(condition.name, condition.explanation != "none") for condition in conditions]
+    return [
+        NamedCondition(condition.name, condition.explanation != "none", condition.advice)
+        for condition in conditions
+    ]
 
 
 def undecided_systems(conditions: Sequence[ConditionDefinition]) -> list[tuple[str, int]]:

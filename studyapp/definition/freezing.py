@@ -221,7 +221,7 @@ class FrozenCondition(Growing):
 
     ``group`` is what participants are assigned to; empty in a between-subject design, where that is the
     condition itself. ``saliency`` names the method that the weights of highlighted tokens come from, empty
-    if they came with the predictions or there are none.
+    if they came with the predictions or there are none. A condition without advice has nothing in ``shown``.
     """
 
     LATER = frozenset({"explanation", "group", "saliency", "represents", "quota", "advice"})
@@ -307,6 +307,11 @@ class FrozenStudy(Growing):
             KeyError: one of another study.
         """
         return self._only([*self.items, *self.practice], "id", item_id)
+
+    def advice_of(self, condition: str, item_id: str) -> str | None:
+        """Return the answer that a condition shows; None if it shows none."""
+        shown = self.condition(condition).shown.get(item_id)
+        return shown.answer if shown else None
 
     def attention_item(self, item_id: str) -> FrozenAttention | None:
         """Return the attention item with an ID, or None."""

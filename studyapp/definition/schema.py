@@ -51,6 +51,7 @@ from studyapp.definition.questionnaires import (
 )
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
+from studyapp.definition.task_questions import confidence_on_check
 from studyapp.definition.tasks import Task, Verification, is_reserved, written_task
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
 from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
@@ -281,7 +282,9 @@ class StudyDefinition(FrozenModel):
         cls, attention: list[AttentionDefinition], info: ValidationInfo
     ) -> list[AttentionDefinition]:
         check_unique([row.id for row in attention], say("attention items"))
-        _check_attention(attention, info.data.get("items"), info.data.get("questionnaire"))
+        questionnaire, task = info.data.get("questionnaire"), info.data.get("task", Verification())
+        asked = None if questionnaire is None else [*confidence_on_check(task), *questionnaire.item]
+        _check_attention(attention, info.data.get("items"), asked)
         return attention
 
     @field_validator("translations")
@@ -409,11 +412,23 @@ class StudyDefinition(FrozenModel):
 
     @model_validator(mode="before")
     @classmethod
+    def _default_questions_fit(cls, data: Any) -> Any:
+        """Take the template of a task that has one if no questions are given."""
+        task = written_task(data.get("task")) if isinstance(data, dict) else None
+        kind = task.get("kind") if isinstance(task, dict) else None
+        if kind != "advice" or "questionnaire" in data:
+            return data
+        return {"exclusions": RULES_2020[:2], **data, "questionnaire": "advice"}
+
+    @model_validator(mode="before")
+    @classmethod
     def _default_rules_fit(cls, data: Any) -> Any:
         """Leave out the default rule that reads known_before if it is not asked."""
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
+        if questionnaire == "advice":
+            return {**data, "exclusions": RULES_2020[:2]}
         asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
         if isinstance(asked, list):
             keys = [question.get("key") for question in asked if isinstance(question, dict)]
@@ -424,13 +439,13 @@ class StudyDefinition(FrozenModel):
 def _check_attention(
     attention: Sequence[AttentionDefinition],
     items: ItemsDefinition | None,
-    questionnaire: Questionnaire | None,
+    asked: Sequence[Question] | None,
 ) -> None:
     """Check positions and expected answers of attention items."""
     check_unique([str(row.position) for row in attention], say("attention positions"))
     for row in attention:
-        if questionnaire is not None:
-            check_expected(row.expected, questionnaire.item, say("attention item %(id)r", id=row.id))
+        if asked is not None:
+            check_expected(row.expected, asked, say("attention item %(id)r", id=row.id))
         if items is not None and row.position > (pages := items.total + len(attention)):
             raise ValueError(
                 say(

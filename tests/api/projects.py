@@ -50,6 +50,9 @@ def output(item: str) -> dict[str, Any]:
     return {"id": item, "proposals": [boxes, boxes[1:]], "modules": modules}
 
 
+LABELS = {"layers": [{"type": "choice", "name": "Dogs", "labels": [{"name": "yes"}, {"name": "no"}]}]}
+
+
 @dataclass(frozen=True)
 class ProjectWorld:
     """The IDs of the project's objects.
@@ -101,6 +104,7 @@ class ProjectWorld:
             f"POST {PROJECT}annotations/": {"item": self.item.external_id, "annotator": "owner"},
             f"POST {PROJECT}outputs/": [output(self.item.external_id)],
             f"POST {PROJECT}runs/": {"system": "fake-modular"},
+            f"PUT {PROJECT}labels/": LABELS,
             f"POST {ANNOTATION}operations/": {"operations": [edit]},
             f"POST {ANNOTATION}submit/": {"revision": self.begun.revision, "go_on": True},
             f"POST {ANNOTATION}shown/": {"outputs": ["net@1"]},
@@ -128,6 +132,8 @@ class ProjectWorld:
         prepare: dict[str, Callable[..., Any]] = {f"POST {PROJECT}reopen/": change_project}
         if operation in prepare:
             prepare[operation](project=self.project, act="close", by=self.owner)
+        if operation == f"PUT {PROJECT}labels/":
+            Project.objects.filter(pk=self.project.pk).update(labels=LABELS)
 
 
 def make_project_world(owner: User, second: User, folder: Any) -> ProjectWorld:

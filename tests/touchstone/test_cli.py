@@ -11,7 +11,7 @@ import pytest
 import analysis
 from analysis.__main__ import COMMANDS
 from tests.paths import ROOT
-from touchstone.cli import MODEL_SERVER, main
+from touchstone.cli import MODEL_SERVER, SITE, main
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_help_groups_the_commands(capsys, monkeypatch):
     assert printed.startswith("Usage: touchstone COMMAND")
     for title in ("Analysis", "Model server", "Site", "--version", "--install-completion"):
         assert title in printed
-    for name in (*(name for name, *_ in COMMANDS), *MODEL_SERVER, "site"):
+    for name in (*(name for name, *_ in COMMANDS), *MODEL_SERVER, "site", *SITE):
         assert f"│ {name} " in printed
 
 
@@ -99,6 +99,9 @@ def test_the_site_gets_all_arguments():
     assert done.returncode == 0, done.stderr
     assert "create_study" in done.stdout
     assert run(ROOT, "site", "check", "--nonsense", **settings).returncode == 2
+    done = run(ROOT, "backup", "--help", **settings)
+    assert done.returncode == 0, done.stderr
+    assert "--key-file" in done.stdout
 
 
 def test_a_checkout_is_found_from_any_folder(tmp_path):
@@ -118,7 +121,8 @@ def test_the_distribution_offers_the_analysis(installed):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["serve"], ["train", "qi2019", "--out", "x"], ["site", "migrate", "--help"]]
+    "arguments",
+    [["serve"], ["train", "qi2019", "--out", "x"], ["site", "migrate", "--help"], ["backup", "x"]],
 )
 def test_the_distribution_names_what_it_lacks(installed, arguments):
     done = run(installed, *arguments)

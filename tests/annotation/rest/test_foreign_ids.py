@@ -40,7 +40,7 @@ IDS: dict[str, dict[str, str]] = {
     "annotation:stop_outputs": {"pk": "run"},
     **{
         f"annotation:{name}": {"pk": "item"}
-        for name in ("item", "adjudicate", "accept", "return", "edit_item", "delete_item")
+        for name in ("item", "adjudicate", "accept", "return", "edit_item", "delete_item", "move_item")
     },
     **{f"annotation:{name}": {"pk": "job"} for name in ("import", "apply_import")},
     "annotation:undo_import": {"pk": "import"},
@@ -71,6 +71,7 @@ NOT_THERE = (
     "projects_rest:invitation",
     "annotation:import",
     "annotation:apply_import",
+    "annotation:labels",  # the project has programs
     "annotation:qualify",  # its form names the person
     "projects_rest:qualify",  # the requests to `member` have removed the person
 )

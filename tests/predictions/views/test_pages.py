@@ -371,6 +371,10 @@ def test_a_run_with_failures_is_not_done(researcher: Client, model_server: FakeM
     run = PredictionRun.objects.get()
     assert b"Done with 1 failure" in page.content
     assert b"Failures by reason" in page.content
+    assert b"The system failed" in page.content
+    german = researcher.get(f"/systems/runs/{run.pk}/", headers={"accept-language": "de"}).content.decode()
+    assert "Das System ist gescheitert" in german
+    assert "prediction_failed" in german
     assert b"Done with 1 failure" in researcher.get("/systems/").content
     listed = b"".join(researcher.get(f"/systems/runs/{run.pk}/failures.csv").streaming_content)  # type: ignore[attr-defined]
     assert listed.decode().splitlines()[0] == "question,reason,message"
