@@ -57,9 +57,9 @@ class Layers:
     A unit is an annotated node of an item. unit_item, unit_node: its item, and the
     position of its node in the item's order of work. layer_unit: of each layer;
     start, count: its objects in `boxes` (n × 4; a span is a box of height 1) and
-    `image`; `outlines` of those that are no boxes, by their place. number: the value given there, else the number of objects; NaN if the
-    value is not a number. valued: the value given, if any. first, second: the
-    layers of each pair.
+    `image`; `outlines` of those that are no boxes, by their place. number: the value
+    given there, else the number of objects; NaN if the value is not a number.
+    valued: the value given, if any. first, second: the layers of each pair.
     """
 
     unit_item: Index

@@ -69,7 +69,7 @@ def _areas(first: Array, second: Array) -> tuple[float, float]:
     heights = np.unique(np.concatenate([edges[:, [1, 3]].ravel(), _crossings(edges)]))
     middle, thick = (heights[1:, None] + heights[:-1, None]) / 2, np.diff(heights)
     left, top, right, bottom = edges.T
-    hit = (top <= middle) & (middle < bottom)  # strips × edges
+    hit = (top <= middle) & (middle < bottom)  # strips by edges
     with np.errstate(divide="ignore", invalid="ignore"):
         at = np.where(hit, left + (middle - top) / (bottom - top) * (right - left), BEYOND)
     order = np.argsort(at, axis=1, kind="stable")

@@ -130,7 +130,7 @@ function start() {
       },
       {
         name: "corner",
-        key: "j",
+        key: "q",
         group: gettext("Objects"),
         text: gettext("next corner of the polygon, for the arrow keys"),
         kind: "boxes",

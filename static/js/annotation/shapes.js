@@ -8,6 +8,7 @@
  */
 import { holds, moved, overlap, within } from "./rectangles.js";
 
+const SVG = "http://www.w3.org/2000/svg";
 const NEAR = 0.05; // of an image's sides: two points closer than this are the same, as in the agreement
 
 /** @param {number} x @param {number} y @returns {Place} a key point */
@@ -66,6 +67,18 @@ export function pathOf({ box, polygon, point, shape }) {
   if (!shape) return `M${left} ${top}H${right}V${bottom}H${left}Z`;
   const [x, y] = [(right - left) / 2, (bottom - top) / 2];
   return `M${left} ${top + y}a${x} ${y} 0 1 0 ${2 * x} 0a${x} ${y} 0 1 0 ${-2 * x} 0Z`;
+}
+
+/** A drawing of one mark, to lie on its image. @param {Place} place @param {string} look */
+export function drawingOf(place, look) {
+  const drawing = document.createElementNS(SVG, "svg");
+  drawing.setAttribute("viewBox", "0 0 1 1");
+  drawing.setAttribute("preserveAspectRatio", "none");
+  const line = document.createElementNS(SVG, "path");
+  line.setAttribute("d", pathOf(place));
+  line.setAttribute("class", place.point ? `${look} dot` : look);
+  drawing.append(line);
+  return drawing;
 }
 
 /**

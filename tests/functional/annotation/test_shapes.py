@@ -83,7 +83,7 @@ def test_all_shapes_by_keyboard(editor: Editor, page: Page) -> None:
     editor.open(page, pk)
     page.keyboard.press("n")
     page.keyboard.press("Shift+ArrowRight")
-    page.keyboard.press("j")
+    page.keyboard.press("q")
     page.keyboard.press("Shift+ArrowDown")
     page.keyboard.press("Shift+ArrowDown")
     expect(page.locator("#announcer")).to_contain_text("Corner 1 of 4")
