@@ -23,7 +23,7 @@ from analysis.gold_agreement import (
     units_between,
 )
 from analysis.programs import Program
-from annotation.labels import MARKS, LabelProgram
+from annotation.labels import MARKS, LabelLayer, LabelProgram
 from annotation.operations import executed, resolved
 from annotation.schemas import (
     Answer,
@@ -32,6 +32,7 @@ from annotation.schemas import (
     Document,
     Ellipse,
     KeyPoint,
+    Kind,
     Layer,
     Object,
     Polygon,
@@ -113,6 +114,53 @@ def _labelled_item(
             elif answers:
                 values[who][place] = answers[0]
     return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=len(units))
+
+
+METRIC: dict[Kind, str] = {"boxes": "f1_50", "spans": "token_f1"}
+
+
+def likeness(
+    program: Program, reference: Document, given: Document, tokens: Sequence[tuple[int, int]], kind: Kind
+) -> float | None:
+    """Return the agreement of a document with a reference, from 0 to 1.
+
+    It is the mean of the F1 of the marks and the score of each answer. Boxes match above an overlap of 0.5
+    and spans are scored by tokens; see `_answer_score` for answers. Written texts do not count.
+
+    Returns:
+        None if neither document has a mark or an answer.
+    """
+    compared = agreement_item("", program, {"reference": reference, "given": given}, tokens=tokens)
+    drawn = gold_agreement.agreement([compared], kind).groups.get(gold_agreement.DRAWN, {})
+    marks = drawn[METRIC[kind]].value if drawn else None
+    scores = [] if marks is None else [marks]
+    if isinstance(program, LabelProgram):
+        scores += [
+            score
+            for index, layer in enumerate(program.task.layers, start=1)
+            if layer.type in ("choice", "choices", "rating")
+            and (score := _answer_score(layer, _values(reference, index), _values(given, index))) is not None
+        ]
+    return sum(scores) / len(scores) if scores else None
+
+
+def _values(document: Document, index: int) -> set[str | int]:
+    layer = document.layers.get(index, Layer())
+    return {each.value for each in layer.objects if isinstance(each, Answer)}
+
+
+def _answer_score(layer: LabelLayer, reference: set[str | int], given: set[str | int]) -> float | None:
+    """Score an answer: 1 if it is that of the reference, else 0.
+
+    Several choices score the F1 of the two sets, and a rating loses its distance as a share of the scale.
+    None if the reference leaves the layer open, or both choose nothing.
+    """
+    if not reference and (not given or layer.type != "choices"):
+        return None
+    if layer.type == "rating" and given:
+        (wanted,), (rated,) = reference, given
+        return 1 - abs(int(wanted) - int(rated)) / (layer.highest - layer.lowest)
+    return 2 * len(reference & given) / (len(reference) + len(given))
 
 
 def _units(documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:

@@ -5,7 +5,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Gold, Kind, Role
+from annotation.models import Gold, Kind, Order, Role
 from foundation.event_labels import EventLabels
 
 _KINDS = {
@@ -21,6 +21,7 @@ _KINDS = {
     "item_corrected": _("Item corrected"),
     "item_deleted": _("Item deleted"),
     "items_imported": _("Items imported"),
+    "items_ordered": _("Order of items changed"),
     "labels_replaced": _("Labels replaced by those of a file"),
     "member_set": _("Member added or changed"),
     "outputs_cancelled": _("Execution cancelled"),
@@ -50,6 +51,7 @@ EVENT_LABELS = EventLabels(
     kinds=_KINDS,
     details={
         "active": _("active"),
+        "blind": _("works without model outputs"),
         "added": _("added"),
         "bots": _("bots"),
         "comment": _("comment"),
@@ -66,6 +68,7 @@ EVENT_LABELS = EventLabels(
         "method": _("method"),
         "module": _("module"),
         "name": _("name"),
+        "order": _("order"),
         "qualified": _("qualified"),
         "retried": _("retried"),
         "revision": _("revision"),
@@ -91,6 +94,7 @@ EVENT_LABELS = EventLabels(
         "method": dict(Gold.Method.choices),
         "role": dict(Role.choices),
         "kinds": _KINDS,
+        "order": dict(Order.choices),
         "show_answer": _YES_OR_NO,
         "show_predictions": _YES_OR_NO,
     },

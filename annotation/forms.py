@@ -15,11 +15,12 @@ from annotation.bots import BEHAVIOURS
 from annotation.event_labels import EVENT_LABELS
 from annotation.formats.checks import program_of_text
 from annotation.labels import TEMPLATES, LabelTask, read_label_task
-from annotation.models import Guideline, Item, Membership, Project, Role
+from annotation.models import Guideline, Item, Membership, Order, Project, Role
 from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.items import STATES
 from annotation.queries.members import member_named
+from annotation.suggestions import Fit, default_fit
 from foundation.translated_messages import translated_error
 
 PROGRAM, YAML = "program", "yaml"
@@ -29,6 +30,7 @@ TASKS = {
     "classification": _("Classification"),
     "rationale": _("Class with rationale"),
     "boxes": _("Boxes in images"),
+    "outlines": _("Outlines and key points in images"),
     "evidence": _("Evidence for a claim"),
     YAML: _("Label configuration in YAML"),
 }
@@ -131,6 +133,7 @@ class MemberForm(forms.Form):
     username = forms.CharField(label=_("Username"), max_length=150)
     role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
     active = forms.BooleanField(label=_("Active member"), required=False, initial=True)
+    blind = forms.BooleanField(label=_("Works without model outputs"), required=False)
 
     def clean_username(self) -> User:
         """Return the user of that name."""
@@ -142,6 +145,44 @@ class MemberForm(forms.Form):
                 params={"name": name},
             )
         return user
+
+
+class ReaderForm(forms.Form):
+    """A served reader or language model, and where its spans come from."""
+
+    system = forms.ChoiceField(label=_("System"))
+    marks = forms.ChoiceField(label=_("Suggest spans from"), required=False)
+
+    def __init__(self, *args: Any, project: Project, served: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["system"].choices = [(name, name) for name in served]  # type: ignore[attr-defined]
+        default, fits = default_fit(task_of(project)), _fits(project)
+        if len(fits) == 1:
+            del self.fields["marks"]
+            return
+        marks = self.fields["marks"]
+        marks.choices = [(fit.model_dump_json(), label) for fit, label in fits]  # type: ignore[attr-defined]
+        marks.initial = default.model_dump_json()
+
+
+def _fits(project: Project) -> list[tuple[Fit, Any]]:
+    """Return the uses of a reader's answers in a project, with their labels."""
+    sources = (("answer", _("the answer")), ("facts", _("the facts")))
+    task = task_of(project)
+    if task is None:
+        return [(Fit(marks=source), name) for source, name in sources]  # type: ignore[arg-type]
+    targets = [
+        (index, layer.name, label)
+        for index, layer in enumerate(task.layers, start=1)
+        if layer.type == "spans"
+        for label in layer.names
+    ]
+    fits: list[tuple[Fit, Any]] = [(Fit(), _("nothing: only answers"))]
+    return fits + [
+        (Fit(marks=source, layer=index, label=label), f"{name} → {layer}: {label}")  # type: ignore[arg-type]
+        for source, name in sources
+        for index, layer, label in targets
+    ]
 
 
 class AssignForm(forms.Form):
@@ -310,6 +351,21 @@ class ExportForm(forms.Form):
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["format"].choices = _for_project(DOWNLOADS, project)  # type: ignore[attr-defined]
+
+
+class OrderForm(forms.Form):
+    """The order in which the items of a project are assigned."""
+
+    order = forms.ChoiceField(
+        label=_("Order"),
+        choices=[(order.value, order.label) for order in Order if order not in (Order.FIRST, Order.LAST)],
+    )
+
+
+class MoveForm(forms.Form):
+    """The end of the order to which an item moves."""
+
+    order = forms.ChoiceField(choices=[(order.value, order.label) for order in (Order.FIRST, Order.LAST)])
 
 
 class ItemFilterForm(forms.Form):

@@ -208,7 +208,8 @@ TEMPLATES: dict[str, list[dict[str, Any]]] = {
     "boxes": [{"type": "boxes", "name": "Objects", "labels": ["Person", "Animal", "Vehicle"]}],
     "outlines": [
         {"type": "polygons", "name": "Outlines", "labels": ["Person", "Animal", "Vehicle"]},
-        {"type": "points", "name": "Key points", "labels": ["Head", "Left hand", "Right hand"], "required": False},
+        {"type": "points", "name": "Key points", "labels": ["Head", "Left hand", "Right hand"],
+         "required": False},
     ],
     "evidence": [
         {"type": "spans", "name": "Evidence", "labels": ["Supports", "Refutes"],

@@ -17,6 +17,7 @@ from analysis.programs import Execution, FoundBox, FoundSpan, Node, Program, run
 from annotation.errors import BadEdit
 from annotation.labels import MARKS, MOST_TEXT, LabelLayer, LabelProgram
 from annotation.schemas import (
+    MOST_REJECTED,
     Answer,
     Box,
     Chosen,
@@ -56,6 +57,7 @@ class Change(FrozenModel):
     remove: tuple[ObjectId, ...] = ()
     state: State | None = None
     note: Note | None = None
+    rejected: Annotated[tuple[ObjectId, ...], Field(max_length=MOST_REJECTED)] | None = None
 
 
 class Edit(Change):
@@ -132,7 +134,7 @@ def _apply_change(
             field=f"{prefix}put",
         )
     given: dict[str, Any] = {"objects": tuple(objects.values())}
-    for name in ("state", "note"):
+    for name in ("state", "note", "rejected"):
         if (value := getattr(change, name)) is not None:
             given[name] = value
     if given.get("state", layer.state) == "nothing" and objects:
@@ -374,6 +376,8 @@ def _difference(node: int, now: Layer, then: Layer) -> dict[str, Any]:
         change["state"] = then.state
     if now.note != then.note:
         change["note"] = then.note
+    if now.rejected != then.rejected:
+        change["rejected"] = list(then.rejected)
     return change
 
 

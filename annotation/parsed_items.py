@@ -5,9 +5,10 @@ from typing import cast
 from analysis.programs import Program
 from annotation.formats.checks import program_of_text
 from annotation.labels import LabelTask
-from annotation.models import Item, Project
+from annotation.models import Item, Project, SystemOutput
 from annotation.operations import Subject
 from annotation.schemas import Document, Kind
+from annotation.suggestions import Suggestions, suggestions
 
 
 def program_of(item: Item, kind: str) -> Program:
@@ -33,6 +34,18 @@ def subject_of(item: Item, kind: str) -> Subject:
         images=len(item.images),
         passage=item.passage,
         tokens=item.tokens,
+    )
+
+
+def suggestions_of(output: SystemOutput, program: Program, subject: Subject) -> Suggestions:
+    """Return what a model output suggests to people, by node."""
+    return suggestions(
+        f"s{output.pk}",
+        program,
+        subject,
+        marks=output.marks,
+        proposals=output.proposals,
+        modules=output.modules,
     )
 
 

@@ -7,28 +7,48 @@ orientation; spans count code points, end exclusive, and name the same stretch i
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from foundation.frozen_model import FrozenModel
+from foundation.messages import at_field, say
 
 Kind = Literal["boxes", "spans"]
 State = Literal["open", "done", "nothing", "unsure"]
 Plain = Annotated[str, Field(pattern=r"^[^\x00]*$")]  # PostgreSQL stores no NUL
 Value = bool | int | Annotated[float, Field(allow_inf_nan=False)] | Plain
 MOST_NAME = 500  # characters of the name of an image
+MOST_REJECTED = 5_000  # suggestions of a layer
 ObjectId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Position = Annotated[int, Field(ge=0, lt=2**31)]  # what both databases can store
 Note = Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")]
 
 
+class Suggested(FrozenModel):
+    """The suggestion of a model that a person accepted as this object.
+
+    ``by`` is ``system@revision``, and ``id`` that of the suggestion; ``changed`` says whether the person
+    moved or relabelled the object since.
+    """
+
+    by: Annotated[Plain, Field(max_length=201)]
+    id: ObjectId
+    changed: bool = False
+
+
+# Most objects are drawn by people, so that documents leave it out there.
+Origin = Annotated[Suggested | None, Field(exclude_if=lambda given: given is None)]
+
+
 class Drawn(FrozenModel):
     """The fields of a new box or span besides its coordinates."""
 
     id: ObjectId
+    suggested: Origin = None
     links: tuple[ObjectId, ...] = ()  # objects of a child's layer that led to this one
     reason: Note = ""  # why it is new, at a step that chooses among the child's objects
     label: Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")] = ""  # of its layer, in a plain task
@@ -111,6 +131,7 @@ class Chosen(FrozenModel):
     """A reference to an object of a child's layer, which it follows."""
 
     id: ObjectId
+    suggested: Origin = None
     ref: ObjectId
 
 
@@ -123,6 +144,7 @@ class Answer(FrozenModel):
     links: ClassVar[tuple[ObjectId, ...]] = ()  # answers follow from no objects
     reason: ClassVar[str] = ""
     id: ObjectId
+    suggested: Origin = None
     value: Annotated[int, Field(strict=True)] | Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
 
 
@@ -166,12 +188,16 @@ Object = Annotated[
 
 
 class Layer(FrozenModel):
-    """One person's objects, state and note at one node."""
+    """One person's objects, state and note at one node.
+
+    ``rejected`` has the IDs of the suggestions of models that the person turned down.
+    """
 
     state: State = "open"
     objects: tuple[Object, ...] = ()
     value: Value | None = None  # only if a person gave it; values of computed nodes are computed
     note: Note = ""
+    rejected: Annotated[tuple[ObjectId, ...], Field(max_length=MOST_REJECTED, exclude_if=operator.not_)] = ()
 
 
 ProblemKind = Literal["wrong module", "wrong argument", "wrong structure", "cannot be answered", "other"]
@@ -248,10 +274,19 @@ class ModuleOutput(FrozenModel):
 class SystemRecord(FrozenModel):
     """A model output for one item. ``proposals`` holds each image's boxes.
 
-    ``answer`` is the value of the whole program; None if it is unknown.
+    ``answer`` is the value of the whole program; None if it is unknown. ``marks`` are objects and answers to
+    suggest, by node, and ``score`` says how certain the system is of all it says about the item.
     """
 
     id: Plain
     proposals: tuple[tuple[tuple[Fraction, Fraction, Fraction, Fraction], ...], ...] = ()
-    modules: tuple[ModuleOutput, ...]
+    modules: tuple[ModuleOutput, ...] = ()
     answer: Value | None = None
+    marks: dict[Position, tuple[Object, ...]] = {}
+    score: Fraction | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> SystemRecord:
+        if not self.model_fields_set & {"modules", "marks"}:
+            raise ValueError(at_field("modules", say("is missing, and so are marks; give one of them")))
+        return self

@@ -11,7 +11,8 @@ from celery import Task, shared_task
 from annotation.actions.runs import RUNS, compute_slice, fail_run, finish_run
 from annotation.models import OutputRun
 from annotation.queries.runs import missing
-from jobs.queue import attempt, cut_slices, publish
+from jobs.actions.slices import attempt
+from jobs.queue import cut_slices, publish
 
 SLICE = 16  # items: a batch of pictures, and seconds to lose
 

@@ -144,6 +144,9 @@ def main() -> int:
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=get_args(SaliencyMethod))
     parser.add_argument("--distribution", nargs="+", default=["in", "out"], choices=["in", "out"])
+    parser.add_argument(
+        "--near-synonyms", action="store_true", help="also swaps that hardly change the meaning"
+    )
     parser.add_argument("--out", type=Path, help="write the records here, one a line")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -152,12 +155,17 @@ def main() -> int:
     for path in options.data or [None]:
         world = generate("test", options.questions, 1, options.articles)
         questions = read_questions(path) if path else (dict(instance) for instance in world)
-        drafts = draft(questions, extents=["paragraphs"], distributions=options.distribution)
-        instances = usable(drafts.instances)
+        drafts = draft(
+            questions,
+            extents=["paragraphs"],
+            distributions=options.distribution,
+            near_synonyms=options.near_synonyms,
+        )
+        instances = usable(drafts.instances, near_synonyms=options.near_synonyms)
         name = path.stem if path else "world"
         print(f"\n{name}: {len(instances)} instances")
         for (step, _, reason), number in drafts.skipped.items():
-            print(f"  {number} questions without {step}: {reason}")
+            print(f"  {number} left out of {step}: {reason}")
         rows = [row for instance in loaded for row in records(instance, instances, options.methods, name)]
         print(f"\n{table(rows)}", flush=True)
         answers += rows

@@ -84,6 +84,11 @@ if USER_CONTENT_URL:
 # Django's admin reads every table without asking the policy of `accounts`: only for developing.
 DJANGO_ADMIN = env.bool("DJANGO_ADMIN", default=False)
 
+# Optional, each with a package of its own: errors without personal data, and traces.
+SENTRY_DSN = _secret("SENTRY_DSN")
+SENTRY_ENVIRONMENT = env.str("SENTRY_ENVIRONMENT", default="production")
+OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
+
 INSTALLED_APPS = [
     *(["django.contrib.admin"] if DJANGO_ADMIN else []),
     "django.contrib.auth",
@@ -113,6 +118,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.health.Health",
     "studyapp.web.middleware.RequestId",
+    *(["config.traces.Traces"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
     "config.metrics.Metrics",
     "config.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
@@ -212,6 +218,7 @@ SESSION_ENGINE = "accounts.sessions"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "accounts.login.password_length.MaximumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
@@ -483,8 +490,9 @@ CELERY_TASK_QUEUES = [Queue("celery"), Queue(UPKEEP)]
 # A sweep that finds no free worker before the next one is due is dropped. The beat stores no schedule on
 # disk, so a restart delays a sweep a little.
 RUN_SWEEP_SECONDS = env.int("RUN_SWEEP_SECONDS", default=30)
-JOB_SWEEP_SECONDS = env.int("JOB_SWEEP_SECONDS", default=15)
-JOB_LEASE_SECONDS = env.int("JOB_LEASE_SECONDS", default=30)
+# The lease, a sweep and the question what workers do: 15 seconds at most until others take over.
+JOB_SWEEP_SECONDS = env.int("JOB_SWEEP_SECONDS", default=5)
+JOB_LEASE_SECONDS = env.int("JOB_LEASE_SECONDS", default=8)
 WEBHOOK_SECONDS = env.int("WEBHOOK_SECONDS", default=10)
 # Refuse addresses of this machine and of private networks: a webhook must not reach internal services.
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
@@ -504,6 +512,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "sweep-jobs": {
         "task": "jobs.tasks.sweep_jobs",
+        "schedule": every(JOB_SWEEP_SECONDS),
+        "options": {"expires": JOB_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
+    },
+    "sweep-slices": {
+        "task": "jobs.tasks.sweep_slices",
         "schedule": every(JOB_SWEEP_SECONDS),
         "options": {"expires": JOB_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
     },

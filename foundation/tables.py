@@ -6,7 +6,7 @@ works without scripts, and stays with filters and downloads.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from django.db.models import Expression, F
@@ -63,6 +63,13 @@ class Table:
     def of(self, query: QueryDict, *, without: Collection[str] = ()) -> "SortedTable":
         """Return the table in the order of a query, without some columns."""
         return SortedTable(self, query, without)
+
+    def unsortable(self) -> "Table":
+        """Return the table without links that sort.
+
+        For a page that answers a form sent to another address.
+        """
+        return replace(self, columns=tuple(replace(column, key=None) for column in self.columns))
 
 
 class SortedTable:

@@ -56,6 +56,21 @@ def unpacked(path: Path, folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def unpacked_folder(path: Path, folder: Path) -> Iterator[Path]:
+    """Yield the folder in a zip file, packed with its name or without.
+
+    Raises:
+        BadFile: As `unpack`, or it is no zip file.
+    """
+    if not is_zip(path):
+        raise BadFile(path, say("expected a zip file of a folder"))
+    with emptied(folder):
+        unpack(path, folder)
+        inside = [*folder.iterdir()]
+        yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+
+
+@contextmanager
 def emptied(folder: Path) -> Iterator[None]:
     """Delete a folder before and after a block."""
     shutil.rmtree(folder, ignore_errors=True)  # of a worker that was ended

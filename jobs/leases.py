@@ -1,13 +1,15 @@
-"""Leases of jobs: the sign of life of the worker that does one.
+"""Leases of jobs and slices: the sign of life of the worker that does one.
 
 A lease is a key of the cache that expires, because a job writes in transactions, whose rows nobody else sees.
 The worker renews it in a thread, so that a slow step is not mistaken for a dead worker. The row of the job
-names its lease, and a worker with another lease may not finish the job.
+names its lease, and a worker with another lease may not finish the job. Slices may be computed twice, so the
+row of one only says what to enqueue again.
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from threading import Event, Thread
 from uuid import UUID
 
@@ -32,6 +34,15 @@ def age(lease: UUID | None) -> float | None:
     """
     renewed: float | None = cache.get(_key(lease))
     return None if renewed is None else max(0.0, time.time() - renewed)
+
+
+def too_recent(moment: datetime) -> tuple[datetime, datetime]:
+    """Return the range of beginnings too recent for an expired lease.
+
+    A lease that could not be taken at once is younger than that. Beginnings after ``moment`` date from before
+    the clock was set back, so they are not in the range.
+    """
+    return moment - timedelta(seconds=settings.JOB_LEASE_SECONDS), moment
 
 
 @contextmanager

@@ -42,6 +42,28 @@ class SlicedRun(models.Model):
         abstract = True
 
 
+class SliceLease(models.Model):
+    """A slice that a worker computes now.
+
+    The worker deletes the row at the end. If the lease expires before, the worker is gone, and
+    `jobs.actions.slices` enqueues the slice again.
+
+    Attributes:
+        task, arguments: The name of the task, and what it was called with.
+        lease: The lease that the worker renews (`jobs.leases`).
+        takeovers: How often workers were lost with this slice before.
+    """
+
+    task = models.CharField(max_length=100)
+    arguments = models.JSONField()
+    lease = models.UUIDField()
+    takeovers = models.PositiveSmallIntegerField(default=0)
+    begun_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.task}{tuple(self.arguments)}"
+
+
 class Job(models.Model):
     """An import, an export or a report that somebody asked for.
 

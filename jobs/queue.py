@@ -1,20 +1,14 @@
-"""The work queue of all apps: cut work into slices, enqueue, retry."""
+"""The work queue of all apps: cut work into slices, enqueue, look for it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from celery import Task, current_app
-from django.db import OperationalError
 from kombu.exceptions import ChannelError
 from kombu.exceptions import OperationalError as BrokerError
 
 from foundation.errors import NoBroker
-from modelserver.wire.errors import DeadlineExceeded, Unavailable
 
-WAITS = (2, 5, 10, 20, 30)  # seconds between tries; the last repeats
-TRIES = 120  # about an hour without a model server
-SLOW_TRIES = 3  # of a slice that took longer than its deadline
-SLOW = "slow_tries"
 LOST_LIMIT = 3  # a slice that never comes back kills its worker; enqueueing it for ever would hide that
 
 Slice = tuple[int, int]  # the first and the last key
@@ -44,38 +38,6 @@ def cut_slices(sizes: Iterable[tuple[int, int]], *, most: int, most_tokens: int 
     return slices
 
 
-def attempt(
-    task: Task[Any, Any], compute: Callable[[], object], *, give_up: Callable[[str], object] | None = None
-) -> None:
-    """Compute a slice, and retry the task if server or database is away.
-
-    Args:
-        task: The running task.
-        compute: Computes the slice.
-        give_up: Called with a message after the last try; without it the last error is raised.
-    """
-    try:
-        compute()
-    except (Unavailable, OperationalError) as error:
-        if _may_retry(task, error):
-            pause = WAITS[min(task.request.retries, len(WAITS) - 1)]
-            raise task.retry(exc=error, countdown=pause) from error
-        if give_up is None:
-            raise
-        give_up(f"given up after {task.request.retries + 1} tries: {error}")
-
-
-def _may_retry(task: Task[Any, Any], error: Exception) -> bool:
-    if isinstance(error, DeadlineExceeded):
-        # Slow tries are counted in a header, because headers go with the task to its next try.
-        headers = task.request.headers or {}
-        slow = int(headers.get(SLOW, 0)) + 1
-        if slow > SLOW_TRIES:
-            return False
-        task.request.headers = headers | {SLOW: slow}
-    return task.request.retries < TRIES
-
-
 def count_queued(queue: str | None = None) -> int:
     """Count the messages that wait in a queue, by default the main one."""
     name = queue or current_app.conf.task_default_queue
@@ -87,12 +49,18 @@ def count_queued(queue: str | None = None) -> int:
             return 0  # an empty queue does not exist
 
 
-def publish(task: Task[Any, Any], calls: Iterable[tuple[int, ...]]) -> None:
-    """Enqueue a task once for each tuple of arguments. Raises NoBroker."""
+def publish(task: Task[Any, Any], calls: Iterable[tuple[int, ...]], **options: Any) -> None:
+    """Enqueue a task once for each tuple of arguments. Raises NoBroker.
+
+    Args:
+        task: The task.
+        calls: Its arguments.
+        options: Options of Celery's ``apply_async``.
+    """
     try:
         for arguments in calls:
             # Without a retry, so that a missing broker is an error at once instead of a silent wait.
-            task.apply_async(arguments, retry=False, ignore_result=True)
+            task.apply_async(arguments, retry=False, ignore_result=True, **options)
     except BrokerError as error:
         raise _no_broker(error) from error
 
@@ -103,6 +71,18 @@ def workers() -> list[str]:
         return [name for reply in current_app.control.ping(timeout=1.0) or [] for name in reply]
     except BrokerError as error:
         raise _no_broker(error) from error
+
+
+def active_calls() -> set[tuple[Any, ...]]:
+    """Return what workers do now: the name of each task, then its arguments.
+
+    The main process of a worker answers, also while a task leaves no time to its threads. Raises NoBroker.
+    """
+    try:
+        replies = current_app.control.inspect(timeout=1.0).active() or {}
+    except BrokerError as error:
+        raise _no_broker(error) from error
+    return {(call["name"], *call["args"]) for calls in replies.values() for call in calls}
 
 
 def under_way(task: Task[Any, Any], run_id: int, names: list[str]) -> bool:

@@ -11,10 +11,10 @@ from django.apps import apps
 from django.utils import timezone
 
 from foundation.errors import NoBroker
-from jobs.actions import jobs
+from jobs.actions import jobs, slices
 from jobs.actions.webhooks import deliver, open_client
 from jobs.models import Job
-from jobs.queue import count_queued, publish
+from jobs.queue import active_calls, count_queued, publish
 from jobs.webhooks.models import DeliveryBase
 from jobs.webhooks.queries import delivery_tables, due_deliveries, due_webhooks
 
@@ -39,7 +39,7 @@ def enqueue_job(job: Job) -> None:
 @shared_task(ignore_result=True)
 def sweep_jobs() -> None:
     """Enqueue jobs again that lost their worker or their message."""
-    lost = jobs.release_lost()
+    lost = jobs.release_lost(is_active=lambda job_id: (run_job.name, job_id) in active_calls())
     if not count_queued():  # else the message of a pending job may be among those that wait
         now = timezone.now()
         # What was created in the future is of before the clock was set back.
@@ -47,6 +47,12 @@ def sweep_jobs() -> None:
         pending = Job.objects.filter(status=Job.Status.PENDING).exclude(created_at__range=recent)
         lost = sorted({*lost, *pending.values_list("pk", flat=True)})
     publish(run_job, [(pk,) for pk in lost])
+
+
+@shared_task(ignore_result=True)
+def sweep_slices() -> None:
+    """Enqueue slices again that lost their worker."""
+    slices.take_over_lost()
 
 
 @shared_task(ignore_result=True)

@@ -36,7 +36,11 @@ COMMANDS = (
         "Train visual-nmn on some programs and test it on others.",
     ),
     ("visual-nlvr", "training.visual_nmn.nlvr:visual_nlvr", "Train and score visual-nmn on NLVR."),
-    ("visual-evaluate", "modular.visual.evaluating:evaluate_scenes", "Score visual-nmn on generated scenes."),
+    (
+        "visual-evaluate",
+        "modular.visual.evaluating:evaluate_scenes",
+        "Score visual-nmn on scenes or your items.",
+    ),
 )
 TRAINERS = (
     ("qi2019", "recurrent:qi2019", "Joint fact and answer heads over one encoding."),

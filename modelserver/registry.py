@@ -24,6 +24,7 @@ MODULAR: dict[Callable[..., Predictor | ModularSystem], ProgramKind] = {
     visual.load: "boxes",
     text_nmn.load: "spans",
 }
+SPAN_READERS: tuple[Callable[..., Predictor], ...] = (reader.load, heuristic.load, extractive.load)
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 
 
@@ -38,6 +39,7 @@ class SystemSpec:
             returns a System if the kind is "reader", else a ModularSystem.
         kind: Reader or modular network.
         programs: The kind of programs that a modular network executes.
+        spans_only: The reader answers with words of the articles, yes or no, and chooses no labels.
     """
 
     name: str
@@ -45,6 +47,7 @@ class SystemSpec:
     load: Callable[[Path | None, torch.device], Predictor | ModularSystem]
     kind: SystemKind = "reader"
     programs: ProgramKind | None = None
+    spans_only: bool = False
 
 
 def _spec(
@@ -56,7 +59,7 @@ def _spec(
         return load(weights or shipped, device, name=name, description=description)
 
     kind: SystemKind = "modular" if load in MODULAR else "reader"
-    return SystemSpec(name, description, opened, kind, MODULAR.get(load))
+    return SystemSpec(name, description, opened, kind, MODULAR.get(load), load in SPAN_READERS)
 
 
 # Weights of `extractive-qa` that are shipped; `train extractive-qa` makes others.

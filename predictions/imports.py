@@ -11,23 +11,38 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from foundation.errors import NotFound
+from foundation.errors import BadFile, NotFound
 from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import Text
 from foundation.messages import say
-from foundation.zip_files import unpacked
+from foundation.zip_files import unpacked, unpacked_folder
 from jobs.actions.jobs import JobResult, Report, upload_of
 from jobs.models import Job
 from predictions.actions.data import import_questions
 from predictions.actions.predictions import FIRST_ROWS, import_predictions
+from predictions.formats.claims import CORPUS, WIKI_PAGES, entries_file, read_claims, read_fever, read_scifact
 from predictions.formats.hotpot import read_hotpot
+from predictions.formats.musique import read_musique
 from predictions.formats.predictions import read_predictions
+from predictions.formats.rationales import DOCS, read_eraser, read_esnli
 from predictions.formats.records import QuestionRecord
 from predictions.formats.squad import read_quoref, read_squad
 from predictions.models import Dataset
 
-QUESTION_FORMATS = {"hotpot": read_hotpot, "squad": read_squad, "quoref": read_quoref}
+QUESTION_FORMATS = {
+    "hotpot": read_hotpot,
+    "musique": read_musique,
+    "squad": read_squad,
+    "quoref": read_quoref,
+    "claims": read_claims,
+    "fever": read_fever,
+    "scifact": read_scifact,
+    "esnli": read_esnli,
+    "eraser-tasks": read_eraser,
+}
+# Read from a folder, which is uploaded as a zip file; the name is that of the articles in it.
+FOLDERS = {"fever": WIKI_PAGES, "scifact": CORPUS, "eraser-tasks": DOCS}
 Name = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
 
 
@@ -85,7 +100,7 @@ def import_dataset(job: Job, report: Report) -> JobResult:
         done = dataclasses.asdict(counts) | {"first": rows, "extends": extends}
         return done if options.dry_run else done | {"dataset": str(held.get().pk)}
 
-    return _result(job, work, dry_run=options.dry_run)
+    return _result(job, work, dry_run=options.dry_run, articles=FOLDERS.get(options.format))
 
 
 def _keep_first(records: Iterable[QuestionRecord], rows: list[dict[str, Any]]) -> Iterator[QuestionRecord]:
@@ -126,8 +141,12 @@ def import_predictions_file(job: Job, report: Report) -> JobResult:
     return _result(job, work, dry_run=options.dry_run)
 
 
-def _result(job: Job, work: Callable[[Path, Findings], dict[str, Any]], *, dry_run: bool) -> JobResult:
+def _result(
+    job: Job, work: Callable[[Path, Findings], dict[str, Any]], *, dry_run: bool, articles: str | None = None
+) -> JobResult:
     """Return the result of the work on an unpacked upload.
+
+    With ``articles`` the upload is a zip file of a folder that holds these, and not of one file.
 
     Raises:
         Refused: As `Findings.result_of`.
@@ -136,11 +155,23 @@ def _result(job: Job, work: Callable[[Path, Findings], dict[str, Any]], *, dry_r
     upload = upload_of(job)
     if not upload.is_file():
         raise NotFound(say("The uploaded file is not there any more. Upload it again."))
-    folder = upload.parent / "unpacked"
-    findings = Findings(collect=True, roots=[upload.parent, folder])
+    inside = upload.parent / "unpacked"
+    findings = Findings(collect=True, roots=[upload.parent, inside])
 
     def unpack_and_work() -> dict[str, Any]:
-        with unpacked(upload, folder) as path:
+        if articles is None:
+            with unpacked(upload, inside) as path:
+                return work(path, findings)
+        with unpacked_folder(upload, inside) as path:
+            _check_folder(path, articles, upload)
             return work(path, findings)
 
     return JobResult(findings.result_of(unpack_and_work, dry_run=dry_run))
+
+
+def _check_folder(folder: Path, articles: str, upload: Path) -> None:
+    """Raise the error of `entries_file` with the name of the upload."""
+    try:
+        entries_file(folder, beside=articles)
+    except BadFile as error:
+        raise BadFile(upload, error.message) from error

@@ -18,13 +18,15 @@ PROPAGATION_KEYS = ("em_all_facts", "em_no_facts")
 ERASURE_KEYS = DIFFERENCES
 KEYS = hotpotqa.KEYS + FARM_KEYS + LOCA_KEYS + PROPAGATION_KEYS + ERASURE_KEYS
 # What one question adds to the scores: its standard scores, whether its answer is a span and where it lies (0
-# or 1), whether it changes when facts are taken away (0 or 1). Error propagation is not over all questions.
+# or 1), whether it changes when facts are taken away (0 or 1), and by how much its probability falls then.
+# Error propagation is not over all questions.
 PLACE_PARTS = ("span_answer", "inside", "outside")
 CHANGE_PARTS = tuple(f"{name}_{k}" for name in ("c_rel", "c_irr") for k in farm_loca.REMOVALS)
-PARTS = hotpotqa.KEYS + PLACE_PARTS + CHANGE_PARTS
+PARTS = hotpotqa.KEYS + PLACE_PARTS + CHANGE_PARTS + ERASURE_KEYS
 Parts = tuple[float | None, ...]
 UNKNOWN_PLACE: Parts = (None,) * len(PLACE_PARTS)
 UNKNOWN_CHANGES: Parts = (None,) * len(CHANGE_PARTS)
+UNKNOWN_ERASURE: Parts = (None,) * len(ERASURE_KEYS)
 
 
 @dataclass

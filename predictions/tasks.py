@@ -10,7 +10,8 @@ from typing import Any
 
 from celery import Task, shared_task
 
-from jobs.queue import Slice, attempt, cut_slices, publish
+from jobs.actions.slices import attempt
+from jobs.queue import Slice, cut_slices, publish
 from predictions.actions.predictions import RUNS, compute_slice, fail_run, finish_run
 from predictions.actions.reading import compute_records
 from predictions.actions.saliency import compute_weights

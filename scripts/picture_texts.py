@@ -74,6 +74,7 @@ SENTENCES = {
     "staff-correctness": "The runs whose answers can be judged.",
     "staff-correctness-x": "One run: how many answers wait for a judge, and how far the judges agree.",
     "staff-sample-size": "The form that plans a sample size by simulation.",
+    "staff-sample-size-systems": "The form that plans the number of systems by simulation.",
     "staff-studies-x": "One study: its versions, links and counts.",
     "staff-studies-x-compare": "Two versions of a study compared field by field.",
     "staff-studies-x-correctness": "Which answers of a study are taken as correct.",

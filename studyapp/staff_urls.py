@@ -23,6 +23,7 @@ _PAYMENTS = f"{_STUDY}payments/"
 
 urlpatterns = [
     path("staff/sample-size/", sizes.sizes, name="staff_sizes"),
+    path("staff/sample-size/systems/", sizes.system_sizes, name="staff_system_sizes"),
     path("staff/sample-size/<int:pk>/", sizes.size, name="staff_size"),
     path("staff/sample-size/<int:pk>/progress/", sizes.size_progress, name="staff_size_progress"),
     path("staff/archive/", running.archive, name="staff_archive"),

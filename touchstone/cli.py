@@ -30,7 +30,7 @@ MODEL_SERVER = {
     "games": "Generate game reports with questions, programs and gold spans.",
     "text-table": "Train and score the variants of text-nmn.",
     "visual-table": "Train and score the variants of visual-nmn.",
-    "visual-evaluate": "Score visual-nmn on generated scenes.",
+    "visual-evaluate": "Score visual-nmn on scenes or your items.",
     "visual-splits": "Train visual-nmn on some programs and test on others.",
     "visual-nlvr": "Train and score visual-nmn on NLVR.",
 }

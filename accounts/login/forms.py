@@ -8,10 +8,14 @@ from allauth.mfa.base import forms as code
 from allauth.mfa.totp import forms as totp
 from allauth.socialaccount import forms as social
 from django import forms
+from django.core.validators import MaxLengthValidator
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.login.invited import invitation_at, invitation_of
-from accounts.models import Invitation
+from accounts.login.password_length import LONGEST_PASSWORD
+from accounts.models import Invitation, User
 
 LABELS = {
     "code": _("Code"),
@@ -24,13 +28,18 @@ LABELS = {
 
 
 class Plain(forms.Form):
-    """Our labels; no placeholder, which vanishes as soon as one types."""
+    """Our labels; no placeholder, which vanishes as soon as one types.
+
+    No password is longer than `LONGEST_PASSWORD`: hashing it would take the server's time.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
             field.widget.attrs.pop("placeholder", None)
             field.label = self.label_of(name) or field.label
+            if isinstance(field.widget, forms.PasswordInput):
+                field.validators.append(MaxLengthValidator(LONGEST_PASSWORD))
 
     def label_of(self, name: str) -> Any:
         """Return our label of a field, None for that of allauth."""
@@ -72,6 +81,22 @@ class Invited(Plain):
     def invitation(self) -> Invitation | None:
         """Return the invitation that the visitor came with."""
         return invitation_of(context.request)
+
+    def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
+        """Create the account, or show the form again with what is wrong.
+
+        Two requests can find the same name free. The database refuses the second, and the check, which now
+        sees the account of the first, says which field is wrong.
+        """
+        try:
+            with transaction.atomic():
+                created: tuple[User | None, HttpResponse | None] = super().try_save(request)  # type: ignore[misc]
+                return created
+        except IntegrityError:
+            self.full_clean()
+            if not self.errors or request.resolver_match is None:
+                raise
+            return None, request.resolver_match.func(request)
 
     def label_of(self, name: str) -> Any:
         """Say that the address is optional."""

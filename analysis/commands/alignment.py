@@ -30,17 +30,28 @@ Marks = Mapping[Answer, float]
 
 
 def print_alignment(
-    records: Path, /, *, out: Path | None = None, draws: Count = 100, seed: Count = 1
+    records: Path,
+    /,
+    *,
+    out: Path | None = None,
+    near_synonyms: bool = False,
+    draws: Count = 100,
+    seed: Count = 1,
 ) -> None:
     """Test whether systems answer for the expected reasons.
 
     Args:
         records: Counterfactuals with saliency, one JSON record a line.
         out: Folder for a page, instances.jsonl and systems.csv.
+        near_synonyms: Count swaps that hardly change the meaning, too.
         draws: Random partitions of each instance.
         seed: Seed of the partitions and tests.
     """
-    instances = read_records(records)
+    everything = read_records(records)
+    instances = [one for one in everything if near_synonyms or not one.is_doubtful]
+    notes = []
+    if left := len(everything) - len(instances):
+        notes.append(f"records of swaps that hardly change the meaning, left out: {left} (--near-synonyms)")
     rng = np.random.default_rng(seed)
     verdicts = list(judge(instances, rng=rng, draws=draws))
     results = alignments(verdicts)
@@ -48,7 +59,7 @@ def print_alignment(
         write_page(build_page(instances, results, rng=rng, sources={records.name: sha256(records)}), out)
         write_text(out / "instances.jsonl", instances_text(verdicts))
         write_text(out / "systems.csv", systems_text(results))
-    print_json([summary(alignment) for alignment in results])
+    print_json([summary(alignment) for alignment in results], notes)
 
 
 def summary(alignment: Alignment) -> dict[str, Any]:

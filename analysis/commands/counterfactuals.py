@@ -12,6 +12,8 @@ from pydantic import BaseModel, Field
 from ..counterfactuals.comparison import Distribution
 from ..counterfactuals.drafts import STEPS, Step, draft
 from ..counterfactuals.instances import Extent, instances_text, read_instances
+from ..counterfactuals.resolvers import read_resolutions, texts_text
+from ..counterfactuals.resolvers import texts as texts_of
 from ..counterfactuals.reviews import as_json
 from ..io.errors import InputError
 from ..io.whole_files import parse_model, read_json, write_text
@@ -64,6 +66,9 @@ def write_counterfactuals(
     reasoning: Annotated[Sequence[Step], Parameter(consume_multiple=True)] = STEPS,
     distribution: Annotated[Sequence[Distribution], Parameter(consume_multiple=True)] = ("in", "out"),
     context: Annotated[Sequence[Context], Parameter(consume_multiple=True)] = ("facts", "paragraphs"),
+    near_synonyms: bool = False,
+    clusters: Path | None = None,
+    texts: Path | None = None,
 ) -> None:
     """Draft counterfactual questions with the parts that decide the answer.
 
@@ -73,10 +78,22 @@ def write_counterfactuals(
         reasoning: Reasoning steps to draft for.
         distribution: New words from within or outside the training distribution.
         context: Part of the context to keep; without supporting facts it is always the whole.
+        near_synonyms: Also draft the listed swaps that hardly change the meaning.
+        clusters: Coreference clusters that fastcoref, maverick or spaCy wrote; by rule without.
+        texts: Write the contexts for such a resolver here, one a line with its id.
     """
     questions = list(read_questions(data))
     extents: list[Extent] = ["" if part == WHOLE else part for part in context]
-    drafts = draft(questions, steps=reasoning, distributions=distribution, extents=extents)
+    if texts is not None:
+        write_text(texts, texts_text(texts_of(questions, extents)))
+    drafts = draft(
+        questions,
+        steps=reasoning,
+        distributions=distribution,
+        extents=extents,
+        near_synonyms=near_synonyms,
+        resolutions=None if clusters is None else read_resolutions(clusters),
+    )
     if not drafts.instances:
         raise InputError(data, "no question gives an instance")
     write_text(out, instances_text(drafts.instances))

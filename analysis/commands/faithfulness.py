@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..faithfulness import breakdown
 from ..faithfulness.boxes import AVERAGINGS, Averaging, BoxScores, score_boxes
 from ..faithfulness.compare import permutation_test
 from ..faithfulness.examples import GoldExample, MatchError
@@ -19,11 +20,12 @@ from ..faithfulness.files import (
     read_box_outputs,
     read_span_gold,
 )
+from ..faithfulness.matching import PAPER, Thresholds
 from ..faithfulness.reference import change
 from ..faithfulness.spans import GoldSpans, score_spans
 from ..faithfulness.stored import box_examples, load_scores, same_examples, span_examples
 from ..io.errors import AnalysisError, InputError
-from .options import Count, print_json
+from .options import Count, Share, print_json
 
 Json = dict[str, Any]
 
@@ -35,6 +37,11 @@ def print_box_scores(
     programs: Path | None = None,
     reference: bool = False,
     partial: bool = False,
+    threshold: Share = PAPER.output,
+    iou: Share = PAPER.aligned,
+    negative_iou: Share = PAPER.apart,
+    wrong_iou: Share | None = PAPER.wrong,
+    by_argument: bool = False,
     worst: Count = 10,
     resamples: Count = 2000,
     seed: Count = 1,
@@ -47,14 +54,23 @@ def print_box_scores(
         programs: Programs (TSV) of a faithful-nmn CSV.
         reference: Count as the released code of Subramanian et al. (2020) does.
         partial: Leave out gold examples without output.
+        threshold: A module outputs boxes whose probability exceeds it.
+        iou: Boxes are aligned if their overlap exceeds it.
+        negative_iou: Overlap below which an output box is wrong in the averaging negative_iou.
+        wrong_iou: The same in every averaging; by default a box that is not aligned is wrong.
+        by_argument: Add the scores of modules by their words, and by the size of their gold boxes.
         worst: Number of worst examples to list.
         resamples: Bootstrap replicates; 0 for no confidence intervals.
         seed: Seed of the bootstrap.
     """
+    try:
+        thresholds = Thresholds(threshold, iou, negative_iou, wrong_iou)
+    except ValueError as error:
+        raise AnalysisError(str(error)) from None
     examples, notes = _read_box_gold(gold, programs, reference=reference)
     predicted = read_box_outputs(outputs)
     try:
-        scores = score_boxes(examples, predicted, reference=reference, partial=partial)
+        scores = score_boxes(examples, predicted, reference=reference, partial=partial, thresholds=thresholds)
     except MatchError as error:
         raise _match_error(outputs, error) from None
     intervals: Json = {averaging: {} for averaging in AVERAGINGS}
@@ -64,12 +80,17 @@ def print_box_scores(
     result: Json = {
         "kind": "boxes",
         "reference": reference,
+        "thresholds": asdict(thresholds),
         **{averaging: _box_table(scores, averaging) for averaging in AVERAGINGS},
         "upper_bound": {averaging: _box_table(scores, averaging, upper=True) for averaging in AVERAGINGS},
         "f1_intervals": intervals,
         "worst": [asdict(example) for example in scores.worst(worst)],
         "examples": box_examples(scores),
     }
+    if by_argument:
+        result["by_argument"] = [asdict(part) for part in breakdown.by_argument(examples, scores)]
+        result["by_module"] = [asdict(part) for part in breakdown.by_module(scores)]
+        result["by_size"] = [asdict(part) for part in breakdown.by_size(scores)]
     print_json(result, [*notes, *_coverage(len(examples), scores.examples, predicted)])
 
 

@@ -12,6 +12,8 @@ Count: TypeAlias = Annotated[int, Parameter(validator=Number(gte=0))]
 Mode: TypeAlias = Literal["live", "pilot", "bot"]
 Positive: TypeAlias = Annotated[int, Parameter(validator=Number(gte=1))]
 
+Share: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0, lte=1))]
+
 
 def _parse_numbers(_type: object, tokens: Sequence[Token]) -> list[float]:
     try:

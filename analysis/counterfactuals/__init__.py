@@ -16,6 +16,7 @@ from .drafts import Drafts, draft
 from .edits import Edit
 from .instances import Instance, Version, instances_text, read_instances
 from .partitions import Partition, cluster_of, comparison_partition, coreference_partition, random_partition
+from .resolvers import Resolutions, read_resolutions, relevant_cluster
 from .reviews import verdict_agreement
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Instance",
     "Partition",
     "Record",
+    "Resolutions",
     "Verdict",
     "Version",
     "alignment_score",
@@ -41,7 +43,9 @@ __all__ = [
     "random_partition",
     "read_instances",
     "read_records",
+    "read_resolutions",
     "reduced",
+    "relevant_cluster",
     "swaps",
     "verdict_agreement",
 ]

@@ -19,6 +19,7 @@ from scipy.special import stdtr
 from ..io.errors import AnalysisError, InputError, first_problem
 from ..io.whole_files import parse_model, read_lines
 from ..stats.arrays import Array
+from .instances import CONFIRMED
 
 LEVEL = 0.05  # of the test in each instance
 Score = Annotated[float, Field(allow_inf_nan=False)]
@@ -31,7 +32,8 @@ class Record(BaseModel):
 
     positive, negative: saliency of the tokens that ought to count and that ought not to; both left out where
     there is no saliency. The names group the records. context: what the system read. distribution: whether
-    the counterfactual's words are among those of training. The F1 are of the answers.
+    the counterfactual's words are among those of training. The F1 are of the answers. near_synonym: the swap
+    hardly changes the meaning. verdict: of people who checked it.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
@@ -49,6 +51,13 @@ class Record(BaseModel):
     distribution: Literal["in", "out"] = "in"
     original_f1: Share | None = None
     counterfactual_f1: Share | None = None
+    near_synonym: bool = False
+    verdict: str = ""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if the swap hardly changes the meaning and nobody confirmed it."""
+        return self.near_synonym and self.verdict not in CONFIRMED
 
 
 @dataclass(frozen=True)

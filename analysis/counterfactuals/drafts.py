@@ -14,18 +14,22 @@ from .comparison import Counterfactual, Distribution, comparing_words, swaps
 from .contexts import reduced
 from .coreference import insertions
 from .instances import Extent, Instance, Version, context_text
-from .partitions import cluster_of, comparison_partition, coreference_partition
+from .partitions import Span, cluster_of, comparison_partition, coreference_partition
+from .resolvers import Resolutions, relevant_cluster, text_id
 
 Step = Literal["comparison", "coreference"]
 STEPS: tuple[Step, ...] = ("comparison", "coreference")
 EXTENTS: tuple[Extent, ...] = ("facts", "paragraphs")
+NEAR_SYNONYM = "a swap that hardly changes the meaning"
+
+Draft = tuple[dict[str, Any], Version, Version]  # fields of the instance, the original, the counterfactual
 
 
 @dataclass
 class Drafts:
     """Drafted instances.
 
-    skipped: how often a question gave none, by step, extent and reason.
+    skipped: how often a question, or one of its swaps, gave none, by step, extent and reason.
     """
 
     instances: list[Instance] = field(default_factory=list)
@@ -38,12 +42,16 @@ def draft(
     steps: Sequence[Step] = STEPS,
     distributions: Sequence[Distribution] = ("in", "out"),
     extents: Sequence[Extent] = EXTENTS,
+    near_synonyms: bool = False,
+    resolutions: Resolutions | None = None,
 ) -> Drafts:
     """Draft instances of every question, in their order.
 
     questions: of the HotpotQA form, with `_id`, `question`, `answer` and
     `context`; `supporting_facts` and `type` if known. Without supporting facts,
-    the whole context is the only extent.
+    the whole context is the only extent. near_synonyms: also draft the listed
+    swaps that hardly change the meaning. resolutions: clusters of a resolver;
+    None drafts them by rule.
     """
     drafts = Drafts()
     for question in questions:
@@ -51,23 +59,25 @@ def draft(
         wanted: Sequence[Extent] = extents if has_facts else [""]
         for extent in dict.fromkeys(wanted):
             for step in steps:
-                _add(drafts, question, step, extent, distributions)
+                try:
+                    shown = reduced(question, extent) if extent else question
+                    if step == "comparison":
+                        drafted = _comparison(shown, distributions)
+                    else:
+                        drafted = _coreference(shown, extent, resolutions)
+                except ValueError as reason:
+                    drafts.skipped[step, extent, str(reason)] += 1
+                    continue
+                kept = [each for each in drafted if near_synonyms or not each[0].get("near_synonym")]
+                if len(kept) < len(drafted):
+                    drafts.skipped[step, extent, NEAR_SYNONYM] += len(drafted) - len(kept)
+                _add(drafts, question, step, extent, kept)
     return drafts
 
 
 def _add(
-    drafts: Drafts,
-    question: Mapping[str, Any],
-    step: Step,
-    extent: Extent,
-    distributions: Sequence[Distribution],
+    drafts: Drafts, question: Mapping[str, Any], step: Step, extent: Extent, drafted: Sequence[Draft]
 ) -> None:
-    try:
-        shown = reduced(question, extent) if extent else question
-        drafted = _comparison(shown, distributions) if step == "comparison" else _coreference(shown)
-    except ValueError as reason:
-        drafts.skipped[step, extent, str(reason)] += 1
-        return
     for place, (values, original, changed) in enumerate(drafted):
         drafts.instances.append(
             Instance(
@@ -76,9 +86,6 @@ def _add(
                 counterfactual=changed, **values,
             )
         )  # fmt: skip
-
-
-Draft = tuple[dict[str, Any], Version, Version]  # fields of the instance, the original, the counterfactual
 
 
 def _comparison(question: Mapping[str, Any], distributions: Sequence[Distribution]) -> list[Draft]:
@@ -118,15 +125,13 @@ def _entities(question: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(title for title, _ in (question["context"] if facts is None else facts)))
 
 
-def _coreference(question: Mapping[str, Any]) -> list[Draft]:
+def _coreference(question: Mapping[str, Any], extent: Extent, resolutions: Resolutions | None) -> list[Draft]:
     """Draft insertions. Raises ValueError, with the reason, without one."""
     if "comparison" in question.get("type", ""):
         raise ValueError("a comparison question")
     text, answer = question["question"], question["answer"]
     whole = context_text(question["context"])
-    cluster = cluster_of(whole, answer)
-    if not cluster:
-        raise ValueError("the context has no mention of a named answer")
+    cluster = _cluster(text_id(question["_id"], extent), whole, answer, resolutions)
     drafts = insertions(whole, text, answer)
     if not drafts:
         raise ValueError("no template fits")
@@ -143,6 +148,22 @@ def _coreference(question: Mapping[str, Any]) -> list[Draft]:
         ]
         changed.append(Version(question=text, context=context, answer=insertion.answer))
     return [(spans, _version(question, text, answer), version) for version in changed]
+
+
+def _cluster(id: str, text: str, answer: str, resolutions: Resolutions | None) -> list[Span]:
+    """Return the cluster of the answer. Raises ValueError without one."""
+    if resolutions is None:
+        cluster = cluster_of(text, answer)
+        if not cluster:
+            raise ValueError("the context has no mention of a named answer")
+        return cluster
+    clusters = resolutions.find(id, text)
+    if clusters is None:
+        raise ValueError("the resolver has not read this context")
+    cluster = relevant_cluster(text, answer, clusters)
+    if not cluster:
+        raise ValueError("no cluster of the resolver holds the answer")
+    return cluster
 
 
 def _answering(question: Mapping[str, Any]) -> int:

@@ -25,6 +25,7 @@ Verdict = Literal["", "valid", "repaired", "rejected"]
 # Article (None: the question), sentence (None: a title), first and last code point, number.
 Weight = tuple[int | None, int | None, int, int, float]
 
+CONFIRMED: tuple[Verdict, ...] = ("valid", "repaired")
 BETWEEN = "\n"  # articles of a context as one text
 
 
@@ -90,6 +91,11 @@ class Instance(_Plain):
     def partition(self) -> Partition:
         """Both parts."""
         return Partition(tuple(self.positive), tuple(self.negative))
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if the swap hardly changes the meaning and nobody confirmed it."""
+        return self.near_synonym and self.verdict not in CONFIRMED
 
     def tokens(self, weights: Iterable[Weight]) -> Iterator[tuple[int, int, float]]:
         """Yield start, end and number of the original's tokens in the text.

@@ -35,7 +35,18 @@ _VERBS = _set_of(
     """
 )
 _NOT_VERBS = _set_of("red hundred bed need speed seed feed breed kindred sacred")
-_PRONOUNS = _set_of("he him his himself she her hers herself they them their theirs it its itself")
+_GENDERS = tuple(
+    map(_set_of, ("he him his himself", "she her hers herself", "they them their theirs", "it its itself"))
+)
+_PRONOUNS = frozenset().union(*_GENDERS)
+_PREPOSITIONS = _set_of(
+    """
+    of in at from to with for on by about near under over against between into through during since until
+    within without among across behind beside like than as
+    """
+)
+_ARTICLES = _set_of("the a an his her their its")
+_STOP = re.compile(r"[.!?][\"”’)\]]*\s|\n")  # the end of a sentence, between two words
 _FUNCTION = _set_of(
     """
     a an the in on at of for from to by with and or but nor if when while after before as since until his
@@ -124,25 +135,96 @@ def coreference_partition(context: str, question: str, cluster: Sequence[Span]) 
 def cluster_of(context: str, answer: str) -> list[Span]:
     """Find mentions of a named answer in the context, for people to correct.
 
-    They are in order. A word of the answer is a mention if it has a capital, and so
-    is a pronoun when the latest name before it is the answer's. Empty if the answer
-    has no word with a capital.
+    They are in order. A word of the answer is a mention if it has a capital. A
+    pronoun is one if it stands for the answer: for the latest name before it in
+    its sentence, or else for the subject of the sentence before, names behind
+    prepositions only if there is no other. Only pronouns of the most frequent
+    gender and number are taken. Empty if the answer has no word with a capital.
+
+    Examples:
+        >>> context = "Barack Obama was the 44th president of the US. He was born in Hawaii."
+        >>> [context[slice(*span)] for span in cluster_of(context, "Barack Obama")]
+        ['Barack', 'Obama', 'He']
     """
     parts = {answer[slice(*span)] for span in words(answer)}
     names = {part for part in parts if part[0].isupper() and part.lower() not in _FUNCTION}
-    latest, mentions = False, []
+    mentions = _Mentions(context, names)
     for span in words(context):
-        word = context[slice(*span)]
-        bare = re.sub(r"['’]s?$", "", word)
-        if bare in names:
-            latest = True
-            mentions.append(span)
-        elif word.lower() in _PRONOUNS:
-            if latest:
-                mentions.append(span)
-        elif word[0].isupper() and word.lower() not in _FUNCTION:
-            latest = False
-    return mentions if any(context[slice(*span)].lower() not in _PRONOUNS for span in mentions) else []
+        mentions.read(span)
+    return mentions.spans()
+
+
+class _Mentions:
+    """The mentions of a name found so far, and whom a pronoun stands for.
+
+    Each of the three states of a sentence is True for the answer, False for
+    another name, None for nobody yet.
+    """
+
+    def __init__(self, context: str, names: set[str]) -> None:
+        self.context, self.names = context, names
+        self.named: list[Span] = []
+        self.pronouns: dict[frozenset[str], list[Span]] = {}
+        self.common = {context[slice(*span)] for span in words(context) if context[span[0]].islower()}
+        self.before: bool | None = None  # the subject of the sentence before
+        self.subject: bool | None = None
+        self.latest: bool | None = None
+        self.oblique: bool | None = None
+        self.end, self.previous, self.in_name, self.behind = 0, "", False, False
+
+    def spans(self) -> list[Span]:
+        """Return all mentions in order, none without a name."""
+        pronouns = max(self.pronouns.values(), key=len, default=[])
+        return sorted([*self.named, *pronouns]) if self.named else []
+
+    def read(self, span: Span) -> None:
+        """Take the next word."""
+        word, gap = self.context[slice(*span)], self.context[self.end : span[0]]
+        starts = self.end == 0 or bool(_STOP.search(gap))
+        if starts and self.end:
+            self._next_sentence()
+        lower = word.lower()
+        if lower in _PRONOUNS:
+            self._pronoun(span, lower)
+        elif self._is_name(word, starts=starts):
+            # A name of several words is behind a preposition if its first word is.
+            goes_on = self.in_name and not gap.strip()
+            self.behind = self.behind if goes_on else self.previous in _PREPOSITIONS
+            self._name(span, re.sub(r"['’]s?$", "", word) in self.names)
+        self.in_name = word[0].isupper() and lower not in _FUNCTION
+        if lower not in _ARTICLES:
+            self.previous = lower
+        self.end = span[1]
+
+    def _next_sentence(self) -> None:
+        subject = self.oblique if self.subject is None else self.subject
+        self.before = self.before if subject is None else subject
+        self.subject = self.latest = self.oblique = None
+        self.previous, self.in_name = "", False
+
+    def _is_name(self, word: str, *, starts: bool) -> bool:
+        if not word[0].isupper() or word.lower() in _FUNCTION:
+            return False
+        return not (starts and word not in self.names and word.lower() in self.common)
+
+    def _name(self, span: Span, is_answer: bool) -> None:
+        if is_answer:
+            self.named.append(span)
+        if self.behind:
+            self.oblique = is_answer
+            return
+        self.latest = is_answer
+        if self.subject is None:
+            self.subject = is_answer
+
+    def _pronoun(self, span: Span, word: str) -> None:
+        states = (self.latest, self.before, self.oblique)
+        is_answer = next((state for state in states if state is not None), False)
+        if is_answer:
+            kind = next(group for group in _GENDERS if word in group)
+            self.pronouns.setdefault(kind, []).append(span)
+        if self.subject is None:
+            self.subject = is_answer
 
 
 def random_partition(partition: Partition, rng: np.random.Generator) -> Partition:

@@ -48,12 +48,17 @@ def _judged(name: str, version: Version, given: str) -> dict[str, Any]:
     }
 
 
-def usable(instances: Iterable[Instance]) -> list[Instance]:
-    """Return the instances with two right answers that nobody rejected."""
+def usable(instances: Iterable[Instance], *, near_synonyms: bool = False) -> list[Instance]:
+    """Return the instances with two right answers that nobody rejected.
+
+    Swaps that hardly change the meaning are left out unless people confirmed
+    them or ``near_synonyms`` is true.
+    """
     return [
         one
         for one in instances
         if one.verdict != "rejected"
+        and (near_synonyms or not one.is_doubtful)
         and one.original.answer is not None
         and one.counterfactual.answer is not None
     ]

@@ -1,7 +1,7 @@
 """Module-wise faithfulness of boxes: predicted boxes against gold boxes.
 
 A module outputs a proposed box when its probability exceeds 0.5; two boxes are
-aligned when their intersection over union exceeds 0.5. Precision is the share
+aligned when their intersection over union exceeds 0.5 (`Thresholds` has both). Precision is the share
 of output boxes that are aligned with a gold box of the same node and image,
 recall the share of gold boxes that are aligned with an output box; the
 numerators are counted apart, because one box may be aligned with several.
@@ -27,7 +27,7 @@ import numpy as np
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap_sums import Quantity, Tally, quantities
 from .examples import Cells, GoldExample, OutputExample, arrange
-from .matching import APART_BAD, BAD, Counted, Truth, count, count_upper, prf
+from .matching import APART_BAD, BAD, PAPER, Counted, Thresholds, Truth, count, count_upper, prf
 
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
 AVERAGINGS: tuple[Averaging, ...] = get_args(Averaging)
@@ -83,6 +83,7 @@ class BoxScores:
     cells: Cells
     system: Counted
     reference: bool = False
+    thresholds: Thresholds = PAPER
 
     @cached_property
     def upper(self) -> Counted:
@@ -90,7 +91,7 @@ class BoxScores:
 
         A proposal is aligned with some gold box of the node.
         """
-        return count_upper(self.cells)
+        return count_upper(self.cells, self.thresholds)
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -182,6 +183,7 @@ def score_boxes(
     *,
     reference: bool = False,
     partial: bool = False,
+    thresholds: Thresholds = PAPER,
 ) -> BoxScores:
     """Score a system's boxes against gold.
 
@@ -191,6 +193,7 @@ def score_boxes(
         reference: Count as the released code does; its changes to gold are
             `analysis.faithfulness.reference.change`.
         partial: Leave out gold examples without output instead of failing.
+        thresholds: Of probabilities and overlaps; those of the paper by default.
 
     Raises:
         MatchError: Gold and outputs do not fit together.
@@ -204,12 +207,13 @@ def score_boxes(
         1.0
     """
     named = outputs if isinstance(outputs, Mapping) else {one.id: one for one in outputs}
-    return score_cells(arrange(gold, named, partial=partial), reference=reference)
+    return score_cells(arrange(gold, named, partial=partial), reference=reference, thresholds=thresholds)
 
 
-def score_cells(cells: Cells, *, reference: bool = False) -> BoxScores:
+def score_cells(cells: Cells, *, reference: bool = False, thresholds: Thresholds = PAPER) -> BoxScores:
     """Score gold and outputs that are already arranged."""
-    return BoxScores(cells, count(cells, reference=reference), reference)
+    counted = count(cells, reference=reference, thresholds=thresholds)
+    return BoxScores(cells, counted, reference, thresholds)
 
 
 def parts(averaging: Averaging, counts: Array, occurrences: Array, present: Truth) -> Array:

@@ -18,12 +18,14 @@ class GoldModule:
     """Gold of one node.
 
     index: place of the node in the program, in pre-order. boxes: per image n × 4, left, top, right, bottom;
-    None for a node without gold boxes, such as a comparison. module: name with hyphens.
+    None for a node without gold boxes, such as a comparison. module: name with hyphens. argument: the node's
+    words, if known.
     """
 
     index: int
     module: str
     boxes: tuple[Array, ...] | None
+    argument: str = ""
 
 
 @dataclass(frozen=True)

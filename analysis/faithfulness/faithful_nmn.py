@@ -217,11 +217,11 @@ def _nodes(example: _Example, choosing: dict[int, str]) -> tuple[GoldModule, ...
     """Return the gold of one example, in program order."""
     nothing = np.zeros((0, 4))
     nodes = [GoldModule(line, name, None) for line, name in choosing.items()]
-    for line, (module, _) in example.modules.items():
+    for line, (module, words) in example.modules.items():
         boxes = None
         if module != "count":
             boxes = tuple(example.boxes.get((line, image), nothing) for image in (0, 1))
-        nodes.append(GoldModule(line, module, boxes))
+        nodes.append(GoldModule(line, module, boxes, words.replace(",", " ")))
     return tuple(sorted(nodes, key=lambda node: node.index))
 
 

@@ -1,8 +1,9 @@
 """Gold and outputs from files: one example a line, as JSON.
 
-Gold of boxes is {"id", "modules": [{"index", "module", "boxes": [[[x1, y1, x2, y2], …] per image]}]}, and
-outputs are {"id", "proposals": [[[x1, y1, x2, y2], …] per image], "modules": [{"index", "module",
-"probabilities": [p of the first image's proposals, then of the next one's, …]}]}.
+Gold of boxes is {"id", "modules": [{"index", "module", "boxes": [[[x1, y1, x2, y2], …] per image]}]}, with
+the node's words as "argument" if known, and outputs are {"id", "proposals": [[[x1, y1, x2, y2], …] per
+image], "modules": [{"index", "module", "probabilities": [p of the first image's proposals, then of the next
+one's, …]}]}.
 
 Gold of spans is {"id", "modules": [{"module", "spans": [[start, end], …]}]}, in tokens, end exclusive, and
 outputs are {"id", "modules": [{"module", "attention": [p of each token]}]}; several attentions that stand for
@@ -68,6 +69,7 @@ class _GoldNode(_Line):
     index: Place
     module: Name
     boxes: list[Boxes] | None = None
+    argument: str = ""
 
 
 class _OutputNode(_Line):
@@ -239,7 +241,7 @@ def _box_gold(wire: _Example[_GoldNode]) -> GoldExample:
         boxes = None
         if node.boxes is not None:
             boxes = tuple(_boxes(image, f"modules.{place}.boxes.{k}") for k, image in enumerate(node.boxes))
-        nodes.append(GoldModule(node.index, canonical(node.module), boxes))
+        nodes.append(GoldModule(node.index, canonical(node.module), boxes, node.argument))
     return GoldExample(wire.id, tuple(nodes))
 
 

@@ -13,12 +13,41 @@ from ..stats.arrays import Array
 from .examples import Cells
 from .overlap import Index, overlapping
 
-PUT_OUT = 0.5  # a proposal's probability must exceed it
-ALIGNED = 0.5  # an overlap must exceed it
-APART = 1e-8  # negative-IoU variant: a box whose best overlap is below it is wrong
 GOOD, BAD, APART_BAD, HIT, GOLD = range(5)  # the columns of counts
 
 Truth = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Thresholds of the metric, all of them 0 to 1.
+
+    Attributes:
+        output: A box is output if its probability exceeds it.
+        aligned: Boxes are aligned if their overlap exceeds it.
+        apart: Negative-IoU variant: an output box is wrong if its best overlap
+            is below it.
+        wrong: The same in every averaging; None: a box that is not aligned is
+            wrong.
+    """
+
+    output: float = 0.5
+    aligned: float = 0.5
+    apart: float = 1e-8
+    wrong: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and not 0 <= value <= 1:
+                raise ValueError(f"{name}: {value} is not between 0 and 1")
+        for name in ("apart", "wrong"):
+            if getattr(self, name) == 0:
+                raise ValueError(f"{name}: must be above 0, because no overlap is below 0")
+        if self.wrong is not None and self.wrong > self.aligned:
+            raise ValueError(f"wrong: {self.wrong} is above the threshold of aligned boxes, {self.aligned}")
+
+
+PAPER = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -52,12 +81,13 @@ def prf(counts: Array, bad: int = BAD) -> Array:
     return np.stack([precision, recall, f1], axis=-1)
 
 
-def count(cells: Cells, *, reference: bool = False) -> Counted:
+def count(cells: Cells, *, reference: bool = False, thresholds: Thresholds = PAPER) -> Counted:
     """Count the system's matches: only output proposals meet gold.
 
-    reference: an output box whose best overlap is exactly 0.5 is not a bad one.
+    reference: an output box whose best overlap is exactly that of aligned boxes is not a bad one.
     """
-    slots = np.flatnonzero(cells.probabilities > PUT_OUT)
+    wrong = thresholds.aligned if thresholds.wrong is None else thresholds.wrong
+    slots = np.flatnonzero(cells.probabilities > thresholds.output)
     slot_cell = np.searchsorted(cells.first_probability, slots, side="right") - 1
     counts = np.bincount(slot_cell, minlength=len(cells.node))
     starts = np.cumsum(counts) - counts
@@ -66,16 +96,16 @@ def count(cells: Cells, *, reference: bool = False) -> Counted:
     hit = np.zeros(len(cells.boxes), dtype=bool)
     cell = cells.box_cell
     for box, place, overlap in overlapping(cells.boxes, proposals, starts[cell], counts[cell]):
-        over = overlap > ALIGNED
+        over = overlap > thresholds.aligned
         aligned[place[over]] = True
         hit[box[over]] = True
-        touched[place[overlap >= ALIGNED]] = True
-        near[place[overlap >= APART]] = True
-    bad = ~(touched if reference else aligned)
+        touched[place[overlap >= wrong]] = True
+        near[place[overlap >= thresholds.apart]] = True
+    bad = ~(touched if reference or thresholds.wrong is not None else aligned)
     return _counted(cells, [slot_cell[marked] for marked in (aligned, bad, ~near)], hit)
 
 
-def count_upper(cells: Cells) -> Counted:
+def count_upper(cells: Cells, thresholds: Thresholds = PAPER) -> Counted:
     """Count matches of the upper bound: outputs are the aligned proposals.
 
     A proposal is aligned with some gold box of the node.
@@ -85,9 +115,9 @@ def count_upper(cells: Cells) -> Counted:
     cell = cells.box_cell
     first, ahead = cells.first_proposal, cells.first_probability - cells.first_proposal
     for box, proposal, overlap in overlapping(
-        cells.boxes, cells.proposals, first[cell], cells.size[cell], least=ALIGNED
+        cells.boxes, cells.proposals, first[cell], cells.size[cell], least=thresholds.aligned
     ):
-        over = overlap > ALIGNED
+        over = overlap > thresholds.aligned
         hit[box[over]] = True
         aligned[(proposal + ahead[cell[box]])[over]] = True
     slot_cell = np.searchsorted(cells.first_probability, np.flatnonzero(aligned), side="right") - 1

@@ -22,7 +22,7 @@ from scipy import linalg, optimize, sparse
 from scipy.special import expit, log_expit, logsumexp
 
 from ..stats.arrays import Array
-from ..stats.results import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS, check_level
+from ..stats.results import INDEPENDENT, LEAST, SAME_ITEMS, SAMPLED_ITEMS, check_level
 from .logit_mixed import random_effects
 from .trial_model import Codes, Fit, Trials, design, unsupported
 
@@ -125,7 +125,7 @@ def bayes_logistic(
         raise ValueError("outcome must be 0 or 1")
     components, notes = random_effects(trials, item_by_condition=item_by_condition)
     levels = sum(len(np.unique(code)) for code in components.values())
-    reason = unsupported(trials, position=position)
+    reason = unsupported(trials, position=position, least=LEAST)
     if not reason and levels > MOST_LEVELS:
         reason = f"there are more than {MOST_LEVELS:,} participants, items, and items within conditions"
     if reason:

@@ -43,9 +43,9 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
         level: Of the confidence intervals.
 
     Returns:
-        Contrasts in log odds. Refused for fewer than two participants in a
-        condition, if all answers of a condition are alike (its odds would be
-        infinite), and without convergence.
+        Contrasts in log odds. Refused for fewer than `LEAST_FOR_LEVEL`
+        participants in a condition, if all answers of a condition are alike (its
+        odds would be infinite), and without convergence.
 
     Raises:
         ValueError: An outcome is neither 0 nor 1.

@@ -57,9 +57,9 @@ def mixed_log_time(
         level: Of the confidence intervals.
 
     Returns:
-        Contrasts of log seconds. Refused for fewer than two participants in a
-        condition, if participants' variance is estimated as zero (trials would
-        count as independent), and if the likelihood has no maximum.
+        Contrasts of log seconds. Refused for fewer than `LEAST_FOR_LEVEL`
+        participants in a condition, if participants' variance is estimated as zero
+        (trials would count as independent), and if the likelihood has no maximum.
 
     Raises:
         ValueError: A time is not positive.

@@ -74,8 +74,8 @@ def mixed_logit(
         Contrasts in log odds for one participant and item; those of a GEE,
         averaged over participants, are nearer to 0. t has the degrees of freedom
         of `participant_freedom`, or items − 1 if that is less and
-        `item_by_condition`. Refused for fewer than two participants in a
-        condition, without a finite estimate, without convergence, and if the
+        `item_by_condition`. Refused for fewer than `LEAST_FOR_LEVEL`
+        participants in a condition, without a finite estimate, without convergence, and if the
         variance of participants is estimated as zero.
     """
     check_level(level)

@@ -50,8 +50,8 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
 
     Returns:
         Contrasts in log odds, t and F with the degrees of freedom of
-        `participant_freedom`. Refused for fewer than two participants in a
-        condition, without a finite estimate and without convergence.
+        `participant_freedom`. Refused for fewer than `LEAST_FOR_LEVEL`
+        participants in a condition, without a finite estimate and without convergence.
 
     Raises:
         ValueError: `level` does not lie between 0 and 1.

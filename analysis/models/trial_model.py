@@ -19,9 +19,12 @@ from scipy import stats
 
 from ..stats.arrays import Array
 from ..stats.effect_sizes import never_zero
-from ..stats.results import LEAST
 
 Codes = NDArray[np.intp]
+# Participants per condition from which simulations show that the tests keep their level
+# (docs/reference/coverage.md).
+LEAST_FOR_LEVEL = 8
+KEEPS_LEVEL = ", the fewest for which simulations show that its tests keep their level"
 TOO_MANY_CONDITIONS = "there are too few participants for a joint test of so many conditions"
 SEPARATED = 10.0  # log odds beyond this, odds of 22,000 to 1, come from fits that drift to infinity
 
@@ -166,13 +169,20 @@ def read_trials(
     )
 
 
-def unsupported(trials: Trials, *, position: bool) -> str:
-    """Explain why no model fits the trials, "" if one can be tried."""
+def unsupported(trials: Trials, *, position: bool, least: int = LEAST_FOR_LEVEL) -> str:
+    """Explain why no model fits the trials, "" if one can be tried.
+
+    Args:
+        trials: The answered trials.
+        position: If the model has a term for the position.
+        least: Participants that each condition needs.
+    """
     if len(trials.conditions) < 2:
         return "there are fewer than two conditions"
     for name, people in zip(trials.conditions, participants_by_condition(trials), strict=True):
-        if people < LEAST:
-            return f"condition {name} has {people} participants with a trial; at least {LEAST} are needed"
+        if people < least:
+            needed = f"condition {name} has {people} participants with a trial; at least {least} are needed"
+            return needed + (KEEPS_LEVEL if least == LEAST_FOR_LEVEL else "")
     if (trials.outcome == trials.outcome[0]).all():
         return "every trial has the same outcome"
     if not position:

@@ -14,14 +14,14 @@ References:
     1. Kendall (1938). A new measure of rank correlation. Biometrika 30.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict, Unpack
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from ..stats.arrays import Array
+from ..stats.arrays import Array, chunks
 from ..stats.correlations import (
     LEAST_FOR_P,
     MOST_FOR_ENUMERATION,
@@ -35,6 +35,7 @@ from .power import Rate, simulated_rate
 SCENARIOS = (0.5, 0.7, 0.9)  # true correlations, if none is given
 MOST_SYSTEMS = 200
 SIMULATIONS = 2000
+PAIRS_AT_ONCE = 4_000_000  # of systems, over simulated studies; Kendall's tau compares all pairs
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class SystemsArguments(TypedDict):
     target: NotRequired[float]
     alpha: NotRequired[float]
     simulations: NotRequired[int]
+    drawn: NotRequired[Callable[[], None]]
 
 
 def plan_systems(
@@ -116,6 +118,7 @@ def systems_needed(
     target: float = 0.8,
     alpha: float = 0.05,
     simulations: int = SIMULATIONS,
+    drawn: Callable[[], None] = lambda: None,
     rng: np.random.Generator,
 ) -> SystemsNeeded:
     """Find the fewest systems that reach the target power.
@@ -130,6 +133,7 @@ def systems_needed(
         target: Power to reach.
         alpha: Two-sided level.
         simulations: Number of simulated studies of each size.
+        drawn: Called before each size is simulated; it may raise to stop.
         rng: Source of random numbers.
 
     Raises:
@@ -147,6 +151,7 @@ def systems_needed(
         )
 
     def power_of(systems: int) -> Rate:
+        drawn()
         return power_over_systems(
             correlation, systems, noise=noise, coefficient=coefficient, alpha=alpha,
             simulations=simulations, rng=rng,
@@ -183,7 +188,11 @@ def power_over_systems(
     """
     people, other, error = rng.normal(size=(3, simulations, systems))
     score = abs(correlation) * people + np.sqrt(1 - correlation**2) * other
-    coefficients = STATISTICS[coefficient](people + noise * error, score)
+    people += noise * error
+    coefficients = np.concatenate([
+        STATISTICS[coefficient](people[part], score[part])
+        for part in chunks(simulations, PAIRS_AT_ONCE // systems**2)
+    ])  # fmt: skip
     return simulated_rate(coefficients >= critical_value(coefficient, systems, alpha) - 1e-9)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import median
 
 from ..participants.bundle import SystemScores
@@ -312,9 +313,11 @@ def _rank_cell(relation: Relation, systems: int, least: float) -> Cell:
 
 
 def page_parts(quantities: Sequence[Quantity], columns: int) -> list[Part]:
-    """Split the headline ones into parts that fit on a page."""
+    """Split the headline ones into parts of like size that fit on a page."""
     shown = [quantity for quantity in quantities if quantity.headline]
-    cut = [shown[start : start + columns] for start in range(0, len(shown), columns)]
+    parts = -(-len(shown) // columns)
+    ends = [part * len(shown) // parts for part in range(1, parts)]
+    cut = [shown[start:end] for start, end in pairwise([0, *ends, len(shown)])] if shown else []
     return [Part(part, number, len(cut)) for number, part in enumerate(cut, start=1)]
 
 

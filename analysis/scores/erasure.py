@@ -69,14 +69,19 @@ def erasure(questions: Iterable[Probabilities]) -> Erasure:
         >>> erasure([one]).comprehensiveness, erasure([one]).comprehensiveness_aopc
         (0.5, 0.4375)
     """
-    rows = [_scores(question) for question in questions]
+    rows = [question_scores(question) for question in questions]
     if not rows:
         return Erasure(None, None, None, None, 0)
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     return Erasure(means[0], means[1], means[2], means[3], len(rows))
 
 
-def _scores(of: Probabilities) -> tuple[float, float, float, float]:
+def question_scores(of: Probabilities) -> tuple[float, float, float, float]:
+    """Return the scores of one question, in the order of `DIFFERENCES`.
+
+    Raises:
+        ValueError: As in `erasure`.
+    """
     given = [of.whole, of.without, of.only, *of.without_first.values(), *of.only_first.values()]
     if not all(0 <= p <= 1 for p in given):
         raise ValueError("questions: a probability is not between 0 and 1")

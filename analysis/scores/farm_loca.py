@@ -17,7 +17,7 @@ from typing import Any
 Fact = tuple[str, int]
 RELEVANCE_THRESHOLD = 0.33  # the reference implementation's bound on the probability of the relevant class
 REMOVALS = (1, 2, 3, 4)  # a HotpotQA explanation has at most four facts
-ANSWER_TYPES = ("span", "yes", "no")
+ANSWER_TYPES = ("span", "yes", "no", "label")
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ def farm(
 def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
     """Compute the answer-location score [1, section 4.3].
 
-    records: one (type, first fact, last fact, relevant facts) per question. type is span, yes or no; the
-        two facts hold the answer's first and last token, None for a token of a title.
+    records: one (type, first fact, last fact, relevant facts) per question. type is span, yes, no or label;
+        the two facts hold the answer's first and last token, None for a token of a title.
 
     Raises ValueError for another type or a malformed fact.
     """

@@ -19,17 +19,19 @@ from ..io.errors import AnalysisError
 from ..io.tabular_files import Column, read_table
 from ..stats.arrays import Array, chunks, ratio
 from ..stats.bootstrap import draw_counts
+from .erasure import DIFFERENCES
 from .score_table import SCORES
 
 REMOVALS = (1, 2, 3, 4)
 LOCATED = ("span_answer", "inside", "outside")
-# Means over questions: the twelve standard scores and, 0 or 1, whether the answer changed.
+# Means over questions: the twelve standard scores, whether the answer changed (0 or 1), and the differences
+# of probabilities.
 MEANS = tuple(s.key for s in SCORES if not s.key.startswith(("farm_", "loca")))
 TABLE = "question_scores"
 COLUMNS = (
     Column("system", "text", required=True, filled=True),
     Column("question_id", "text", required=True, filled=True),
-    *(Column(key, "number", low=0, high=1) for key in MEANS + LOCATED),
+    *(Column(key, "number", low=-1 if key in DIFFERENCES else 0, high=1) for key in MEANS + LOCATED),
 )
 ROUNDING = 6e-4  # a score may be given in percent with one decimal
 CELLS_PER_CHUNK = 4_000_000  # questions by replicates held at once

@@ -1,9 +1,12 @@
 """Table of model scores: key, name, desired direction, group.
 
-The keys are those of scores.json. All scores are fractions.
+The keys are those of scores.json. All scores are fractions; those of erasure,
+differences of two probabilities, lie in [-1, 1].
 
 References:
     1. Schuff et al. (2020), section 4, table 2 and appendix H.
+    2. DeYoung et al. (2020), section 4: high comprehensiveness and low sufficiency
+       speak for the explanation.
 """
 
 from dataclasses import dataclass
@@ -52,6 +55,10 @@ SCORES: tuple[Score, ...] = (
     Score("loca_inside", "I", "higher", "Answer location"),
     Score("loca_outside", "O", "lower", "Answer location"),
     Score("loca", "LocA", "higher", "Answer location"),
+    Score("comprehensiveness", "Comprehensiveness", "higher", "Erasure"),
+    Score("sufficiency", "Sufficiency", "lower", "Erasure"),
+    Score("comprehensiveness_aopc", "Comprehensiveness (AOPC)", "higher", "Erasure"),
+    Score("sufficiency_aopc", "Sufficiency (AOPC)", "lower", "Erasure"),
 )
 STANDARD_GROUPS = ("Answer", "Supporting facts", "Joint")
 

@@ -16,6 +16,7 @@ from annotation.actions import audit, qualification
 from annotation.errors import AssignmentLost, NothingLeft
 from annotation.formats.checks import DRAFT
 from annotation.models import Annotation, Item, Membership, Project
+from annotation.models.projects import LOWEST_RANK
 from annotation.parsed_items import document_of
 from annotation.policies import NotAllowed, check_annotating
 from annotation.queries.items import free_items, new_to
@@ -172,10 +173,10 @@ def expire(*, project: Project, now: datetime) -> int:
     Annotation.objects.filter(pk__in=ids).update(
         status=states.next_status(states.ANNOTATION, "expire", Annotation.Status.RESERVED)
     )
-    items = list(Item.objects.filter(annotations__in=ids).order_by("pk").values_list("pk", "position"))
-    for item, _position in items:
+    items = list(Item.objects.filter(annotations__in=ids).order_by("pk").values_list("pk", "rank"))
+    for item, _rank in items:
         Item.objects.filter(pk=item).update(assigned=F("assigned") - 1)
-    _rescan(project, min(position for _item, position in items))
+    _rescan(project, min(rank for _item, rank in items))
     audit.record(project=project, kind="reservations_expired", by=None, data={"works": ids})
     return len(ids)
 
@@ -229,7 +230,7 @@ def release(*, annotation: Annotation, by: User) -> Annotation:
     if annotation.task == Annotation.Task.ANNOTATION:
         counts = {"assigned": F("assigned") - 1, "submitted": F("submitted") - int(finished)}
         Item.objects.filter(pk=annotation.item_id).update(**counts)
-        _rescan(annotation.project, annotation.item.position)
+        _rescan(annotation.project, annotation.item.rank)
     audit.record(project=annotation.project, kind="work_released", by=by, data={"work": annotation.pk})
     return annotation
 
@@ -341,16 +342,14 @@ def _hidden_gold_item(member: Membership) -> Item | None:
 
 _FREE_FROM = Prepared(
     lambda: _unlocked(
-        free_items(slot("user", User), slot("project", Project)).filter(
-            position__gte=slot("start", Item, "position")
-        )
+        free_items(slot("user", User), slot("project", Project)).filter(rank__gte=slot("start", Item, "rank"))
     )[:1]
 )
 
 
 def _claim_in_order(member: Membership, now: datetime) -> Annotation:
     """Claim the first item for the member that no other transaction holds."""
-    for start in dict.fromkeys((member.scanned_to, 0)):
+    for start in dict.fromkeys((member.scanned_to, LOWEST_RANK)):
         item = _FREE_FROM.first(user=member.user_id, project=member.project_id, start=start)
         if item is not None:
             return _begin(member, item, now)
@@ -377,7 +376,7 @@ def _claim_any(member: Membership, now: datetime) -> Annotation:
 _HANDED_OUT = PreparedUpdate(
     lambda: (
         Membership.objects.filter(pk=slot("member", Membership)),
-        {"handed_out": F("handed_out") + 1, "scanned_to": slot("position", Membership, "scanned_to")},
+        {"handed_out": F("handed_out") + 1, "scanned_to": slot("rank", Membership, "scanned_to")},
     )
 )
 
@@ -385,15 +384,15 @@ _HANDED_OUT = PreparedUpdate(
 def _begin(member: Membership, item: Item, now: datetime) -> Annotation:
     if not _count_assignment(item.pk):
         raise AssignmentLost("others took the last assignment of the item")
-    _HANDED_OUT(member=member.pk, position=item.position)
+    _HANDED_OUT(member=member.pk, rank=item.rank)
     return _reserve(member, item, now)
 
 
-def _rescan(project: Project, position: int) -> None:
-    """Make members beyond a freed item search from its position again."""
-    beyond = _unlocked(Membership.objects.filter(project=project, scanned_to__gt=position))
+def _rescan(project: Project, rank: int) -> None:
+    """Make members beyond a freed item search from its rank again."""
+    beyond = _unlocked(Membership.objects.filter(project=project, scanned_to__gt=rank))
     # Skip members who are claiming right now. They find the item when nothing else is left to them.
-    Membership.objects.filter(pk__in=list(beyond.values_list("pk", flat=True))).update(scanned_to=position)
+    Membership.objects.filter(pk__in=list(beyond.values_list("pk", flat=True))).update(scanned_to=rank)
 
 
 def _unlocked(rows: QuerySet[Row]) -> QuerySet[Row]:

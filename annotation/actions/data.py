@@ -39,8 +39,8 @@ SHOWN = ("program", "text", "passage", "tokens", "images", "answer")
 FINISHED = {"submitted", "in review", "returned", "accepted"}  # statuses that count in Item.submitted
 
 ITEM = (
-    "project_id", "external_id", "position", "purpose", "program", "text", "passage", "tokens", "text_hash",
-    "images", "answer", "extra", "annotators_wanted", "assigned", "submitted",
+    "project_id", "external_id", "position", "rank", "purpose", "program", "text", "passage", "tokens",
+    "text_hash", "images", "answer", "extra", "annotators_wanted", "assigned", "submitted",
 )  # fmt: skip
 GOLD = ("item_id", "version", "current", "method", "document", "annotation_id", "by_id", "at")
 ANNOTATION = (
@@ -290,6 +290,7 @@ class _Import:
         self._annotators: dict[str, int] = {}
         task = task_of(project)
         self._task = task.text if task else ""
+        self._highest = project.items.aggregate(rank=Max("rank"))["rank"] or 0
 
     def add(self, batch: list[ItemRecord], position: int) -> int:
         """Store the new items of a batch; return their number."""
@@ -367,11 +368,15 @@ class _Import:
         digest = hashlib.sha256(record.passage.encode()).hexdigest() if record.passage else ""
         assigned = sum(_status(each) in Annotation.HOLDING for each in record.annotations)
         return (
-            self.project.pk, record.external_id, position, self.purpose, record.program, record.text,
-            record.passage, tokens, digest, names, answer, extra,
+            self.project.pk, record.external_id, position, self._rank(position), self.purpose,
+            record.program, record.text, record.passage, tokens, digest, names, answer, extra,
             max(self.project.annotators_per_item, assigned), assigned,
             sum(_status(each) in FINISHED for each in record.annotations),
         )  # fmt: skip
+
+    def _rank(self, position: int) -> int:
+        """Return the rank of a new item, after all others in file order."""
+        return max(self._highest, 0) + position
 
     def _ids(self, first: int, beyond: int) -> dict[int, int]:
         """Return the IDs of the items at these positions."""

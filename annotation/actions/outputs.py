@@ -11,10 +11,11 @@ from analysis.programs import Program
 from annotation.actions import audit
 from annotation.actions.bulk_insert import as_json, check_storable
 from annotation.actions.data import batches
-from annotation.errors import Conflict
+from annotation.errors import BadEdit, Conflict
 from annotation.models import Annotation, Item, Project, SystemOutput
-from annotation.parsed_items import program_of
-from annotation.schemas import ModuleOutput, SystemRecord
+from annotation.operations import checked
+from annotation.parsed_items import program_of, subject_of
+from annotation.schemas import Document, Layer, ModuleOutput, SystemRecord
 from foundation.findings import Findings
 
 
@@ -59,7 +60,8 @@ def _import_batch(
     batch: Sequence[SystemRecord], project: Project, system: str, revision: str, findings: Findings
 ) -> int:
     rows = project.items.filter(external_id__in=[record.id for record in batch])
-    items = {item.external_id: item for item in rows.only("external_id", "program", "images", "tokens")}
+    needed = ("external_id", "program", "images", "tokens", "passage")
+    items = {item.external_id: item for item in rows.only(*needed)}
     stored = SystemOutput.objects.filter(item__in=items.values(), system=system, revision=revision)
     there = {record.item_id: record for record in stored}
     new = []
@@ -90,11 +92,19 @@ def columns_of(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
     Raises:
         Conflict: Names the item and the step that does not fit.
     """
+    program, subject = program_of(item, kind), subject_of(item, kind)
+    layers = {node: Layer(state="done", objects=objects) for node, objects in record.marks.items()}
+    try:
+        marks = checked(Document(layers=layers), program, subject).model_dump(mode="json")["layers"]
+    except BadEdit as error:
+        raise Conflict(f"{record.id}: marks: {error.field}: {error}") from error
     modules = [_fitted(record, place, item, kind) for place in _placed(record, item, kind)]
     columns = {
         "proposals": [[list(box) for box in image] for image in record.proposals],
         "modules": [module.model_dump(mode="json", exclude_defaults=True) for module in modules],
         "answer": record.answer,
+        "marks": {node: layer["objects"] for node, layer in marks.items() if layer["objects"]},
+        "score": record.score,
     }
     check_storable(record.id, (), [as_json(columns, record.id)])
     return columns

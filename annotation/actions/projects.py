@@ -14,6 +14,7 @@ from annotation.actions import audit
 from annotation.errors import Conflict
 from annotation.labels import LabelTask
 from annotation.models import Delivery, Guideline, Item, KeyBindings, Membership, Project, Role, Webhook
+from annotation.models.projects import LOWEST_RANK
 from foundation.messages import say
 from foundation.new_rows import store_new
 from jobs.actions import webhooks
@@ -86,15 +87,25 @@ def change_settings(*, project: Project, by: User, **options: object) -> Project
 
 @transaction.atomic
 def set_member(
-    *, project: Project, user: User, role: Role, by: User | None, active: bool = True
+    *,
+    project: Project,
+    user: User,
+    role: Role,
+    by: User | None,
+    active: bool = True,
+    blind: bool | None = None,
 ) -> Membership:
     """Share the project with a person, change their role, or end the share.
+
+    ``blind`` says whether they work without model outputs; None leaves that as it is.
 
     The row stays when the share ends: it holds the person's state as an annotator.
     """
     before = Membership.objects.select_for_update(no_key=True).filter(project=project, user=user).first()
     member, _made = Membership.objects.update_or_create(
-        project=project, user=user, defaults={"role": role, "active": active}
+        project=project,
+        user=user,
+        defaults={"role": role, "active": active} | ({} if blind is None else {"blind": blind}),
     )
     had = before.shared_roles if before is not None else frozenset()
     has = member.shared_roles
@@ -106,7 +117,7 @@ def set_member(
         project=project,
         kind="member_set",
         by=by,
-        data={"member": user.username, "role": str(role), "active": active},
+        data={"member": user.username, "role": str(role), "active": active, "blind": member.blind},
     )
     return member
 
@@ -118,13 +129,13 @@ def set_annotators_per_item(*, project: Project, annotators: int, by: User) -> i
     Existing assignments stay: an item wants at least as many annotators as it has.
     """
     change_settings(project=project, by=by, annotators_per_item=annotators)
-    _lock(Membership.objects.filter(project=project)).update(scanned_to=0)
+    lock(Membership.objects.filter(project=project)).update(scanned_to=LOWEST_RANK)
     items = project.items.filter(purpose=Item.Purpose.ORDINARY).exclude(annotators_wanted=annotators)
-    return _lock(items).update(annotators_wanted=Greatest(annotators, F("assigned")))
+    return lock(items).update(annotators_wanted=Greatest(annotators, F("assigned")))
 
 
-def _lock(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Lock rows in the order of `annotation.actions.assignments`."""
+def lock(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Lock rows by key, as `annotation.actions.assignments` does; return them."""
     held = rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True)
     return rows.model._default_manager.filter(pk__in=held)
 

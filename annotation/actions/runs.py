@@ -13,27 +13,91 @@ from annotation.actions import audit
 from annotation.actions.outputs import columns_of
 from annotation.errors import Conflict
 from annotation.formats.checks import program_of_text
+from annotation.labels import MARKS
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
-from annotation.parsed_items import kind_of
+from annotation.parsed_items import kind_of, program_of, subject_of, task_of
 from annotation.queries.runs import missing
-from annotation.schemas import SystemRecord
+from annotation.schemas import Kind, SystemRecord
+from annotation.suggestions import Fit, marks_of, questions
 from foundation.image_files import read_image
 from foundation.import_fields import first_error
-from jobs.model_gateway import execute_items
+from foundation.messages import say
+from jobs.model_gateway import execute_items, predict_items
 from jobs.sliced_runs import RunKind
-from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem
+from modelserver.wire.schema import Execution, ItemError, ModuleImage, ModuleItem, QAPrediction
+
+Outcome = Execution | SystemRecord | ItemError
 
 
 @transaction.atomic
-def start_run(*, project: Project, system: str, revision: str, by: User | None = None) -> OutputRun:
-    """Return the started or resumed run of this revision; see `RunKind.start`."""
+def start_run(
+    *, project: Project, system: str, revision: str, fit: Fit | None = None, by: User | None = None
+) -> OutputRun:
+    """Return the started or resumed run of this revision; see `RunKind.start`.
+
+    With a ``fit`` the system answers questions about the items, else it executes their programs. A run that
+    is there keeps its own fit, so that all its suggestions have the same meaning.
+    """
+    stored = fit.model_dump(mode="json") if fit is not None else {}
     run, _ = OutputRun.objects.get_or_create(
-        project=project, system=system, revision=revision, defaults={"created_by": by}
+        project=project, system=system, revision=revision, defaults={"created_by": by, "fit": stored}
     )
     return RUNS.start(run, by=by)
 
 
+def check_fit(project: Project, fit: Fit) -> None:
+    """Check that the answers of a reader can become suggestions in a project.
+
+    Raises:
+        Conflict: The items have no text to read, or the fit names no spans of the task.
+    """
+    task = task_of(project)
+    if project.kind != "spans":
+        raise Conflict(say("Readers and language models need a text; this project shows images."))
+    if task is None or (not fit.marks and any(layer.type not in MARKS for layer in task.layers)):
+        return
+    layers = dict(enumerate(task.layers, start=1))
+    layer = layers.get(fit.layer or 0)
+    if layer is None or layer.type != "spans" or fit.label not in layer.names:
+        raise Conflict(say("fit: choose a layer of spans of this project, and one of its labels"))
+
+
 def _answer(run: OutputRun, items: list[Item]) -> None:
+    _store(run, _read(run, items) if run.fit else _execute(run, items))
+
+
+def _read(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, Outcome]]:
+    """Ask a reader or language model about items."""
+    fit, kind = Fit.model_validate(run.fit), kind_of(run.project)
+    asked = {
+        (item.pk, node): question
+        for item in items
+        for node, question in questions(
+            item.external_id, item.text, program_of(item, kind), item.passage, fit
+        ).items()
+    }
+    predicted = predict_items(system=run.system, revision=run.revision, items=list(asked.values()))
+    answers = dict(zip(asked, predicted, strict=True))
+    return [(item, _suggested(item, answers, fit, kind)) for item in items]
+
+
+def _suggested(
+    item: Item, answers: Mapping[tuple[int, int], QAPrediction | ItemError], fit: Fit, kind: Kind
+) -> SystemRecord | ItemError:
+    """Return what the answers about an item suggest, or why there is nothing."""
+    own = {node: each for (key, node), each in answers.items() if key == item.pk}
+    if not own:
+        return _refusal(item, "program: there is nothing here that the system could answer")
+    for each in own.values():
+        if isinstance(each, ItemError):
+            return each.model_copy(update={"id": item.external_id})
+    given = {node: each for node, each in own.items() if isinstance(each, QAPrediction)}
+    marks, score = marks_of(given, program_of(item, kind), subject_of(item, kind), fit)
+    return SystemRecord(id=item.external_id, marks=marks, score=score)
+
+
+def _execute(run: OutputRun, items: list[Item]) -> list[tuple[Item, Outcome]]:
+    """Execute the programs of items."""
     requests, refused = _requests(run.project, items)
     sent = [item for item in items if item.pk in requests]
     outcomes: list[Execution | ItemError] = []
@@ -41,7 +105,7 @@ def _answer(run: OutputRun, items: list[Item]) -> None:
         outcomes = execute_items(
             system=run.system, revision=run.revision, items=[requests[item.pk] for item in sent]
         )
-    _store(run, [*zip(sent, outcomes, strict=True), *refused])
+    return [*zip(sent, outcomes, strict=True), *refused]
 
 
 def _requests(
@@ -92,11 +156,11 @@ def _image(name: str, file: ImageFile | None) -> ModuleImage:
 
 
 @transaction.atomic
-def _store(run: OutputRun, pairs: Sequence[tuple[Item, Execution | ItemError]]) -> None:
+def _store(run: OutputRun, pairs: Sequence[tuple[Item, Outcome]]) -> None:
     """Store a slice, by ascending key so that two workers cannot deadlock."""
     outputs, failures = [], []
     for item, outcome in sorted(pairs, key=lambda pair: pair[0].pk):
-        if isinstance(outcome, Execution):
+        if not isinstance(outcome, ItemError):
             try:
                 columns = _columns(outcome, item, run.project)
             except (Conflict, ValidationError) as error:
@@ -118,13 +182,15 @@ def _reason(error: Conflict | ValidationError) -> str:
     return first_error(error) if isinstance(error, ValidationError) else str(error)
 
 
-def _columns(outcome: Execution, item: Item, project: Project) -> dict[str, Any]:
-    """Return the columns of an execution.
+def _columns(outcome: Execution | SystemRecord, item: Item, project: Project) -> dict[str, Any]:
+    """Return the columns of an output.
 
     Raises:
-        Conflict: The execution does not fit the item.
+        Conflict: The output does not fit the item.
         ValidationError: It is malformed.
     """
+    if isinstance(outcome, SystemRecord):
+        return columns_of(outcome, item, kind_of(project))
     try:
         executed = str(program_of_text(outcome.program, kind_of(project)))
     except ProgramError as error:

@@ -2,7 +2,7 @@
 
 from annotation.models.annotations import Annotation, AppendOnlyRow, Comment, Gold, Operation
 from annotation.models.imports import ItemImport
-from annotation.models.items import ImageFile, Item, SystemOutput
+from annotation.models.items import ImageFile, Item, Order, SystemOutput
 from annotation.models.projects import AuditEvent, Guideline, KeyBindings, Kind, Membership, Project, Role
 from annotation.models.runs import OutputFailure, OutputRun
 from annotation.models.webhooks import Delivery, Webhook
@@ -22,6 +22,7 @@ __all__ = [
     "Kind",
     "Membership",
     "Operation",
+    "Order",
     "OutputFailure",
     "OutputRun",
     "Project",

@@ -7,6 +7,16 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models.projects import Project
 
 
+class Order(models.TextChoices):
+    """The order in which ordinary items are assigned."""
+
+    FILE = "file", _("as in the files")
+    RANDOM = "random", _("random")
+    UNCERTAIN = "uncertain", _("least certain for models first")
+    FIRST = "first", _("chosen items first")
+    LAST = "last", _("chosen items last")
+
+
 class ImageFile(models.Model):
     """An image of a project. Its size is the one shown, after EXIF.
 
@@ -36,7 +46,8 @@ class Item(models.Model):
 
     ``assigned`` counts the annotations that occupy one of its ``annotators_wanted`` assignments. Assigning
     an item is one conditional update of it, so no item ever has too many annotators. Qualification and
-    hidden gold items go to everybody, without that limit.
+    hidden gold items go to everybody, without that limit. Ordinary items are assigned by ``rank``, from the
+    lowest on.
     """
 
     class Purpose(models.TextChoices):
@@ -49,6 +60,7 @@ class Item(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="items")
     external_id = models.CharField(max_length=200)
     position = models.PositiveIntegerField()
+    rank = models.BigIntegerField(default=0)
     purpose = models.CharField(max_length=14, choices=Purpose, default=Purpose.ORDINARY)
     program = models.TextField(blank=True)
     text = models.TextField()
@@ -66,7 +78,7 @@ class Item(models.Model):
         ordering = ["position"]
         indexes = [
             models.Index(
-                fields=["project", "position"],
+                fields=["project", "rank", "position"],
                 condition=Q(purpose="ordinary", assigned__lt=F("annotators_wanted")),
                 name="items_wanting_annotators",
             ),
@@ -98,6 +110,7 @@ class SystemOutput(models.Model):
 
     ``answer`` is the value of the program, None if unknown; ``proposals`` holds one list of boxes per
     image, and ``modules`` is ``[{"index", "module", "probabilities" | "attention" | "value"}, ...]``.
+    ``marks`` are objects and answers to suggest to people, by node; ``score`` is the certainty, 0 to 1.
     """
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="outputs")
@@ -105,6 +118,8 @@ class SystemOutput(models.Model):
     revision = models.CharField(max_length=100)
     proposals = models.JSONField(default=list)
     modules = models.JSONField()
+    marks = models.JSONField(default=dict)
+    score = models.FloatField(null=True)
     answer = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

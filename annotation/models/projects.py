@@ -12,6 +12,8 @@ from accounts.models import Role as WorkspaceRole
 from accounts.models import User, Workspace
 from accounts.queries.workspaces import roles_in
 
+LOWEST_RANK = -(2**62)  # below the rank of every item
+
 
 class Kind(models.TextChoices):
     """The kind of objects that people mark."""
@@ -94,20 +96,23 @@ class Role(models.TextChoices):
 class Membership(models.Model):
     """A user in a project: a share of it, and the state of an annotator.
 
+    ``blind`` members see no model outputs, whatever the project shows.
+
     The share ends by ``active``; the row is never deleted. A person who works here by a role in the workspace
     has a row without a share: ``active`` is False, ``role`` gives no right, and the state is all it holds.
 
-    No item below the position ``scanned_to`` is left for this member, so the search for the next item
-    starts there.
+    No item below the rank ``scanned_to`` is left for this member, so the search for the next item starts
+    there.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=12, choices=Role, default=Role.ANNOTATOR)
     active = models.BooleanField(default=True)
+    blind = models.BooleanField(default=False)
     qualified = models.BooleanField(null=True)  # NULL: the qualification items are not finished
     handed_out = models.PositiveIntegerField(default=0)
-    scanned_to = models.PositiveIntegerField(default=0)
+    scanned_to = models.BigIntegerField(default=LOWEST_RANK)
     joined_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -9,11 +9,15 @@ from jobs.models import SlicedRun
 
 
 class OutputRun(SlicedRun):
-    """A revision of a served system that executes the programs of items."""
+    """A revision of a system that executes programs, or answers questions.
+
+    ``fit`` says what becomes of answers (`annotation.suggestions.Fit`); {} for the execution of programs.
+    """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="output_runs")
     system = models.CharField(max_length=100)
     revision = models.CharField(max_length=100)
+    fit = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT)
 
     class Meta:

@@ -20,7 +20,7 @@ from annotation.models import (
     SystemOutput,
 )
 from annotation.operations import executed
-from annotation.parsed_items import document_of, program_of, task_of
+from annotation.parsed_items import document_of, program_of, subject_of, suggestions_of, task_of
 from annotation.queries.comparison import others
 from annotation.queries.items import free_items
 from annotation.schemas import Document
@@ -43,7 +43,7 @@ _COMMENTS = Prepared(
 _UPCOMING = Prepared(
     lambda: (
         free_items(slot("user", User), slot("project", Project))
-        .filter(position__gte=slot("start", Item, "position"))
+        .filter(rank__gte=slot("start", Item, "rank"))
         .only("images")[:1]
     )
 )
@@ -216,12 +216,24 @@ def operations_since(annotation: Annotation, revision: int) -> list[dict[str, An
     return [operation_row(operation) for operation in annotation.operations.filter(revision__gt=revision)]
 
 
+_BLIND = Prepared(
+    lambda: Membership.objects.filter(
+        project=slot("project", Project), user=slot("user", User), blind=True
+    ).only("pk")[:1]
+)
+
+
 def predictions(annotation: Annotation) -> list[dict[str, Any]] | None:
-    """Return model outputs for the item, or None if they are hidden."""
-    if not annotation.project.show_predictions:
+    """Return model outputs for the item with their suggestions.
+
+    None if the project hides them, or the annotator works blind.
+    """
+    project, item = annotation.project, annotation.item
+    if not project.show_predictions or _BLIND.all(project=project.pk, user=annotation.annotator_id):
         return None
+    program, subject = program_of(item, project.kind), subject_of(item, project.kind)
     newest: dict[str, SystemOutput] = {}
-    for output in annotation.item.outputs.order_by("pk"):
+    for output in item.outputs.order_by("pk"):
         newest[output.system] = output
     return [
         {
@@ -229,6 +241,8 @@ def predictions(annotation: Annotation) -> list[dict[str, Any]] | None:
             "revision": output.revision,
             "proposals": output.proposals,
             "modules": output.modules,
+            "score": output.score,
+            "suggestions": suggestions_of(output, program, subject),
         }
         for output in newest.values()
     ]

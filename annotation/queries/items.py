@@ -32,11 +32,11 @@ _RULES = {
 def new_to(user: int | Slot, items: QuerySet[Item]) -> QuerySet[Item]:
     """Return the items that the user was never assigned, in order."""
     mine = Annotation.objects.filter(item=OuterRef("pk"), annotator=user, task=Annotation.Task.ANNOTATION)
-    return items.filter(~Exists(mine)).order_by("position")
+    return items.filter(~Exists(mine)).order_by("rank", "position")
 
 
 def free_items(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
-    """Return items that want annotators and are new to the user, in order."""
+    """Return items that want annotators and are new to the user, by rank."""
     ordinary = Item.objects.filter(
         project=project, purpose=Item.Purpose.ORDINARY, assigned__lt=F("annotators_wanted")
     )
@@ -93,6 +93,7 @@ def _matching(project: Project, search: str, state: str) -> QuerySet[Item]:
         "project",
         "external_id",
         "position",
+        "rank",
         "purpose",
         "text",
         "passage",

@@ -3,21 +3,19 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from analysis.gold_agreement import DRAWN, agreement
-from annotation.comparison import agreement_item
+from annotation.comparison import likeness
 from annotation.models import Annotation, Gold, Item, Membership, Project
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.review import FINISHED
 
 KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
-METRIC = {"boxes": "f1_50", "spans": "token_f1"}
 
 
 class KnownScore(NamedTuple):
-    """Agreement with gold: the mean F1 over items, and their number.
+    """Agreement with gold: the mean over items, and their number.
 
-    Boxes match above an overlap of 0.5; spans are scored by tokens. The mean is None if no item has gold,
-    or neither the person nor the gold has any object.
+    Marks and answers count as in `annotation.comparison.likeness`. The mean is None if no item has gold, or
+    neither the person nor the gold has any mark or answer.
     """
 
     mean: float | None
@@ -54,14 +52,8 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         gold = golds.get(annotation.item_id)
         if gold is None:
             continue
-        documents = {"gold": gold, "person": document_of(annotation.document)}
-        compared = agreement_item(
-            annotation.item.external_id,
-            program_of(annotation.item, kind),
-            documents,
-            tokens=annotation.item.tokens,
-        )
-        value = agreement([compared], kind).groups[DRAWN][METRIC[kind]].value
+        item = annotation.item
+        value = likeness(program_of(item, kind), gold, document_of(annotation.document), item.tokens, kind)
         if value is not None:
             f1s[annotation.annotator.get_username()].append(value)
     return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in f1s.items()}

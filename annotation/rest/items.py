@@ -1,7 +1,7 @@
 """Endpoints of items, images, gold and inter-annotator agreement."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from django.http import Http404, HttpResponse, HttpResponseBase
@@ -15,9 +15,10 @@ from accounts.rest.idempotency import once
 from accounts.rest.pages import answer, page_of
 from annotation.actions import data
 from annotation.actions.images import add_image
+from annotation.actions.ordering import move_items, order_items
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
-from annotation.models import ImageFile
+from annotation.models import ImageFile, Item, Order, Project
 from annotation.policies import check, may
 from annotation.queries import records
 from annotation.queries.comparison import project_agreement
@@ -88,6 +89,37 @@ class OneItem(ProjectView):
         """One item."""
         member = self.member(slug)
         return answer(rows.item_rows(member, [project_item_or_404(member, pk)])[0])
+
+
+class ItemOrder(ProjectView):
+    """The order in which ordinary items are assigned."""
+
+    @described(answers=shapes.OrderedItems, takes=shapes.NewOrder)
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Order all items, or move some before or after all others."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        new = read_body(request, shapes.NewOrder)
+        order = Order(new.order)
+        if order not in (Order.FIRST, Order.LAST):
+            if new.items:
+                raise wrong("items", f"the order {new.order!r} is for all items; leave this out")
+            return answer(shapes.OrderedItems(items=order_items(project=project, order=order, by=self.user)))
+        items = _ordinary_items(project, new.items)
+        move_items(project=project, items=items, order=order, by=self.user)
+        return answer(shapes.OrderedItems(items=len(items)))
+
+
+def _ordinary_items(project: Project, names: Sequence[str]) -> list[Item]:
+    """Return the items with these IDs, in this order."""
+    if not names or len(set(names)) < len(names):
+        raise wrong("items", "name at least one item, and each only once")
+    there = {
+        item.external_id: item
+        for item in project.items.filter(external_id__in=names, purpose=Item.Purpose.ORDINARY)
+    }
+    if missing := [name for name in names if name not in there]:
+        raise wrong("items", f"there is no ordinary item {missing[0]!r}")
+    return [there[name] for name in names]
 
 
 class Images(ProjectView):

@@ -9,7 +9,8 @@ from accounts.rest.bodies import Payload
 from accounts.rest.pages import Page, PageOf
 from annotation.queries import outputs
 from annotation.rest.shapes import Name, SystemName
-from annotation.schemas import Kind, ModuleOutput, SystemRecord, Value
+from annotation.schemas import Kind, ModuleOutput, Object, Position, SystemRecord, Value
+from annotation.suggestions import Fit
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
@@ -31,6 +32,8 @@ class OutputRow(Payload):
     proposals: list[list[tuple[float, float, float, float]]]
     modules: list[ModuleOutput]
     answer: Value | None
+    marks: dict[Position, tuple[Object, ...]]
+    score: float | None
 
 
 class OutputQuery(Page):
@@ -67,6 +70,31 @@ class SystemList(Payload):
     """The systems with model outputs in a project."""
 
     results: list[SystemRow]
+
+
+class AcceptanceRow(Payload):
+    """The decisions of people on the suggestions of a system's revision.
+
+    The numbers of suggestions are of ``shown`` finished annotations, whose annotators saw them; the agreement
+    of the system, from 0 to 1, is apart for these and for ``blind`` ones.
+    """
+
+    system: str
+    revision: str
+    shown: int
+    suggested: int
+    accepted: int
+    changed: int
+    rejected: int
+    with_shown: float | None
+    blind: int
+    with_blind: float | None
+
+
+class AcceptanceList(Payload):
+    """The systems that suggest something in a project."""
+
+    results: list[AcceptanceRow]
 
 
 class FaithfulnessQuery(Payload):
@@ -164,9 +192,15 @@ class OutputRunRow(Payload):
 
 
 class NewOutputRun(Payload):
-    """The served modular network that executes the programs."""
+    """The served system: a modular network, or a reader or language model.
+
+    The first executes the programs; the others are asked about the items, and ``fit`` says what becomes of
+    their answers.
+    """
 
     system: SystemName
+    kind: Literal["modular", "reader"] = "modular"
+    fit: Fit | None = None
 
 
 OutputPage, OutputRunPage = PageOf[OutputRow], PageOf[OutputRunRow]

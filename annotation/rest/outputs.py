@@ -14,13 +14,16 @@ from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.pages import Page, answer, page_of
 from annotation.actions.outputs import import_outputs
-from annotation.actions.runs import cancel_run, start_run
+from annotation.actions.runs import cancel_run, check_fit, start_run
 from annotation.models import OutputRun
+from annotation.parsed_items import task_of
 from annotation.queries import outputs, records
+from annotation.queries.suggestions import acceptance
 from annotation.rest import output_shapes as shapes
 from annotation.rest import rows
 from annotation.rest.views import ProjectView
 from annotation.schemas import SystemRecord
+from annotation.suggestions import default_fit
 from annotation.tasks import enqueue_missing
 from jobs.model_gateway import served_system
 
@@ -69,6 +72,24 @@ class Systems(ProjectView):
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         systems = outputs.systems(member.project)
         return answer(shapes.SystemList(results=[shapes.SystemRow(**asdict(system)) for system in systems]))
+
+
+class Acceptance(ProjectView):
+    """The decisions of people on the suggestions of systems."""
+
+    @described(answers=shapes.AcceptanceList)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """Count accepted, changed and rejected suggestions by system."""
+        member = self.member(slug, Act.ANNOTATION_SETTLE)
+        counted = acceptance(member.project)
+        names = shapes.AcceptanceRow.model_fields
+        return answer(
+            shapes.AcceptanceList(
+                results=[
+                    shapes.AcceptanceRow(**{name: getattr(each, name) for name in names}) for each in counted
+                ]
+            )
+        )
 
 
 class Faithfulness(ProjectView):
@@ -126,8 +147,15 @@ class Runs(ProjectView):
     def post(self, request: Request, slug: str) -> HttpResponse:
         """Start or resume a run over a project."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        served = served_system(read_body(request, shapes.NewOutputRun).system, "modular")
-        run = start_run(project=member.project, system=served.name, revision=served.revision, by=self.user)
+        new = read_body(request, shapes.NewOutputRun)
+        served = served_system(new.system, new.kind)
+        fit = None
+        if new.kind == "reader":
+            fit = new.fit or default_fit(task_of(member.project))
+            check_fit(member.project, fit)
+        run = start_run(
+            project=member.project, system=served.name, revision=served.revision, fit=fit, by=self.user
+        )
         transaction.on_commit(partial(enqueue_missing, run))
         return answer(rows.output_run_row(run), status=201)
 

@@ -137,7 +137,9 @@ class Members(ProjectView):
         if user is None:
             raise wrong("user", f"there is no user {new.user!r}")
         check_own_role(self.user, user, new.role, active=True)
-        changed = projects.set_member(project=member.project, user=user, role=Role(new.role), by=self.user)
+        changed = projects.set_member(
+            project=member.project, user=user, role=Role(new.role), blind=new.blind, by=self.user
+        )
         return _member(changed)
 
 

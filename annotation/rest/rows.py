@@ -180,6 +180,8 @@ def output_row(output: SystemOutput) -> OutputRow:
         proposals=output.proposals,
         modules=output.modules,
         answer=output.answer,
+        marks=output.marks,
+        score=output.score,
     )
 
 
@@ -190,7 +192,7 @@ def member_rows(members: Sequence[Membership]) -> list[MemberRow]:
 
 
 def _member_row(member: Membership) -> MemberRow:
-    names = ("role", "active", "qualified", "joined_at")
+    names = ("role", "active", "qualified", "blind", "joined_at")
     return MemberRow.model_validate(
         {
             "id": str(member.pk),

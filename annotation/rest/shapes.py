@@ -109,14 +109,19 @@ class MemberRow(Payload):
     active: bool
     roles: list[RoleName]
     qualified: bool | None
+    blind: bool
     joined_at: datetime
 
 
 class NewMember(Payload):
-    """A person to add to the project, and their role."""
+    """A person to add to the project, and their role.
+
+    ``blind`` people see no model outputs; without it that stays as it is.
+    """
 
     user: UserName
     role: ProjectRoleName = "annotator"
+    blind: bool | None = None
 
 
 class Qualification(Payload):
@@ -212,6 +217,19 @@ class ItemQuery(Page):
 
     status: ItemStatus | None = None
     external_id: Name | None = None
+
+
+class NewOrder(Payload):
+    """The order of assignment; ``first`` and ``last`` name ``items``."""
+
+    order: Literal["file", "random", "uncertain", "first", "last"]
+    items: Annotated[list[Name], Field(max_length=1_000)] = []
+
+
+class OrderedItems(Payload):
+    """The number of items whose place in the order was set."""
+
+    items: int
 
 
 class ItemRecords(RootModel[list[ItemRecord]]):

@@ -12,14 +12,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import NOT_THERE, user_of
 from accounts.policy import Act
 from annotation.actions import imports
+from annotation.actions.ordering import move_items, order_items
 from annotation.errors import Conflict
-from annotation.forms import ItemFilterForm, ItemForm, UploadForm
+from annotation.forms import ItemFilterForm, ItemForm, MoveForm, OrderForm, UploadForm
 from annotation.imports import IMAGES
-from annotation.models import Item, Membership
+from annotation.models import Item, Membership, Order
 from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
 from annotation.queries.items import item_page
 from annotation.views.access import members_only
-from annotation.views.tables import ITEMS
+from annotation.views.tables import IMPORTS, ITEMS
 from foundation import errors
 from jobs.actions.jobs import create_job
 from jobs.actions.previews import apply_preview
@@ -47,6 +48,7 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
         "table": table,
         "previous": table.address(**{backwards: page.before}) if page.before else "",
         "next": table.address(**{forwards: page.after}) if page.after else "",
+        "order_form": OrderForm(),
         "is_empty": not page.items and not member.project.items.exists(),
         "filtered": bool(wanted["search"] or wanted["state"]),
     }
@@ -62,10 +64,12 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
         job = _preview(request, member, form)
         return redirect("annotation:import", member.project.slug, job.pk)
     earlier = imports_of(member.project)[:SHOWN_IMPORTS]
+    table = IMPORTS.of(request.GET)
     context = {
         "project": member.project,
         "form": form,
-        "imports": [(each, each.undone_at is None and not is_touched(each)) for each in earlier],
+        "imports": table.rows((each, each.undone_at is None and not is_touched(each)) for each in earlier),
+        "imports_table": table,
         "images_missing": is_waiting(member.project),
     }
     return render(request, "annotation/upload.html", context, status=422 if form.errors else 200)
@@ -137,6 +141,38 @@ def undo(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     else:
         messages.success(request, _("Undid the import: deleted %(number)d items.") % {"number": number})
     return redirect("annotation:upload_items", member.project.slug)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def order(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Order the items that are still to be assigned."""
+    form = OrderForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose an order of the list."))
+    else:
+        number = order_items(
+            project=member.project, order=Order(form.cleaned_data["order"]), by=user_of(request)
+        )
+        messages.success(request, _("Changed the order of %(number)d items.") % {"number": number})
+    return redirect("annotation:items", member.project.slug)
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def move(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
+    """Assign an item before or after all others."""
+    item, form = _item_or_404(member, pk), MoveForm(request.POST)
+    if item.purpose != Item.Purpose.ORDINARY:
+        raise Http404(NOT_THERE)
+    if not form.is_valid():
+        messages.error(request, _("Choose an order of the list."))
+        return redirect("annotation:item", member.project.slug, pk)
+    chosen = Order(form.cleaned_data["order"])
+    move_items(project=member.project, items=[item], order=chosen, by=user_of(request))
+    done = _("This item is assigned next.") if chosen == Order.FIRST else _("This item is assigned last.")
+    messages.success(request, done)
+    return redirect("annotation:item", member.project.slug, pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -63,7 +63,9 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     except NotAllowed as error:
         messages.error(request, str(error))
     else:
-        projects.set_member(project=member.project, user=user, by=by, **given)
+        projects.set_member(
+            project=member.project, user=user, by=by, blind=form.cleaned_data["blind"], **given
+        )
         messages.success(request, _("Saved the membership of %(name)s.") % {"name": user})
     return redirect("annotation:members", member.project.slug)
 

@@ -12,24 +12,29 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
+from pydantic import ValidationError
 
 from accounts.access import NOT_THERE, user_of
 from accounts.policy import Act
-from annotation.actions.runs import cancel_run, start_run
+from annotation.actions.runs import cancel_run, check_fit, start_run
 from annotation.errors import AnnotationError
+from annotation.forms import ReaderForm
 from annotation.models import Membership, OutputRun, Project, SystemOutput
-from annotation.parsed_items import kind_of
+from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.node_outputs import steps
 from annotation.queries.outputs import Faithfulness, compare, faithfulness, systems
 from annotation.queries.runs import runs_with_progress
+from annotation.queries.suggestions import acceptance
+from annotation.suggestions import Fit, default_fit
 from annotation.tasks import enqueue_missing
 from annotation.views.access import members_only
-from annotation.views.tables import RUNS, SYSTEMS
+from annotation.views.tables import ACCEPTANCE, LOWEST, RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
+from foundation.translated_messages import translated_error
 from jobs.model_gateway import served_names, served_system
 from modelserver.wire.errors import ModelServerError
-from modelserver.wire.schema import SystemInfo
+from modelserver.wire.schema import SystemInfo, SystemKind
 
 RESAMPLES = 1_000
 AVERAGINGS = {
@@ -62,6 +67,8 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     table = SYSTEMS.of(request.GET)
     context = {"form": form, "table": table, "systems": table.rows(systems(member.project))}
     context |= _runs(request, member)
+    context["suggested"] = ACCEPTANCE.of(request.GET).rows(acceptance(member.project))
+    context["acceptance_table"] = ACCEPTANCE.of(request.GET)
     if may(member, Act.ANNOTATION_MANAGE):
         context |= _served(member.project)
     if form.is_bound and form.is_valid():
@@ -83,19 +90,39 @@ def runs(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_POST
 @members_only(Act.ANNOTATION_MANAGE)
 def start(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Start or resume a run of a served system over the programs."""
+    """Start or resume a run of a served system.
+
+    A modular network executes the programs; a reader or language model is asked about the items.
+    """
+    kind: SystemKind = "reader" if request.POST.get("kind") == "reader" else "modular"
     try:
-        served = served_system(request.POST.get("system", ""), "modular")
-        _require_fit(served, member.project)
+        served = served_system(request.POST.get("system", ""), kind)
+        fit = _fit(request, member.project) if kind == "reader" else None
+        if kind == "modular":
+            _require_fit(served, member.project)
         run = start_run(
-            project=member.project, system=served.name, revision=served.revision, by=user_of(request)
+            project=member.project, system=served.name, revision=served.revision, fit=fit, by=user_of(request)
         )
         enqueue_missing(run)
-    except (ModelServerError, RunFailed, NoBroker) as error:
-        messages.error(request, str(error))
+    except (ModelServerError, RunFailed, NoBroker, AnnotationError) as error:
+        messages.error(request, translated_error(error))
     else:
         messages.success(request, _("Started %(system)s.") % {"system": run.system})
     return redirect("annotation:outputs", member.project.slug)
+
+
+def _fit(request: HttpRequest, project: Project) -> Fit:
+    """Return the chosen use of a reader's answers.
+
+    Raises:
+        Conflict: It does not fit the project.
+    """
+    try:
+        fit = Fit.model_validate_json(request.POST.get("marks", ""))
+    except ValidationError:
+        fit = default_fit(task_of(project))
+    check_fit(project, fit)
+    return fit
 
 
 def _require_fit(served: SystemInfo, project: Project) -> None:
@@ -157,7 +184,9 @@ def system(request: HttpRequest, member: Membership, system: str, revision: str)
     except AnnotationError as error:
         context["problem"] = str(error)
     else:
+        table = LOWEST.of(request.GET)
         context |= {"scores": scores, "tables": _tables(scores)}
+        context |= {"lowest": table.rows(scores.worst), "lowest_table": table}
     return render(request, "annotation/faithfulness.html", context)
 
 
@@ -175,11 +204,14 @@ def _runs(request: HttpRequest, member: Membership) -> dict[str, Any]:
 
 
 def _served(project: Project) -> dict[str, Any]:
-    """Return the served networks that fit, or why they are unknown."""
+    """Return the served systems that fit, or why they are unknown."""
     try:
-        return {"served": served_names("modular", kind_of(project))}
+        served: dict[str, Any] = {"served": served_names("modular", kind_of(project))}
+        if readers := served_names("reader") if project.kind == "spans" else []:
+            served["reader_form"] = ReaderForm(project=project, served=readers)
     except ModelServerError as error:
         return {"server_problem": str(error)}
+    return served
 
 
 def _tables(scores: Faithfulness) -> list[dict[str, object]]:

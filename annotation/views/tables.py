@@ -54,6 +54,21 @@ SYSTEMS = Table(
     "system",
     parameter="systems",
 )
+ACCEPTANCE = Table(
+    (
+        Column("system", _("System"), lambda row: (row.system.casefold(), row.revision)),
+        Column("shown", _("Shown to annotators"), lambda row: row.shown, is_number=True),
+        Column("suggested", _("Suggestions"), lambda row: row.suggested, is_number=True),
+        Column("accepted", _("Accepted"), lambda row: row.accepted, is_number=True),
+        Column("changed", _("Changed"), lambda row: row.changed, is_number=True),
+        Column("rejected", _("Rejected"), lambda row: row.rejected, is_number=True),
+        Column("left", _("Undecided"), lambda row: row.left, is_number=True),
+        Column("with_shown", _("Agreement, shown"), lambda row: row.with_shown, is_number=True),
+        Column("with_blind", _("Agreement, not shown"), lambda row: row.with_blind, is_number=True),
+    ),
+    "system",
+    parameter="suggestions",
+)
 # A row is a run, its progress, and the reasons of its failures.
 RUNS = Table(
     (
@@ -64,6 +79,36 @@ RUNS = Table(
         Column("action", _("Action")),
     ),
     parameter="runs",
+)
+# A row is a webhook and the labels of its events.
+WEBHOOKS = Table(
+    (
+        Column("address", _("Address"), lambda row: row[0].url),
+        Column("events", _("Events")),
+        Column("state", _("State"), lambda row: not row[0].active),
+        Column("waiting", _("Waiting"), lambda row: row[0].waiting, is_number=True),
+        Column("failed", _("Failed"), lambda row: row[0].failed, is_number=True),
+        Column("action", _("Action")),
+    )
+)
+# A row is an import, and if it can be undone.
+IMPORTS = Table(
+    (
+        Column("file", _("File"), lambda row: row[0].source.casefold()),
+        Column("time", _("Time"), lambda row: row[0].at),
+        Column("user", _("User"), lambda row: row[0].by and row[0].by.username.casefold()),
+        Column("items", _("Items"), lambda row: row[0].counts.get("added"), is_number=True),
+        Column("images", _("Images"), lambda row: row[0].counts.get("images"), is_number=True),
+        Column("action", _("Action")),
+    ),
+    "-time",
+)
+LOWEST = Table(
+    (
+        Column("item", _("Item"), lambda row: row.item),
+        Column("score", _("Score"), lambda row: row.score),
+        Column("step", _("Lowest-scoring step"), lambda row: row.module_score),
+    )
 )
 AUDIT = Table(
     (

@@ -16,6 +16,7 @@ from annotation.forms import WebhookForm
 from annotation.models import Delivery, Membership, Webhook
 from annotation.queries import records
 from annotation.views.access import members_only, webhook_or_404
+from annotation.views.tables import WEBHOOKS
 from foundation.errors import Conflict
 from foundation.translated_messages import translated_error
 from jobs.actions.webhooks import queue_test
@@ -89,9 +90,16 @@ def _page(
     added: Webhook | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    webhooks = [
+    table = (WEBHOOKS.unsortable() if request.method == "POST" else WEBHOOKS).of(request.GET)
+    webhooks = table.rows(
         (hook, [EVENT_LABELS.kind_label(kind) for kind in hook.kinds])
         for hook in records.webhooks(member.project)
-    ]
-    context = {"project": member.project, "form": form, "webhooks": webhooks, "added": added}
+    )
+    context = {
+        "project": member.project,
+        "form": form,
+        "webhooks": webhooks,
+        "table": table,
+        "added": added,
+    }
     return render(request, "annotation/webhooks.html", context, status=status)

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.data_files import read_json, require_unique_ids
+from modelserver.inputs.devices import Device
 from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.registry import load_system
 from modelserver.systems.predict_each import predict_each
@@ -37,7 +38,7 @@ def predict(
     *,
     out: Path,
     weights: Path | None = None,
-    device: str = "cpu",
+    device: Device = "cpu",
     max_batch_tokens: int | None = None,
     threads: int | None = None,
     keep_going: bool = False,

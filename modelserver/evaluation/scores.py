@@ -14,6 +14,7 @@ from analysis.scores.farm_loca import REMOVALS, loca, reduce_context, removal_or
 from analysis.scores.hotpotqa import score
 from modelserver.evaluation.predict_file import predict_all, predictions_file
 from modelserver.evaluation.progress import progress_bar
+from modelserver.inputs.devices import Device
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.registry import load_system
 from modelserver.systems.base import System
@@ -96,7 +97,7 @@ def evaluate(
     weights: Path | None = None,
     farm: bool = False,
     out: Path | None = None,
-    device: str = "cpu",
+    device: Device = "cpu",
     threads: int | None = None,
     json: bool = True,
 ) -> None:

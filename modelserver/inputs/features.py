@@ -60,6 +60,15 @@ def count_tokens(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
+def require_free_answer(item: QAItem) -> None:
+    """Raise InvalidRequest for an item whose answer is one of several labels."""
+    if item.labels:
+        raise InvalidRequest(
+            "this system answers with words of the articles, yes or no, and cannot choose a label",
+            field="labels",
+        )
+
+
 @dataclass(frozen=True)
 class WordLimit:
     """Checks items for a system that reads up to ``most`` words at once.
@@ -76,7 +85,7 @@ class WordLimit:
     def check(self, item: QAItem) -> None:
         """Raise InvalidRequest for an item that the system cannot read.
 
-        That is a question without words, no article, or too many words.
+        That is a question without words or with labels, no article, or too many words.
         """
         # Every word has a character: most items need no counting here, and `cost` is asked for next.
         short = sum(map(len, texts_of(item.question, item.context))) <= self.most
@@ -87,6 +96,7 @@ class WordLimit:
 
         ``asked`` of the ``words`` are in the question.
         """
+        require_free_answer(item)
         if not item.context:
             raise InvalidRequest("at least one article is needed", field="context")
         if not asked:

@@ -13,7 +13,7 @@ import torch
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 
-from modelserver.inputs.features import IN_TITLE, NO_FACT, Ints, Located
+from modelserver.inputs.features import IN_TITLE, NO_FACT, Ints, Located, require_free_answer
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Fact, QAItem
 
@@ -139,9 +139,10 @@ class WindowReader:
     def encode(self, item: QAItem) -> Encoded:
         """Return the tokens of an item.
 
-        Raises InvalidRequest for a question without words or of more than half a window, for no article,
-        and for more than MAX_TOKENS tokens of context.
+        Raises InvalidRequest for a question with labels, without words or of more than half a window, for
+        no article, and for more than MAX_TOKENS tokens of context.
         """
+        require_free_answer(item)
         if not item.context:
             raise InvalidRequest("at least one article is needed", field="context")
         encoded = self._encode((item.question, tuple((t, tuple(sentences)) for t, sentences in item.context)))

@@ -141,6 +141,7 @@ def _carried(name: str, system: str, folder: Path | None, hardware: Hardware) ->
         expect,
         kind=spec.kind,
         programs=spec.programs,
+        spans_only=spec.spans_only,
     )
 
 

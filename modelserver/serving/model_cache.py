@@ -34,7 +34,7 @@ class Source:
 
     ``expect`` returns how many bytes its weights will take, as far as that is known before loading, else
     0. ``is_remote`` marks a system that another server computes, so that waiting for it must not occupy
-    a model thread. ``kind`` is shown until it is loaded, and ``programs`` always.
+    a model thread. ``kind`` is shown until it is loaded, ``programs`` and ``spans_only`` always.
     """
 
     load: Loader
@@ -43,6 +43,7 @@ class Source:
     is_remote: bool = False
     kind: SystemKind = "reader"
     programs: ProgramKind | None = None
+    spans_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class _Entry:
             loaded=self.system is not None,
             kind=self.kind,
             programs=self.programs,
+            spans_only=self.source.spans_only,
             language_model=getattr(self.system, "language_model", None),
         )
 

@@ -65,6 +65,7 @@ class AvailableSystem:
     expected_bytes: int
     kind: SystemKind
     programs: ProgramKind | None = None
+    spans_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,9 @@ class Worker:
     def available(self) -> dict[str, AvailableSystem]:
         """Return the systems that can be loaded."""
         return {
-            name: AvailableSystem(source.description, source.expect(), source.kind, source.programs)
+            name: AvailableSystem(
+                source.description, source.expect(), source.kind, source.programs, source.spans_only
+            )
             for name, source in self._sources.items()
         }
 

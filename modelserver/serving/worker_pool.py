@@ -335,6 +335,7 @@ class WorkerPool:
                 lambda: expected,
                 kind=system.kind,
                 programs=system.programs,
+                spans_only=system.spans_only,
             )
         if isinstance(remote, ChatSpec):
             # In this process, so that all requests to a server share its bounds.

@@ -19,7 +19,7 @@ from safetensors.torch import save as save_weights
 
 from modelserver.inputs import encoders
 from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
-from modelserver.inputs.features import Vocabulary, lower_words
+from modelserver.inputs.features import Vocabulary, lower_words, require_free_answer
 from modelserver.inputs.mentions import MentionType, mentions
 from modelserver.inputs.weight_files import finish_parts, load_weights, naming_file
 from modelserver.systems.base import Identified, Identity, Labels, words
@@ -62,7 +62,8 @@ class HeuristicSystem(Identified):
         return words(item)
 
     def check(self, item: QAItem) -> None:
-        """Raise InvalidRequest for a context without a sentence."""
+        """Raise InvalidRequest for labels, or a context without a sentence."""
+        require_free_answer(item)
         if not any(sentences for _, sentences in item.context):
             raise InvalidRequest("at least one sentence is needed", field="context")
 

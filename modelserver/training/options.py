@@ -14,6 +14,7 @@ import torch
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number, mutually_exclusive
 
+from modelserver.inputs.devices import Device
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.names import Split
 
@@ -47,20 +48,6 @@ def options_of_command(cls: type[Options]) -> type[Options]:
     return Parameter(name="*")(dataclass(frozen=True)(cls))
 
 
-def check_device(_: type, name: str) -> None:
-    """Refuse a device that torch cannot compute on here.
-
-    Raises:
-        ValueError: torch does not know the device or cannot use it.
-    """
-    try:
-        torch.empty(0, device=name)
-    except (AssertionError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"cannot be used: {reason}") from None
-
-
-Device = Annotated[str, Parameter(validator=check_device)]
 _START = Group(validator=mutually_exclusive)
 
 

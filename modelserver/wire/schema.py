@@ -28,6 +28,7 @@ LONGEST_MESSAGE = 2_000  # characters
 LONGEST_REVISION = 50
 LONGEST_QUESTION = 10_000
 LONGEST_TEXT = 1_000_000  # of a title, a sentence or an answer
+MOST_LABELS = 100
 
 
 def _same_version(version: int) -> int:
@@ -68,7 +69,7 @@ def plain_message(problem: Any) -> str:
 
 Message = Annotated[str, BeforeValidator(_sayable)]
 
-AnswerType = Literal["span", "yes", "no"]
+AnswerType = Literal["span", "yes", "no", "label"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 # A natural logarithm of a probability; 0 probability is LEAST_LOGPROB, because JSON has no infinity.
 LogProbability = Annotated[float, Field(le=0.0, allow_inf_nan=False)]
@@ -92,20 +93,24 @@ class QAItem(Wire):
     """One question with its articles.
 
     They have the HotpotQA form ``[[title, [sentence, ...]], ...]``. ``target`` is an answer of which the
-    caller wants the probability beside the system's own answer. `text_problem` bounds the texts.
+    caller wants the probability beside the system's own answer. ``labels`` are the answers to choose from,
+    such as the verdicts on a claim; without them the answer is free. `text_problem` bounds the texts.
     """
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
     question: UnboundedText
     context: list[tuple[UnboundedText, list[UnboundedText]]]
     target: Text | None = None
+    labels: Annotated[tuple[Text, ...], Field(max_length=MOST_LABELS)] = ()
 
     @model_serializer(mode="wrap")
-    def _without_no_target(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a target of None: servers of other people know no such field."""
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what is not used: servers of other people know no such fields."""
         fields: dict[str, Any] = handler(self)
         if self.target is None:
             fields.pop("target", None)
+        if not self.labels:
+            fields.pop("labels", None)
         return fields
 
 
@@ -440,6 +445,7 @@ class SystemInfo(Wire):
     loaded since the server started; ``POST /v1/load`` loads it. ``kind`` is "modular" for a network that
     executes programs; a reader answers questions. ``programs`` is the kind of programs that a network
     executes: over boxes of images, or over spans of a passage; None if it takes both, or is a reader.
+    ``spans_only`` marks a reader that answers with words of the articles, yes or no, and chooses no labels.
     ``language_model`` is that of a reader that asks one, once it is loaded.
     """
 
@@ -449,6 +455,7 @@ class SystemInfo(Wire):
     loaded: bool
     kind: SystemKind = "reader"
     programs: ProgramKind | None = None
+    spans_only: bool = False
     language_model: LanguageModel | None = None
 
 

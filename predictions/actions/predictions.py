@@ -47,18 +47,22 @@ def start_run(
     kind: PredictionRun.Kind = PredictionRun.Kind.PREDICT,
     language_model: LanguageModel | None = None,
     programs: ProgramKind | None = None,
+    spans_only: bool = False,
     by: User | None = None,
 ) -> PredictionRun:
     """Return the started or resumed run of this revision; see `RunKind.start`.
 
     ``language_model`` is what the server says of the system, so that the run tells later where texts went;
-    ``programs`` is the kind of programs that it executes.
+    ``programs`` is the kind of programs that it executes, and ``spans_only`` says that it chooses no labels.
 
     Raises:
-        Conflict: Programs are to be executed on questions that they do not fit; see `require_programs`.
+        Conflict: The system does not fit the questions; see `require_programs` and
+            `require_free_answers`.
     """
     if kind == PredictionRun.Kind.EXECUTE:
         require_programs(dataset, programs)
+    elif spans_only:
+        require_free_answers(dataset)
     run, _ = PredictionRun.objects.get_or_create(
         dataset=dataset,
         system=System.objects.get_or_create(name=system)[0],
@@ -95,6 +99,23 @@ def require_programs(dataset: Dataset, programs: ProgramKind | None) -> None:
     if programs == "spans" and first.images:
         raise Conflict(
             gettext("This system executes programs over passages, and this dataset asks about images.")
+        )
+
+
+def require_free_answers(dataset: Dataset) -> None:
+    """Check that a dataset asks for no labels.
+
+    Raises:
+        Conflict: It does, so that every question would fail.
+    """
+    first = dataset.questions.only("labels").first()
+    if first is not None and first.labels:
+        raise Conflict(
+            gettext(
+                "The answers of this dataset are labels (%(labels)s), and this system answers only with "
+                "words of the articles, yes or no. Choose a language model, or a system of your own."
+            )
+            % {"labels": ", ".join(first.labels[:5])}
         )
 
 
@@ -233,7 +254,9 @@ Read = list[tuple[Question, QAPrediction]]
 
 
 def _question_batches(dataset: Dataset) -> Iterator[list[Question]]:
-    stream = dataset.questions.only("pk", "external_id", "text", "context").iterator(chunk_size=BATCH)
+    stream = dataset.questions.only("pk", "external_id", "text", "context", "labels").iterator(
+        chunk_size=BATCH
+    )
     while batch := list(islice(stream, BATCH)):
         yield batch
 

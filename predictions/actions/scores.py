@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from analysis.scores.erasure import Probabilities
+from analysis.scores.erasure import Probabilities, question_scores
 from analysis.scores.farm_loca import REMOVALS
 from foundation.errors import RunFailed
 from jobs.model_gateway import predict_items, served_system
@@ -88,12 +88,13 @@ def _unanswered(run: PredictionRun, first: int, last: int) -> list[tuple[Predict
             digest,
             QAItem(
                 id=f"{prediction.pk}:{digest}",
-                question=text,
+                question=question.text,
                 context=context,
                 target=None if prediction.answer_logprob is None else prediction.answer,
+                labels=tuple(question.labels),
             ),
         )
-        for prediction, text in ((one, one.question.text) for one in predictions)
+        for prediction, question in ((one, one.question) for one in predictions)
         for digest, context in sorted(reduced(prediction).contexts.items())
         if (prediction.pk, digest) not in answered
     ]
@@ -153,7 +154,14 @@ def score_run(*, run: PredictionRun, farm_reason: str | None, by: User | None = 
         scores.refuse(scoring.FARM_KEYS + scoring.ERASURE_KEYS, farm_reason)
     given = scoring.known_parts(scores)
     rows = (
-        (question, (*own, *answers.changed.get(question, scoring.UNKNOWN_CHANGES)))
+        (
+            question,
+            (
+                *own,
+                *answers.changed.get(question, scoring.UNKNOWN_CHANGES),
+                *answers.erased.get(question, scoring.UNKNOWN_ERASURE),
+            ),
+        )
         for question, own in parts.items()
     )
     return _save(run, standard.questions, scores, _only(given, rows), by)
@@ -210,15 +218,16 @@ def _scored(run: PredictionRun) -> Iterator[tuple[int, scoring.Scored]]:
 class _Answers:
     """Raw answers by question, with and without facts, for each k.
 
-    ``changed`` holds for each question (key) whether its answer changed, as `scoring.CHANGE_PARTS`.
-    ``probabilities`` are those of the answers with and without facts, and ``unknown`` counts predictions of
-    which one is missing.
+    ``changed`` holds for each question (key) whether its answer changed, as `scoring.CHANGE_PARTS`, and
+    ``erased`` by how much its probability fell, as `scoring.ERASURE_KEYS`. ``probabilities`` are those of
+    the answers with and without facts, and ``unknown`` counts predictions of which one is missing.
     """
 
     full: dict[str, str] = field(default_factory=dict)
     relevant: dict[int, dict[str, str]] = field(default_factory=lambda: {k: {} for k in REMOVALS})
     irrelevant: dict[int, dict[str, str]] = field(default_factory=lambda: {k: {} for k in REMOVALS})
     changed: dict[int, scoring.Parts] = field(default_factory=dict)
+    erased: dict[int, scoring.Parts] = field(default_factory=dict)
     probabilities: list[Probabilities] = field(default_factory=list)
     unknown: int = 0
 
@@ -288,12 +297,12 @@ def _add_probabilities(
     if not wanted <= p.keys():
         answers.unknown += 1
         return
-    answers.probabilities.append(
-        Probabilities(
-            p[forms.full],
-            without=p[forms.without],
-            only=p[forms.only[0]],
-            without_first={k: p[digest] for k, digest in forms.relevant.items()},
-            only_first={k: p[forms.only[k]] for k in REMOVALS},
-        )
+    probabilities = Probabilities(
+        p[forms.full],
+        without=p[forms.without],
+        only=p[forms.only[0]],
+        without_first={k: p[digest] for k, digest in forms.relevant.items()},
+        only_first={k: p[forms.only[k]] for k in REMOVALS},
     )
+    answers.probabilities.append(probabilities)
+    answers.erased[prediction.question_id] = question_scores(probabilities)

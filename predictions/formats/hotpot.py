@@ -1,4 +1,4 @@
-"""Read HotpotQA question files: list, JSON Lines or columns.
+"""Read HotpotQA question files: list, JSON Lines, columns or Parquet.
 
 Source: Yang et al. 2018. The columns are those of the release on the Hugging Face hub, whose rows
 (``id``, ``context`` as ``{"title", "sentences"}``) are taken too. The list and the lines are streamed;
@@ -15,8 +15,8 @@ from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, Index, Label, LongText, Text
 from foundation.json_elements import Element
-from foundation.json_stream import read_values
 from foundation.messages import say
+from predictions.formats.entries import read_elements, records_of
 from predictions.formats.records import QuestionRecord
 
 COLUMNS = ("id", "question", "answer", "type", "level", "context", "supporting_facts")
@@ -75,23 +75,14 @@ def read_hotpot(
         BadFile: An entry is wrong or repeats an id; names file, line, entry and field.
     """
     findings = findings or Findings()
-    number = 0
-    for number, (element, entry) in enumerate(_entries(path, findings, on_progress), start=1):
-        try:
-            record = _record(entry)
-            findings.note_entry(record.external_id, path, line=element.line, field="_id")
-        except ValueError as error:
-            findings.refuse(error, path, element=element, entry=_named(number, entry))
-        else:
-            yield record
-    if number == 0 and not findings.refused_count:
-        raise BadFile(path, say("holds no questions"), line=1)
+    entries = _entries(path, findings, on_progress)
+    yield from records_of(path, entries, _record, findings=findings, id_fields=["_id", "id"])
 
 
 def _entries(
     path: Path, findings: Findings, on_progress: Callable[[int], None] | None
 ) -> Iterator[tuple[Element, Any]]:
-    for element in read_values(path, on_progress=on_progress, on_error=findings.on_error):
+    for element in read_elements(path, on_progress=on_progress, on_error=findings.on_error):
         if isinstance(element.value, dict) and isinstance(element.value.get("id"), list):
             yield from ((element, row) for row in _rows(path, element))
         else:
@@ -115,19 +106,5 @@ def _rows(path: Path, element: Element) -> Iterator[dict[str, Any]]:
         yield dict(zip(present, values, strict=True))
 
 
-def _record(entry: Any) -> QuestionRecord:
-    """Return the record of an entry.
-
-    Raises:
-        ValueError: Names the fields that are wrong.
-    """
-    if not isinstance(entry, dict):
-        raise ValueError(
-            say("expected an object with the fields of a question, found %(name)s", name=type(entry).__name__)
-        )
+def _record(entry: dict[str, Any]) -> QuestionRecord:
     return QuestionRecord(**dict(_Entry.model_validate(entry)))
-
-
-def _named(number: int, entry: Any) -> str:
-    external_id = entry.get("_id", entry.get("id")) if isinstance(entry, dict) else None
-    return f"entry {number} ({external_id[:40]})" if isinstance(external_id, str) else f"entry {number}"

@@ -1,7 +1,7 @@
 """Read prediction files in the official HotpotQA form.
 
 ``{"answer": {id: text}, "sp": {id: [[title, index], ...]}}`` and, optional,
-``"type": {id: "span"|"yes"|"no"}``, ``"fact_probability": {id: [[title, index, p], ...]}``,
+``"type": {id: "span"|"yes"|"no"|"label"}``, ``"fact_probability": {id: [[title, index, p], ...]}``,
 ``"answer_location": {id: [title, index, start, end]}`` (code points in the sentence, end exclusive),
 ``"rationale": {id: text}``, ``"answer_logprob": {id: x}`` (natural logarithm, at most 0),
 ``"explanation_weights": {id: [[title, index, start, end, weight], ...]}`` (how much each token of the

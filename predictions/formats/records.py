@@ -15,6 +15,7 @@ class QuestionRecord:
         context: ``[(title, [sentence, ...]), ...]``.
         supporting_facts: None if unknown.
         steps: The gold steps of a program; None if unknown.
+        labels: The answers to choose from; empty if the answer is free.
     """
 
     external_id: str
@@ -26,6 +27,7 @@ class QuestionRecord:
     supporting_facts: list[Fact] | None
     images: list[ItemImage] = field(default_factory=list)
     steps: list[Step] | None = None
+    labels: list[str] = field(default_factory=list)
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of ``Question`` as JSON gives them back."""

@@ -46,7 +46,8 @@ class Question(models.Model):
     ``context`` is ``[[title, [sentence, ...]], ...]``; ``supporting_facts`` is ``[[title, index], ...]``
     or NULL where the gold facts are unknown. ``images`` and ``steps`` have the forms of
     ``predictions.program_steps``: the images that the text is about, and the gold output of every step of its
-    program, NULL where that is unknown.
+    program, NULL where that is unknown. ``labels`` are the answers to choose from, such as the verdicts on a
+    claim; empty where the answer is free.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="questions")
@@ -59,6 +60,7 @@ class Question(models.Model):
     supporting_facts = models.JSONField(null=True)
     images = models.JSONField(default=list)
     steps = models.JSONField(null=True)
+    labels = models.JSONField(default=list)
 
     class Meta:
         ordering = ["pk"]
@@ -73,4 +75,6 @@ class Question(models.Model):
 
     def wire(self) -> QAItem:
         """The question as the model server takes it."""
-        return QAItem(id=self.external_id, question=self.text, context=self.context)
+        return QAItem(
+            id=self.external_id, question=self.text, context=self.context, labels=tuple(self.labels)
+        )

@@ -57,6 +57,7 @@ def with_question(run: PredictionRun) -> QuerySet[Prediction]:
             "run",
             "question__external_id",
             "question__context",
+            "question__labels",
         )
         .order_by("pk")
     )

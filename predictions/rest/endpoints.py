@@ -197,6 +197,7 @@ class Runs(RestView):
             kind=kind,
             language_model=served.language_model,
             programs=served.programs,
+            spans_only=served.spans_only,
             by=self.user,
         )
         transaction.on_commit(partial(enqueue_missing, run))

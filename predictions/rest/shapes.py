@@ -12,6 +12,9 @@ from modelserver.wire.schema import SaliencyMethod, SystemKind
 
 Id = Annotated[str, Field(pattern=r"^[0-9]+$")]
 RunKindName = Literal["predict", "execute"]
+QuestionFormat = Literal[
+    "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks"
+]
 RunStatus = Literal["pending", "running", "paused", "done", "failed", "cancelled"]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
 
@@ -210,7 +213,7 @@ class ImportQuery(Payload):
     kind: Literal["dataset", "predictions"]
     workspace: Name | None = None
     name: Name | None = None
-    format: Literal["hotpot", "squad", "quoref"] | None = None
+    format: QuestionFormat | None = None
     dataset: Id | None = None
     system: Name | None = None
     dry_run: bool = False

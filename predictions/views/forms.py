@@ -10,14 +10,20 @@ from accounts.models import Workspace
 from foundation.errors import Conflict
 from jobs.served_systems import served_systems
 from modelserver.wire.schema import SaliencyMethod
-from predictions.actions.predictions import require_programs
+from predictions.actions.predictions import require_free_answers, require_programs
 from predictions.imports import QUESTION_FORMATS
 from predictions.models import Dataset, PredictionRun
 
 FORMATS = {
-    "hotpot": _("HotpotQA (list, JSON Lines or columns)"),
+    "hotpot": _("HotpotQA, 2WikiMultiHopQA (list, JSON Lines or columns)"),
+    "musique": _("MuSiQue"),
     "squad": _("SQuAD"),
     "quoref": _("Quoref"),
+    "claims": _("Claims with their articles, such as HoVer"),
+    "fever": _("FEVER (zip of a folder with wiki-pages)"),
+    "scifact": _("SciFact (zip of a folder with corpus.jsonl)"),
+    "esnli": _("e-SNLI"),
+    "eraser-tasks": _("ERASER (zip of a folder with docs)"),
 }
 MOST_FILE_BYTES = 2 << 30
 METHODS: dict[str, Any] = {
@@ -31,7 +37,7 @@ class FileField(forms.FileField):
     """An uploaded file of at most `MOST_FILE_BYTES`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        accept = {"accept": ".json,.jsonl,.ndjson,.zip,.gz"}
+        accept = {"accept": ".json,.jsonl,.ndjson,.parquet,.zip,.gz"}
         super().__init__(widget=forms.FileInput(attrs=accept), max_length=100, **kwargs)
 
     def clean(self, data: Any, initial: Any = None) -> Any:
@@ -46,7 +52,7 @@ class UploadDataset(forms.Form):
     """A file of questions, and the dataset that they become."""
 
     file = FileField(
-        label=_("File"), help_text=_("JSON or JSON Lines in UTF-8, also packed with zip or gzip.")
+        label=_("File"), help_text=_("JSON or JSON Lines in UTF-8, or Parquet, also packed with zip or gzip.")
     )
     format = forms.ChoiceField(label=_("Format"), choices=list(FORMATS.items()))
     name = forms.SlugField(
@@ -112,12 +118,15 @@ class StartRun(forms.Form):
         system.choices = [(name, name) for name in self._served]
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a system whose programs do not fit the dataset."""
+        """Refuse a system that does not fit the dataset."""
         data = super().clean() or {}
         dataset, system = data.get("dataset"), self._served.get(data.get("system", ""))
-        if dataset is not None and system is not None and system.kind == "modular":
+        if dataset is not None and system is not None:
             try:
-                require_programs(dataset, system.programs)
+                if system.kind == "modular":
+                    require_programs(dataset, system.programs)
+                elif system.spans_only:
+                    require_free_answers(dataset)
             except Conflict as error:
                 raise forms.ValidationError(str(error)) from error
         return data

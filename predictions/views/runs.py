@@ -25,10 +25,11 @@ from predictions.models import Dataset, PredictionRun
 from predictions.queries.estimates import job_seconds, predicting_seconds
 from predictions.queries.language_models import counted_cost, expected_cost
 from predictions.queries.pages import run_row, runs_in
-from predictions.queries.rest import FAILURE_COLUMNS, failure_rows, failures_by_kind
+from predictions.queries.rest import FAILURE_COLUMNS, failure_rows
 from predictions.queries.run_jobs import jobs_of
 from predictions.tasks import enqueue_missing
 from predictions.views.access import DataRequest, record_export, run_page, workspaces_page
+from predictions.views.failure_labels import labelled_failures
 from predictions.views.forms import StartRun, StartSaliency
 from predictions.views.score_columns import score_cells
 from predictions.views.tables import SYSTEMS, runs_and_scores
@@ -95,7 +96,7 @@ def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
             "run": run,
             "row": row,
             "is_watched": run.status == PredictionRun.Status.RUNNING or any(job.is_open for job in jobs),
-            "failures": list(failures_by_kind(run)),
+            "failures": list(labelled_failures(run)),
             "cells": score_cells(run) if hasattr(run, "score") else [],
             "jobs": jobs,
             "saliency_form": StartSaliency(),
@@ -200,6 +201,7 @@ def _started(request: HttpRequest, dataset: Dataset, system: str, kind: Predicti
         kind=kind,
         language_model=served.language_model,
         programs=served.programs,
+        spans_only=served.spans_only,
         by=user,
     )
     try:

@@ -7,6 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from predictions.models import PredictionRun
+from predictions.views.failure_labels import translated_reason
 
 COLUMNS: dict[str, str | Promise] = {
     "em": _("Exact match"),
@@ -43,7 +44,7 @@ def score_cells(run: PredictionRun) -> list[Cell]:
         Cell(
             label,
             None if values.get(key) is None else 100 * values[key],
-            reasons.get(key, ""),
+            translated_reason(reasons.get(key, "")),
         )
         for key, label in (COLUMNS | ERASURE).items()
     ]

@@ -27,8 +27,16 @@ class CannotJudge(StudyappError):
 
 
 @transaction.atomic
-def queue_answers(*, answers: Iterable[Answer], by: User, study: Study | None = None) -> int:
+def queue_answers(
+    *, answers: Iterable[Answer], by: User | None, study: Study | None = None, from_people: bool = False
+) -> int:
     """Queue answers that miss the gold answer, each once.
+
+    Args:
+        answers: The answers.
+        by: The person who queues them; None for the shell.
+        study: The study, if they are those of one.
+        from_people: Participants gave them, not systems.
 
     Returns:
         How many answers are new in the queue.
@@ -44,6 +52,9 @@ def queue_answers(*, answers: Iterable[Answer], by: User, study: Study | None = 
         batch_size=500,
     )
     new = JudgedAnswer.objects.count() - before
+    if from_people:
+        for question, key in rows:
+            JudgedAnswer.objects.filter(question=question, digest=key).update(from_people=True)
     events.record(kind="answers_queued", study=study, by=by, data={"answers": len(rows), "new": new})
     return new
 

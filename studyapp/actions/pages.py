@@ -26,6 +26,7 @@ from studyapp.definition.checks import is_admitted, is_comprehended
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.question_flow import next_page
 from studyapp.definition.questionnaires import Answer
+from studyapp.definition.task_questions import settled
 from studyapp.models import (
     Outcome,
     Participant,
@@ -36,9 +37,18 @@ from studyapp.models import (
     Trial,
     WebhookEvent,
 )
-from studyapp.queries.answer_quotas import full_answers
+from studyapp.queries.answer_quotas import quotas_of
 from studyapp.queries.flags import HONEYPOT
-from studyapp.queries.question_pages import PageName, page_questions, pages_on, viewer_of
+from studyapp.queries.question_pages import (
+    PageName,
+    advice_of,
+    is_last_page,
+    item_page_name,
+    page_questions,
+    pages_on,
+    seconds_on_page,
+    viewer_of,
+)
 from studyapp.queries.studies import frozen
 from studyapp.rules import states
 from studyapp.rules.page_timing import Openings, PageTiming
@@ -121,9 +131,11 @@ def submit_stage(
         seen["failed_comprehension"] = True
     Participant.objects.filter(pk=participant.pk).update(**seen)
     record(participant, "stage_submitted", {"stage": page.stage, "attempt": page.attempt})
-    if goes_on and page.stage == Stage.SCREENING and full_answers(participant, answers, now):
+    quotas = quotas_of(participant, answers, now) if goes_on and page.stage == Stage.SCREENING else []
+    if any(quota.held >= quota.quota for quota in quotas):
         end(participant=participant, outcome=Outcome.FULL)
     elif goes_on:
+        webhooks.announce_full_answers(participant, quotas)
         stages = stages_of(content)
         enter_stage(participant, stages[stages.index(Stage(page.stage)) + 1], now)
     elif content.comprehension and page.stage == Stage.COMPREHENSION:
@@ -146,18 +158,27 @@ def _following(page: StageResponse | SurveyResponse, part: PageName, record_now:
 
 
 def _turn_page(
-    page: StageResponse | SurveyResponse, part: str, follows: int, record_now: PageRecord, now: datetime
+    page: Trial | StageResponse | SurveyResponse,
+    part: str,
+    follows: int,
+    record_now: PageRecord,
+    now: datetime,
+    **more: Any,
 ) -> bool:
-    """Keep a page before the last of a part, once, and turn to the next."""
+    """Keep a page before the last of a part, once, and turn to the next.
+
+    ``more`` are columns that change with it.
+    """
     if not hold(page.participant):
         return False
     rows = type(page)._default_manager.filter(
         pk=page.pk, page=page.page, answers__isnull=True, shown_at__isnull=False
     )
-    if not rows.update(page=follows, earlier=[*(page.earlier or []), record_now]):
+    if not rows.update(page=follows, earlier=[*(page.earlier or []), record_now], **more):
         return False
     Participant.objects.filter(pk=page.participant_id).update(last_seen_at=now)
-    record(page.participant, "page_submitted", {"stage": part, "page": page.page})
+    where = {"position": page.position} if isinstance(page, Trial) else {}
+    record(page.participant, "page_submitted", {"stage": part, "page": page.page, **where})
     return True
 
 
@@ -188,10 +209,13 @@ _NOTE_START = PreparedUpdate(
 
 
 def show_trial(*, trial: Trial) -> None:
-    """Record when an item was first shown.
+    """Record when an item, or a later page of it, was first shown.
 
     Showing it again changes nothing and runs no query.
     """
+    if trial.page > 1:
+        _show_later_page(trial)
+        return
     if trial.shown_at is not None:
         return
     now = timezone.now()
@@ -202,12 +226,30 @@ def show_trial(*, trial: Trial) -> None:
             record(trial.participant, "item_shown", {"position": trial.position})
 
 
+def _show_later_page(trial: Trial) -> None:
+    if trial.page_shown_at is not None:
+        return
+    now = timezone.now()
+    rows = Trial.objects.filter(pk=trial.pk, page=trial.page, page_shown_at__isnull=True)
+    with transaction.atomic():
+        if hold(trial.participant) and rows.update(page_shown_at=now):
+            trial.page_shown_at = now
+            Participant.objects.filter(pk=trial.participant_id).update(last_seen_at=now)
+
+
 _STORE_TRIAL = PreparedUpdate(
     lambda: (
-        Trial.objects.filter(pk=slot("trial", Trial), answers__isnull=True, shown_at__isnull=False),
+        Trial.objects.filter(
+            pk=slot("trial", Trial),
+            page=slot("page", Trial, "page"),
+            answers__isnull=True,
+            shown_at__isnull=False,
+        ),
         {
             "passed": slot("passed", Trial, "passed"),
             "articles": slot("articles", Trial, "articles"),
+            "earlier": slot("earlier", Trial, "earlier"),
+            "timed_out": slot("timed_out", Trial, "timed_out"),
             **_filled(Trial),
         },
     )
@@ -222,20 +264,31 @@ def submit_trial(
     changes: Mapping[str, int],
     timing: PageTiming,
     articles: Openings | None = None,
+    has_run_out: bool = False,
 ) -> bool:
-    """Store the answers to an item, once.
+    """Store the answers to an item, or to a page of it, once.
+
+    ``has_run_out`` says that the time of the page was over.
 
     True if this call stored them; False if they were stored already, by a double click or a second tab, if
     the item was never shown, or if the person withdrew.
     """
     now = timezone.now()
+    content = frozen(trial.participant.version)
     kind, item_id = trial.item.kind, trial.item.external_id
-    check = frozen(trial.participant.version).attention_item(item_id) if kind == "attention" else None
+    if page := item_page_name(content, trial):
+        answers = settled(answers, answers_of(trial.earlier), advice_of(content, trial))
+        timed_out = ";".join(filter(None, (trial.timed_out, page if has_run_out else "")))
+        record_now = page_record(answers, changes, timing, server_ms=_milliseconds(trial, now))
+        if not is_last_page(content, trial):
+            return _turn_page(trial, "item", trial.page + 1, record_now, now, timed_out=timed_out)
+        trial.earlier, trial.timed_out = [*(trial.earlier or []), record_now], timed_out
+        answers, changes, timing = merged(trial.earlier)
+    check = content.attention_item(item_id) if kind == "attention" else None
     passed = check.passes(answers) if check else None
     stored = _values(now, answers, changes, timing)
-    if not (
-        hold(trial.participant) and _STORE_TRIAL(trial=trial.pk, passed=passed, articles=articles, **stored)
-    ):
+    more = {"passed": passed, "articles": articles, "earlier": trial.earlier, "timed_out": trial.timed_out}
+    if not (hold(trial.participant) and _STORE_TRIAL(trial=trial.pk, page=trial.page, **more, **stored)):
         return False
     if kind == "item":
         count_item(trial=trial, answers=answers, timing=timing, now=now)
@@ -246,6 +299,12 @@ def submit_trial(
     if passed is False:
         webhooks.announce_flag(trial.participant, "failed_attention")
     return True
+
+
+def _milliseconds(trial: Trial, now: datetime) -> int | None:
+    """Return how long the page of an item was shown, by the server's clock."""
+    seconds = seconds_on_page(trial, now)
+    return None if seconds is None else round(1000 * seconds)
 
 
 def note_honeypot(*, participant: Participant, page: str) -> None:

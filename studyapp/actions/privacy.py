@@ -14,9 +14,12 @@ from django.db.models import DateTimeField, F, Model, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from analysis.scores import hotpotqa
 from studyapp.actions import events
 from studyapp.actions.conduct import forget_times, recount
+from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Question
+from studyapp.definition.task_questions import task_pages
 from studyapp.models import (
     Event,
     ExternalIds,
@@ -33,6 +36,7 @@ from studyapp.models import (
 from studyapp.queries.privacy import overdue_versions
 from studyapp.queries.studies import frozen
 from studyapp.rules import states
+from studyapp.rules.survey_pages import answers_of
 
 _GONE = "removed"  # a completed participant has some code
 _NOTICES_KEPT = timedelta(days=30)
@@ -180,6 +184,8 @@ def _remove_typed_texts(participant: Participant) -> None:
     for stage, questions in asked.items():
         _remove_texts(StageResponse.objects.filter(participant=participant, stage=stage), questions)
     _remove_texts(Trial.objects.filter(participant=participant), content.item_questionnaire)
+    if task_pages(content.task):
+        _remove_own_answers(participant, content)
     _remove_texts(SurveyResponse.objects.filter(participant=participant), content.post_survey)
     recount(Participant.objects.filter(pk=participant.pk))
 
@@ -196,6 +202,30 @@ def _remove_texts(pages: QuerySet[Any], questions: Sequence[Question]) -> None:
         if earlier := getattr(page, "earlier", None):
             kept = [{**record, "answers": _without(record["answers"], typed)} for record in earlier]
             pages.filter(pk=page.pk).update(earlier=kept)
+
+
+def _remove_own_answers(participant: Participant, content: FrozenStudy) -> None:
+    """Remove own answers that are not words of their item."""
+    for trial in Trial.objects.filter(participant=participant, earlier__isnull=False).select_related("item"):
+        item = content.item(trial.item.external_id)
+        advice = [shown.answer for each in content.conditions if (shown := each.shown.get(item.id))]
+        texts = [
+            item.gold_answer,
+            *item.options,
+            *advice,
+            *(" ".join(text) for _title, text in item.context or []),
+        ]
+        words = " | ".join(hotpotqa.normalise_answer(text or "") for text in texts)
+        given = {**answers_of(trial.earlier), **(trial.answers or {})}
+        foreign = {
+            key
+            for key in ("initial_answer", "final_answer")
+            if key in given and f" {hotpotqa.normalise_answer(given[key])} " not in f" {words} "
+        }
+        if foreign:
+            pages = [{**page, "answers": _without(page["answers"], foreign)} for page in trial.earlier or ()]
+            answers = None if trial.answers is None else _without(trial.answers, foreign)
+            Trial.objects.filter(pk=trial.pk).update(answers=answers, earlier=pages)
 
 
 def _without(answers: dict[str, Any], keys: set[str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Write simulations of sample sizes."""
 
 import time
+from collections.abc import Callable
 
 from django.db import transaction
 from django.utils import timezone
@@ -9,7 +10,8 @@ from accounts.models import User, Workspace
 from analysis.io.errors import AnalysisError
 from studyapp.actions import events
 from studyapp.models import SizePlan
-from studyapp.rules.sample_sizes import SizeSettings, simulate
+from studyapp.rules.sample_sizes import SizeResult, SizeSettings, simulate
+from studyapp.rules.system_sizes import SystemSettings, SystemsResult, simulate_systems
 
 
 class TakesLonger(Exception):
@@ -17,7 +19,9 @@ class TakesLonger(Exception):
 
 
 @transaction.atomic
-def create_plan(*, settings: SizeSettings, workspace: Workspace, by: User | None) -> SizePlan:
+def create_plan(
+    *, settings: SizeSettings | SystemSettings, workspace: Workspace, by: User | None
+) -> SizePlan:
     """Store the assumptions of a simulation in a workspace."""
     plan = SizePlan.objects.create(
         workspace=workspace, assumptions=settings.model_dump(mode="json"), created_by=by
@@ -49,11 +53,7 @@ def run_plan(*, plan_id: int, seconds: float | None = None) -> None:
         rows.update(progress=round(100 * share))
 
     try:
-        result = simulate(
-            SizeSettings.model_validate(plan.assumptions),
-            advance=note_progress,
-            drawn=stop_in_time,
-        )
+        result = _simulate(plan, note_progress, stop_in_time)
     except TakesLonger:
         rows.update(status=SizePlan.Status.PENDING, progress=0)
         raise
@@ -66,3 +66,12 @@ def run_plan(*, plan_id: int, seconds: float | None = None) -> None:
         result=result.model_dump(mode="json"),
         finished_at=timezone.now(),
     )
+
+
+def _simulate(
+    plan: SizePlan, advance: Callable[[float], None], drawn: Callable[[], None]
+) -> SizeResult | SystemsResult:
+    if plan.is_about_systems:
+        of_systems = SystemSettings.model_validate(plan.assumptions)
+        return simulate_systems(of_systems, advance=advance, drawn=drawn)
+    return simulate(SizeSettings.model_validate(plan.assumptions), advance=advance, drawn=drawn)

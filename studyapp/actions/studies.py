@@ -83,7 +83,10 @@ def launch_study(
     checks = open_checks(study, plan)
     if undecided := [check for check in checks if check.decision is None]:
         raise NeedsDecision(undecided)
-    version = _existing(study, plan) or freeze(study=study, plan=plan, by=by)
+    existing = _existing(study, plan)
+    if existing is not None and study.status == Study.Status.OPEN:
+        return existing  # somebody else launched it at the same moment
+    version = existing or freeze(study=study, plan=plan, by=by)
     version.decisions.add(*(check.decision for check in checks if check.decision))
     _move(study, "launch")
     data: dict[str, Any] = {"version": version.number, "hash": version.hash}
@@ -213,6 +216,8 @@ def freeze(*, study: Study, plan: Design, by: User | None) -> StudyVersion:
     judged = decisions(missed_answers_of_design(plan))
     for position, planned in enumerate(plan.conditions, start=1):
         condition = _condition(version, position, planned)
+        if not planned.definition.advice:
+            continue
         shown = plan.content.condition(condition.name).shown
         Stimulus.objects.bulk_create(
             _stimulus(condition, item, shown[item.external_id], judged) for item in items
@@ -268,6 +273,7 @@ def _condition(version: StudyVersion, position: int, planned: PlannedCondition) 
         run=planned.run,
         weight=planned.definition.weight,
         quota=planned.definition.quota,
+        gives_advice=planned.definition.advice,
     )
 
 

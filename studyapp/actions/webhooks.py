@@ -25,6 +25,7 @@ from studyapp.models import (
     StudyWebhook,
     WebhookEvent,
 )
+from studyapp.queries.answer_quotas import AnswerQuota
 from studyapp.queries.flags import flags_at_completion
 from studyapp.queries.recruitment import count_participants
 
@@ -102,6 +103,19 @@ def announce_full_link(link: EntryLink) -> None:
     """Queue that a link has its number of participants, if it has."""
     if link.quota is not None and count_participants(link) >= link.quota:
         _announce_quota(link.study, "link", link.label or str(link.pk), link.quota)
+
+
+def announce_full_answers(participant: Participant, quotas: Iterable[AnswerQuota]) -> None:
+    """Queue the quotas of screening answers that one more participant fills.
+
+    Args:
+        participant: The one whose answers passed the screening.
+        quotas: Those that the answers fall under; the participant is not counted.
+    """
+    for quota in quotas:
+        if quota.held + 1 == quota.quota:
+            name = f"{quota.question}={quota.answer}"
+            _announce_quota(participant.version.study, "answer", name, quota.quota)
 
 
 def _announce_quota(study: Study, scope: str, name: str, quota: int) -> None:

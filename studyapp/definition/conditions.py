@@ -33,6 +33,11 @@ class ConditionDefinition(FrozenModel):
         default=None, description="name of the system whose answers and facts are shown"
     )
     ground_truth: bool = Field(default=False, description="show the gold answer and the gold facts instead")
+    advice: bool = Field(
+        default=True,
+        description="with the task `advice`: `false` for the control condition, whose second page asks again "
+        "without any answer of a system",
+    )
     explanation: Explanation = Field(
         default="facts",
         description="explanation shown: `facts` (sentences), `tokens` (weighted pieces of text), `both`, "
@@ -64,6 +69,9 @@ class ConditionDefinition(FrozenModel):
     def _fill_names(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
+        if data.get("advice") is False:
+            named = {"explanation": "none", "name": "no advice", **data}
+            return {"label": named["name"], **named}
         default = "ground truth" if data.get("ground_truth") is True else data.get("system")
         if isinstance(default, str):
             default += _NAMED_BY.get(str(data.get("explanation")), "")
@@ -72,6 +80,9 @@ class ConditionDefinition(FrozenModel):
 
     @model_validator(mode="after")
     def _shows_one_thing(self) -> Self:
+        if not self.advice:
+            self._check_control()
+            return self
         if self.ground_truth == (self.system is not None):
             raise ValueError(say("a condition has either a system or ground_truth: true"))
         if self.ground_truth and self.represents:
@@ -84,6 +95,13 @@ class ConditionDefinition(FrozenModel):
                 )
             )
         return self
+
+    def _check_control(self) -> None:
+        """Raise ValueError if a control condition shows something."""
+        if self.ground_truth or self.system is not None or self.represents:
+            raise ValueError(say("a condition without advice has no system and no ground truth"))
+        if self.explanation != "none":
+            raise ValueError(say("explanation: a condition without advice has none"))
 
 
 class Stratified(FrozenModel):
@@ -191,9 +209,19 @@ def check_represents(conditions: Sequence[ConditionDefinition]) -> None:
             )
 
 
+def check_advice(conditions: Sequence[ConditionDefinition], task: str) -> None:
+    """Raise ValueError if a condition without advice is in another task."""
+    for condition in conditions:
+        if not condition.advice and task != "advice":
+            raise ValueError(say("%(name)r: advice: false is for the task advice only", name=condition.name))
+
+
 def named_conditions(conditions: Sequence[ConditionDefinition]) -> list[NamedCondition]:
     """Return the conditions by name, as `only` and `except` see them."""
-    return [NamedCondition(condition.name, condition.explanation != "none") for condition in conditions]
+    return [
+        NamedCondition(condition.name, condition.explanation != "none", condition.advice)
+        for condition in conditions
+    ]
 
 
 def undecided_systems(conditions: Sequence[ConditionDefinition]) -> list[tuple[str, int]]:

@@ -23,6 +23,7 @@ from studyapp.definition.questionnaires import Question
 from studyapp.definition.recruitment import Recruitment
 from studyapp.definition.scale_scores import ScaleKey
 from studyapp.definition.suspicion_flags import Flag
+from studyapp.definition.tasks import Task, Verification
 from studyapp.definition.translations import PARTS, Language, Translation, translate
 
 Clock = Literal["server", "client_total", "client_visible"]
@@ -172,15 +173,18 @@ class FrozenItem(Growing):
     ``context`` is ``[[title, [sentence, ...]], ...]``.
 
     ``images`` are shown above it, the left one first; the question is then a sentence about them.
+    ``options`` are the answers that participants choose among where they answer themselves; without any they
+    type or mark theirs.
     """
 
-    LATER = frozenset({"images"})
+    LATER = frozenset({"images", "options"})
 
     id: str
     question: str | None
     gold_answer: str | None
     context: list[tuple[str, list[str]]] | None
     images: list[ItemImage] = []
+    options: list[str] = []
 
 
 Explanation = Literal["facts", "tokens", "both", "none", "program", "rationale", "facts+rationale"]
@@ -213,14 +217,14 @@ class Shown(Growing):
 class FrozenCondition(Growing):
     """A frozen condition; ``shown`` is keyed by item ID.
 
-    ``system`` and ``revision`` are None for the ground truth.
+    ``system`` and ``revision`` are None for the ground truth, and for a control condition without ``advice``.
 
     ``group`` is what participants are assigned to; empty in a between-subject design, where that is the
     condition itself. ``saliency`` names the method that the weights of highlighted tokens come from, empty
-    if they came with the predictions or there are none.
+    if they came with the predictions or there are none. A condition without advice has nothing in ``shown``.
     """
 
-    LATER = frozenset({"explanation", "group", "saliency", "represents", "quota"})
+    LATER = frozenset({"explanation", "group", "saliency", "represents", "quota", "advice"})
 
     name: str
     label: str
@@ -233,6 +237,7 @@ class FrozenCondition(Growing):
     saliency: str = ""
     represents: bool = False
     quota: int | None = None
+    advice: bool = True
     shown: dict[str, Shown]
 
 
@@ -248,7 +253,7 @@ class FrozenStudy(Growing):
         {
             *("language", "translations", "design", "condition_order", "screening", "instructions_page"),
             *("comprehension", "practice", "attention", "pre_survey", "recruitment", "privacy", "scales"),
-            *("participants", "closes", "title_for_participants", "random_order", "plan"),
+            *("participants", "closes", "title_for_participants", "random_order", "plan", "task"),
         }
     )
 
@@ -258,6 +263,7 @@ class FrozenStudy(Growing):
     language: Language = "en"
     translations: dict[Language, Translation] = {}
     dataset: str | None
+    task: Task = Verification()
     items_seed: int | None
     items: list[FrozenItem]
     practice: list[FrozenItem] = []
@@ -301,6 +307,11 @@ class FrozenStudy(Growing):
             KeyError: one of another study.
         """
         return self._only([*self.items, *self.practice], "id", item_id)
+
+    def advice_of(self, condition: str, item_id: str) -> str | None:
+        """Return the answer that a condition shows; None if it shows none."""
+        shown = self.condition(condition).shown.get(item_id)
+        return shown.answer if shown else None
 
     def attention_item(self, item_id: str) -> FrozenAttention | None:
         """Return the attention item with an ID, or None."""

@@ -22,6 +22,8 @@ Given = GivenValue | list[Annotated[str, Field(strict=True)]]
 
 # Words for all conditions that show an explanation, and for all others.
 EXPLAINED, UNEXPLAINED = "explained", "unexplained"
+# The word for all conditions that show an answer of a system: not the control without advice.
+ADVISED = "advised"
 
 
 def _listed(value: Any) -> Any:
@@ -30,7 +32,7 @@ def _listed(value: Any) -> Any:
 
 # Empty in a frozen study if no condition is left; a definition names at least one.
 Names = Annotated[list[str] | None, BeforeValidator(_listed)]
-ONLY = "conditions, by name, or `explained` or `unexplained`: {what} in these only; in all if left out"
+ONLY = "conditions, by name, or `explained`, `unexplained` or `advised`: {what} in these only"
 EXCEPT = "in place of `only`: conditions in which {what} is left out"
 
 
@@ -124,15 +126,17 @@ TranslatedInstructions = Annotated[
 
 
 class NamedCondition(NamedTuple):
-    """A condition by its name, and whether it shows an explanation."""
+    """A condition by its name, and whether it shows explanation and answer."""
 
     name: str
     is_explained: bool
+    is_advised: bool = True
 
 
 def fits(only: list[str] | None, excepted: list[str] | None, condition: NamedCondition) -> bool:
     """Return whether what is so limited belongs to a condition."""
     words = {condition.name, EXPLAINED if condition.is_explained else UNEXPLAINED}
+    words |= {ADVISED} if condition.is_advised else set()
     return not words.isdisjoint(only) if only is not None else words.isdisjoint(excepted or ())
 
 
@@ -146,7 +150,7 @@ def check_names(
         raise ValueError(say("%(where)s: only and except name at least one condition", where=where))
     names = [*(condition.name for condition in conditions), EXPLAINED, UNEXPLAINED]
     for name in only or excepted or ():
-        if name not in names:
+        if name not in (*names, ADVISED):
             raise ValueError(
                 say(
                     "%(where)s: there is no condition %(name)r; there is %(known)s",

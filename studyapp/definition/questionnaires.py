@@ -11,7 +11,15 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel, Growing
 from foundation.messages import say
-from studyapp.definition.question_display import EXCEPT, EXPLAINED, ONLY, Names, ShowIf, check_display
+from studyapp.definition.question_display import (
+    ADVISED,
+    EXCEPT,
+    EXPLAINED,
+    ONLY,
+    Names,
+    ShowIf,
+    check_display,
+)
 from studyapp.definition.question_scales import (
     Choices,
     Kind,
@@ -369,8 +377,8 @@ class Questionnaire(Growing):
 
     LATER = frozenset({"random_order"})
 
-    item: Annotated[list[Question], Field(min_length=1)] = Field(
-        description="questions asked beside every item"
+    item: list[Question] = Field(
+        description="questions asked beside every item; none are needed where the task asks itself"
     )
     post_survey: list[Question] = Field(description="questions asked once at the end; may be empty")
     pre_survey: list[Question] = Field(
@@ -428,6 +436,23 @@ def _agree(key: Role, text: str, **fields: Any) -> Question:
     return Question(key=key, text=text, scale=LikertScale(), role=key, **fields)
 
 
+_HELPFUL = _agree(
+    "helpfulness", "The given explanation helps me to decide if the answer is correct.", only=[EXPLAINED]
+)
+_EXPLANATIONS = (
+    _agree("relevant_information", "The explanations contained relevant information.", only=[EXPLAINED]),
+    _agree(
+        "irrelevant_information",
+        "The explanations also contained irrelevant information.",
+        only=[EXPLAINED],
+    ),
+)
+_SATISFIED: dict[str, Any] = {
+    "key": "satisfaction",
+    "text": "I am satisfied with the question answering system and its explanations.",
+    "unexplained_text": "I am satisfied with the question answering system.",
+}
+
 # Schuff et al. 2020, appendix: the wording of the study; the labels of the five points are ours. All its
 # conditions showed explanations. Without them, questions about explanations are not asked.
 TEMPLATES: dict[str, Questionnaire] = {
@@ -446,29 +471,23 @@ TEMPLATES: dict[str, Questionnaire] = {
                 role="known_before",
             ),
             _agree("certainty", "I am confident that my choice is correct."),
-            _agree(
-                "helpfulness",
-                "The given explanation helps me to decide if the answer is correct.",
-                only=[EXPLAINED],
-            ),
+            _HELPFUL,
         ],
         post_survey=[
             _agree("trust", "I trust the question answering system."),
-            _agree(
-                "relevant_information", "The explanations contained relevant information.", only=[EXPLAINED]
-            ),
-            _agree(
-                "irrelevant_information",
-                "The explanations also contained irrelevant information.",
-                only=[EXPLAINED],
-            ),
-            _agree(
-                "satisfaction",
-                "I am satisfied with the question answering system and its explanations.",
-                unexplained_text="I am satisfied with the question answering system.",
-            ),
+            *_EXPLANATIONS,
+            _agree(**_SATISFIED),
         ],
-    )
+    ),
+    # For the task advice, which asks for answers and confidence itself: what is left of the above.
+    "advice": Questionnaire(
+        item=[_HELPFUL],
+        post_survey=[
+            _agree("trust", "I trust the question answering system.", only=[ADVISED]),
+            *_EXPLANATIONS,
+            _agree(**_SATISFIED, only=[ADVISED]),
+        ],
+    ),
 }
 
 

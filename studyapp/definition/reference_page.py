@@ -10,7 +10,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from studyapp.definition import analysis_plan, checks, conditions, exclusion_rules
+from studyapp.definition import analysis_plan, checks, conditions, exclusion_rules, tasks
 from studyapp.definition import schema as form
 from studyapp.definition.privacy import Privacy
 from studyapp.definition.question_display import InstructionPart, Range, ShowIf
@@ -48,6 +48,15 @@ their version.
 
 _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("The study", "", form.StudyDefinition),
+    ("task: verification", "The default. It has no options.", tasks.Verification),
+    (
+        "task: advice",
+        "Each item has two pages: the participant's own answer, then the same with the system's answer and "
+        "its explanation and the final answer. The first page is stored before the second is sent.",
+        tasks.Advice,
+    ),
+    ("task: advice: time_limits", "", tasks.AdviceLimits),
+    ("task: advice: bonus", "", tasks.Bonus),
     (
         "conditions",
         "A list. Each has either a system or the ground truth. Tokens are highlighted in three strengths by "
@@ -207,6 +216,8 @@ def _default(field: FieldInfo) -> str:
         return f"`{str(default).lower()}`"
     if default is exclusion_rules.RULES_2020:
         return "the rules of the 2020 study"
+    if isinstance(default, tasks.Verification):
+        return f"`{default.kind}`"
     if default == TEMPLATES["xqa-2020"]:
         return "`xqa-2020`"
     if isinstance(default, list) and default:

@@ -2,6 +2,25 @@
 
 Pure: no Django. The published keys are in `PUBLISHED`; a definition can add its own, or give another key to a
 published scale. A score is only given if every item was answered.
+
+References:
+    1. Brooke (1996). SUS: a quick and dirty usability scale. Usability Evaluation in Industry, 189-194.
+       Odd items count answer - 1, even items 5 - answer; the sum times 2.5 is in [0, 100].
+    2. Hart and Staveland (1988). Development of NASA-TLX. Advances in Psychology 52, 139-183. Six ratings of
+       21 gradations, 0 to 100 in steps of 5; performance runs from perfect to failure.
+    3. Hart (2006). NASA-Task Load Index; 20 years later. Proceedings of HFES 50, 904-908. The raw index is
+       the mean of the ratings, without weights.
+    4. Lewis, Utesch and Maher (2013). UMUX-LITE: when there's no time for the SUS. CHI, 2099-2102. Two items
+       of 7 points, (sum - 2) times 100 / 12; SUS is estimated as 0.65 times that plus 22.9.
+    5. Lah, Lewis and Sumak (2020). Perceived usability and the modified technology acceptance model.
+       International Journal of Human-Computer Interaction 36, 1216-1230.
+    6. Jian, Bisantz and Drury (2000). Foundations for an empirically determined scale of trust in automated
+       systems. International Journal of Cognitive Ergonomics 4, 53-71. Twelve items of 7 points; the first
+       five speak of distrust.
+    7. Spain, Bustamante and Bliss (2008). Towards an empirically developed scale for system trust: take two.
+       Proceedings of HFES 52, 1335-1339.
+    8. Hoffman, Mueller, Klein and Litman (2023). Measures for explainable AI. Frontiers in Computer Science
+       5, 1096257. Eight items of 5 points on trust, of which the sixth (wary) is reversed.
 """
 
 from collections import Counter

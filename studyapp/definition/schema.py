@@ -20,6 +20,7 @@ from studyapp.definition.conditions import (
     ConditionDefinition,
     ItemsDefinition,
     PracticeDefinition,
+    check_advice,
     check_groups,
     check_represents,
     check_unique,
@@ -50,6 +51,8 @@ from studyapp.definition.questionnaires import (
 )
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
+from studyapp.definition.task_questions import confidence_on_check
+from studyapp.definition.tasks import Task, Verification, is_reserved, written_task
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
 from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
 
@@ -85,6 +88,11 @@ class StudyDefinition(FrozenModel):
         default="en", description="language of the texts written here, and of the pages: `en`, `de`, …"
     )
     dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
+    task: Task = Field(
+        default=Verification(),
+        description="what participants do: `verification`, or `advice`; a word, or a mapping with `kind` and "
+        "the options below",
+    )
     design: Design = Field(
         default="between",
         description="`between`: each participant sees one condition; `within`: all of them; `mixed`: all "
@@ -171,6 +179,11 @@ class StudyDefinition(FrozenModel):
         default=None, description="what the analysis declares before the data, for the report; see below"
     )
 
+    @field_validator("task", mode="before")
+    @classmethod
+    def _named_task(cls, value: Any) -> Any:
+        return written_task(value)
+
     @field_validator("questionnaire", mode="before")
     @classmethod
     def _template(cls, value: Any) -> Any:
@@ -184,6 +197,7 @@ class StudyDefinition(FrozenModel):
             for question in getattr(asked, part):
                 where = say("%(part)s: %(key)s", part=part, key=question.key)
                 check_names(question.only, question.except_, conditions, where)
+        _check_task(asked, info.data.get("task", Verification()))
         return asked
 
     @field_validator("instructions")
@@ -203,6 +217,8 @@ class StudyDefinition(FrozenModel):
         check_unique([condition.name for condition in conditions], say("conditions"))
         check_groups(conditions, info.data.get("design", "between"))
         check_represents(conditions)
+        if "task" in info.data:
+            check_advice(conditions, info.data["task"].kind)
         return conditions
 
     @field_validator("items")
@@ -266,7 +282,9 @@ class StudyDefinition(FrozenModel):
         cls, attention: list[AttentionDefinition], info: ValidationInfo
     ) -> list[AttentionDefinition]:
         check_unique([row.id for row in attention], say("attention items"))
-        _check_attention(attention, info.data.get("items"), info.data.get("questionnaire"))
+        questionnaire, task = info.data.get("questionnaire"), info.data.get("task", Verification())
+        asked = None if questionnaire is None else [*confidence_on_check(task), *questionnaire.item]
+        _check_attention(attention, info.data.get("items"), asked)
         return attention
 
     @field_validator("translations")
@@ -364,6 +382,7 @@ class StudyDefinition(FrozenModel):
             title_for_participants=self.title_for_participants,
             language=self.language,
             dataset=self.dataset,
+            task=self.task,
             items_seed=self.items.seed,
             items=list(items),
             conditions=list(conditions),
@@ -393,11 +412,23 @@ class StudyDefinition(FrozenModel):
 
     @model_validator(mode="before")
     @classmethod
+    def _default_questions_fit(cls, data: Any) -> Any:
+        """Take the template of a task that has one if no questions are given."""
+        task = written_task(data.get("task")) if isinstance(data, dict) else None
+        kind = task.get("kind") if isinstance(task, dict) else None
+        if kind != "advice" or "questionnaire" in data:
+            return data
+        return {"exclusions": RULES_2020[:2], **data, "questionnaire": "advice"}
+
+    @model_validator(mode="before")
+    @classmethod
     def _default_rules_fit(cls, data: Any) -> Any:
         """Leave out the default rule that reads known_before if it is not asked."""
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
+        if questionnaire == "advice":
+            return {**data, "exclusions": RULES_2020[:2]}
         asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
         if isinstance(asked, list):
             keys = [question.get("key") for question in asked if isinstance(question, dict)]
@@ -408,13 +439,13 @@ class StudyDefinition(FrozenModel):
 def _check_attention(
     attention: Sequence[AttentionDefinition],
     items: ItemsDefinition | None,
-    questionnaire: Questionnaire | None,
+    asked: Sequence[Question] | None,
 ) -> None:
     """Check positions and expected answers of attention items."""
     check_unique([str(row.position) for row in attention], say("attention positions"))
     for row in attention:
-        if questionnaire is not None:
-            check_expected(row.expected, questionnaire.item, say("attention item %(id)r", id=row.id))
+        if asked is not None:
+            check_expected(row.expected, asked, say("attention item %(id)r", id=row.id))
         if items is not None and row.position > (pages := items.total + len(attention)):
             raise ValueError(
                 say(
@@ -426,6 +457,23 @@ def _check_attention(
             )
         if items is not None and items.ids is not None and {row.id, row.item} & set(items.ids):
             raise ValueError(say("attention item %(id)r: is an item of the study already", id=row.id))
+
+
+def _check_task(asked: Questionnaire, task: Task) -> None:
+    """Raise ValueError if a question takes a name of the task's own questions."""
+    if task.kind == "verification":
+        if not asked.item:
+            raise ValueError(say("item: list should have at least 1 item"))
+        return
+    for column in (column for question in asked.item for column in question.columns):
+        if is_reserved(column.name):
+            raise ValueError(
+                say(
+                    "%(name)s: %(taken)r is the name of another column; choose another key or value",
+                    name="item",
+                    taken=column.name,
+                )
+            )
 
 
 def _instructed(attention: Sequence[AttentionDefinition]) -> list[str]:

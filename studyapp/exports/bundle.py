@@ -14,7 +14,7 @@ from foundation.image_files import has_image, read_image
 from studyapp.exports import documents, rows
 from studyapp.exports.codebook import codebook, codebook_page, table_columns
 from studyapp.exports.columns import TABLES
-from studyapp.exports.psych_ds import psych_ds
+from studyapp.exports.psych_ds import DATA, copy_tables, psych_ds
 from studyapp.exports.rows import StudyData, Tally
 from studyapp.exports.writers import FORMATS, Format, write_table
 from studyapp.models import Mode, Study
@@ -30,7 +30,7 @@ _PLAIN = {
 }
 # All names that a bundle may hold, in any format: nothing else is ever replaced or removed.
 IMAGES = "images"  # a folder, if questions have images
-FILES = _PLAIN | {IMAGES} | {f"{table}.{suffix}" for table in TABLES for suffix in FORMATS}
+FILES = _PLAIN | {IMAGES, DATA} | {f"{table}.{suffix}" for table in TABLES for suffix in FORMATS}
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,14 @@ def write_bundle(
     public: bool = False,
     file_format: Format = "csv",
     modes: Collection[str] = tuple(Mode.values),
+    as_psych_ds: bool = False,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Written:
     """Write the bundle of a study to a folder.
 
     An earlier bundle of the study in ``out`` is replaced. ``report`` gets the number of tables that are
-    written, and that of all. ``modes`` are those of the participants to export.
+    written, and that of all. ``modes`` are those of the participants to export. ``as_psych_ds`` also copies
+    the tables, which must be CSV, to the folder and names of Psych-DS.
 
     Raises:
         BadFile: ``out`` exists and is not a bundle of this study, or cannot be written.
@@ -70,6 +72,8 @@ def write_bundle(
     try:
         with snapshot():
             written = _write(rows.load(study, public=public, modes=modes), temporary, file_format, report)
+        if as_psych_ds:
+            copy_tables(temporary, study.slug)
         # mkdtemp makes a folder for its owner only; a bundle is read like any other folder.
         temporary.chmod(0o777 & ~_umask())
         _swap(temporary, out)

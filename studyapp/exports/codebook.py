@@ -8,6 +8,7 @@ from typing import Any
 from studyapp.exports.columns import TABLES, Column
 from studyapp.exports.fields import FIELDS
 from studyapp.exports.rows import StudyData, Tally
+from studyapp.exports.task_columns import task_columns
 
 _DIFFERS = {
     "date": "the date only",
@@ -20,6 +21,8 @@ def table_columns(data: StudyData, name: str) -> tuple[Column, ...]:
     """Return the columns of a table, with those of the questionnaire."""
     table = TABLES[name]
     questions = data.questions(table.questionnaire) if table.questionnaire else ()
+    if table.questionnaire == "item_questionnaire":
+        questions = (*task_columns(data.frozen.values()), *questions)
     return table.columns(questions)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from analysis.scores import hotpotqa
+from analysis.scores.erasure import DIFFERENCES
 from analysis.scores.farm_loca import REMOVALS
 from analysis.scores.score_table import SCORES
 from studyapp.definition.questionnaires import ORDER_COLUMN, Answer, Question
@@ -125,6 +126,7 @@ _PARTS = {
         for name, which in (("c_rel", "relevant"), ("c_irr", "irrelevant"))
         for k in REMOVALS
     },
+    **{score.key: f"{score.label} of this question" for score in SCORES if score.key in DIFFERENCES},
 }
 
 TABLES: dict[str, Table] = {

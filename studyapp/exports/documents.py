@@ -62,10 +62,12 @@ def content_part(content: FrozenStudy) -> Document:
                 "explanation": condition.explanation,
                 "represents": condition.represents,
                 "group": condition.group or condition.name,
+                **({} if condition.advice else {"advice": False}),
             }
             for condition in content.conditions
         ],
         "design": content.design,
+        **({"task": frozen["task"]} if "task" in frozen else {}),
         **{
             part: [question.model_dump(mode="json") for question in asked]
             for part, asked in questions.items()
@@ -184,7 +186,9 @@ def question_scores(data: StudyData) -> Iterator[Row]:
     elsewhere = {name for published in _published_scores(data) for name in published["systems"]}
     for system in sorted(runs.keys() - elsewhere):
         for question_id, parts in results.question_scores(runs[system]):
-            yield {"system": system, "question_id": question_id, **dict(zip(PARTS, parts, strict=True))}
+            # Scores that an earlier version computed have fewer parts.
+            given = dict(zip(PARTS, parts, strict=False))
+            yield {"system": system, "question_id": question_id, **dict.fromkeys(PARTS), **given}
 
 
 def _published_scores(data: StudyData) -> list[Document]:

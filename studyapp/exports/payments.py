@@ -15,6 +15,7 @@ ID_COLUMNS = (
     *("outcome", "completion_code", "completed_at", "returned_at"),
 )
 PAYMENT_COLUMNS = ("person_id", "amount", "platform", "session_id", "outcome", "completion_code")
+NOTHING: Mapping[str, Decimal] = {}
 # The columns of `PAYMENT_COLUMNS` in the files that platforms take, with the heads that they ask for.
 # Prolific's bulk bonus has no head.
 FORMATS: Mapping[str, Mapping[str, str]] = {
@@ -35,7 +36,9 @@ def external_id_rows(study: Study) -> Iterator[tuple[str, ...]]:
         )
 
 
-def payment_rows(study: Study, amounts: Mapping[str, Decimal]) -> Iterator[tuple[str, ...]]:
+def payment_rows(
+    study: Study, amounts: Mapping[str, Decimal], earned: Mapping[str, Decimal] = NOTHING
+) -> Iterator[tuple[str, ...]]:
     """Yield the payments of live participants by outcome.
 
     Submissions that were returned are left out.
@@ -43,20 +46,25 @@ def payment_rows(study: Study, amounts: Mapping[str, Decimal]) -> Iterator[tuple
     Args:
         study: The study.
         amounts: The amount of each outcome that is paid.
+        earned: The amount that participants get beside it, by public ID.
     """
     rows = external_ids(study).filter(
         mode=Mode.LIVE, participant__outcome__in=list(amounts), participant__returned_at__isnull=True
     )
     for ids in rows.iterator(chunk_size=1000):
         person = ids.participant
+        amount = amounts[person.outcome] + earned.get(person.public_id, Decimal(0))
         yield (
-            *(ids.person_id, f"{amounts[person.outcome]:.2f}", ids.platform, ids.session_id),
+            *(ids.person_id, f"{amount:.2f}", ids.platform, ids.session_id),
             *(person.outcome, code_shown_to(person)),
         )
 
 
 def payment_file(
-    study: Study, amounts: Mapping[str, Decimal], file_format: str
+    study: Study,
+    amounts: Mapping[str, Decimal],
+    file_format: str,
+    earned: Mapping[str, Decimal] = NOTHING,
 ) -> tuple[list[str], Iterator[list[str]]]:
     """Return head and rows of a file that a platform takes.
 
@@ -68,7 +76,7 @@ def payment_file(
     platform = PAYMENT_COLUMNS.index("platform")
     rows = (
         [row[place] for place in places]
-        for row in payment_rows(study, amounts)
+        for row in payment_rows(study, amounts, earned)
         if file_format == "all" or (row[platform] == file_format and Decimal(row[1]))
     )
     return [head for head in columns.values() if head], rows

@@ -1,14 +1,19 @@
-"""Metadata of a bundle in the form of Psych-DS: dataset_description.json.
+"""A bundle in the form of Psych-DS: its description and its tables.
 
 Psych-DS describes a data set by terms of schema.org. It requires name, description and variableMeasured,
-which lists every column of the tables.
+which lists every column of the tables. It wants tables below ``data``, in files whose names hold pairs of a
+keyword in small letters and a value of letters and digits (rule ``Datafile`` of its schema).
 """
 
+import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 from studyapp.exports.rows import StudyData
 
 SCHEMA_VERSION = "1.4.0"
+DATA = "data"  # the folder of the copies
 
 
 def psych_ds(data: StudyData, codebook: dict[str, Any]) -> dict[str, Any]:
@@ -39,3 +44,19 @@ def psych_ds(data: StudyData, codebook: dict[str, Any]) -> dict[str, Any]:
         "version": ", ".join(str(version.number) for version in data.versions),
         "variableMeasured": list(variables.values()),
     }
+
+
+def copy_tables(folder: Path, study: str) -> None:
+    """Copy a bundle's CSV tables to where Psych-DS wants them.
+
+    Args:
+        folder: The bundle.
+        study: The study's slug.
+    """
+    (folder / DATA).mkdir()
+    for table in sorted(folder.glob("*.csv")):
+        shutil.copyfile(table, folder / DATA / f"study-{_value(study)}_table-{_value(table.stem)}_data.csv")
+
+
+def _value(name: str) -> str:
+    return re.sub("[^a-zA-Z0-9]", "", name)

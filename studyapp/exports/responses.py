@@ -22,6 +22,8 @@ BATCH = 1000  # rows that a file reads at once
 # Shown unless the reader picks others, beside the answers.
 SHOWN = ("participant_id", "condition", "item_id", "position", "server_ms", "system_correct", "excluded_by")
 
+OWN_ANSWERS = ("initial_answer", "initial_confidence", "advice", "final_answer", "final_confidence")
+
 
 @dataclass(frozen=True)
 class ResponsePage:
@@ -70,7 +72,8 @@ def default_columns(data: StudyData) -> list[str]:
         for question in data.questions("item_questionnaire")
         if not (column := question).name.startswith("changes_")
     }
-    return [column.name for column in response_columns(data) if column.name in answers | {*SHOWN}]
+    shown = answers | {*SHOWN, *OWN_ANSWERS}
+    return [column.name for column in response_columns(data) if column.name in shown]
 
 
 def response_page(

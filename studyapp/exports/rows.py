@@ -25,6 +25,7 @@ from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
 from studyapp.definition.scale_scores import Score, scores_of
 from studyapp.definition.suspicion_flags import Flag
+from studyapp.definition.task_questions import task_pages
 from studyapp.exports.columns import (
     QUESTION_ORDER,
     Column,
@@ -32,9 +33,10 @@ from studyapp.exports.columns import (
     question_columns,
     score_columns,
 )
+from studyapp.exports.task_columns import Judged, task_cells, task_columns
 from studyapp.models import Condition, Mode, Study, StudyVersion
 from studyapp.queries import results
-from studyapp.queries.correctness import SOURCES
+from studyapp.queries.correctness import SOURCES, decided_answers
 from studyapp.queries.flags import participant_flags
 from studyapp.queries.person_facts import Facts, person_facts
 from studyapp.queries.question_pages import PageName, is_shuffled, pages_on, seed_of
@@ -96,6 +98,11 @@ class StudyData:
     def correct(self) -> dict[tuple[int, int], bool]:
         """The correctness of shown answers by condition and item key."""
         return results.judgements(self.study)
+
+    @cached_property
+    def decided(self) -> dict[tuple[int, str], bool]:
+        """The decisions of judges about answers to the questions of the study."""
+        return decided_answers(self.study)
 
     def questions(self, questionnaire: str) -> tuple[Column, ...]:
         """Return the columns of a questionnaire over all versions.
@@ -321,6 +328,7 @@ def trial_row(data: StudyData, person: Row, trial: Row, columns: tuple[Column, .
     practice = 0 if trial["kind"] == "practice" else len(data.frozen[person["version"]].practice)
     return {
         **_who(person),
+        **_task(data, person, trial),
         **_page(data, person, trial, "item_questionnaire", columns, trial["condition_name"] or ""),
         "flags": data.flags_of(person),
         "person": person["pk"],
@@ -334,6 +342,23 @@ def trial_row(data: StudyData, person: Row, trial: Row, columns: tuple[Column, .
         "position": trial["position"] - practice,
         "is_submitted": trial["answers"] is not None,
     }
+
+
+def _task(data: StudyData, person: Row, trial: Row) -> Row:
+    """Return the columns of the task; none if no version has one of its own."""
+    columns = task_columns(data.frozen.values())
+    if not columns:
+        return {}
+    content = data.frozen[person["version"]]
+    cells = dict.fromkeys(column.name for column in columns)
+    if not task_pages(content.task):
+        return cells
+    advice = (
+        content.advice_of(trial["condition_name"], trial["external_id"]) if trial["condition_name"] else None
+    )
+    item = Judged(trial["question"], trial["gold_answer"], data.decided)
+    is_right = data.correct.get((trial["condition_id"], trial["item_id"]))
+    return cells | task_cells(trial, advice, item, is_right=is_right)
 
 
 def _openings(articles: list[Any] | None) -> Row:

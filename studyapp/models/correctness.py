@@ -15,7 +15,8 @@ from studyapp.models.studies import Frozen
 class JudgedAnswer(models.Model):
     """An answer to a question that is not an exact match.
 
-    It is judged once, whichever systems gave it.
+    It is judged once, whichever systems or people gave it. ``from_people`` is True if participants gave it
+    themselves; it is then in the queue of every run over its question.
 
     ``digest`` is the SHA-256 of the answer, so that texts of any length can be unique. The decision is
     ``is_correct``, NULL until it is settled; it is written once.
@@ -29,6 +30,7 @@ class JudgedAnswer(models.Model):
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="judged_answers")
     answer = models.TextField()
     digest = models.CharField(max_length=64)
+    from_people = models.BooleanField(default=False)
     is_correct = models.BooleanField(null=True)
     settled_how = models.CharField(max_length=20, choices=How, blank=True)
     settled_at = models.DateTimeField(null=True)

@@ -189,22 +189,31 @@ class StageResponse(PagedResponse):
         return f"{self.stage} of {self.participant_id}"
 
 
-class Trial(TimedPage):
+class Trial(PagedResponse):
     """An item of a participant.
 
     All trials are created at assignment, in the participant's order.
 
-    ``condition`` is NULL for an attention item, which is the same in all. ``passed`` is NULL but for an
-    attention item that was submitted. ``articles`` lists the openings of further articles, as
-    `studyapp.rules.page_timing.parse_openings` reads them; NULL without JavaScript. ``hits_rule`` is True
-    for a submitted item that an exclusion rule of the version hits, apart from rules about flags.
+    ``condition`` is NULL for an attention item, which is the same in all; ``other_condition`` is the right
+    one of two that are compared. ``passed`` is NULL but for an attention item that was submitted. ``block``
+    is that of a simulation. ``page_shown_at`` is when a page after the first was first shown, and
+    ``timed_out`` names the pages whose time ran out, joined by ``;``. ``articles`` lists the openings of
+    further articles, as `studyapp.rules.page_timing.parse_openings` reads them; NULL without JavaScript.
+    ``hits_rule`` is True for a submitted item that an exclusion rule of the version hits, apart from rules
+    about flags.
     """
 
     participant = models.ForeignKey(Participant, on_delete=models.PROTECT, related_name="trials")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="trials")
     condition = models.ForeignKey(Condition, null=True, on_delete=models.PROTECT, related_name="trials")
+    other_condition = models.ForeignKey(
+        Condition, null=True, on_delete=models.PROTECT, related_name="right_trials"
+    )
     passed = models.BooleanField(null=True)
     position = models.PositiveSmallIntegerField()
+    block = models.CharField(max_length=20, blank=True, default="")
+    page_shown_at = models.DateTimeField(null=True)
+    timed_out = models.CharField(max_length=40, blank=True, default="")
     hits_rule = models.BooleanField(default=False)
     articles = models.JSONField(null=True)
 

@@ -9,11 +9,12 @@ from accounts.models import Role, User, Workspace
 
 
 class SizePlan(models.Model):
-    """A simulation of the sample size of a planned study.
+    """A simulation of the participants or systems that a study needs.
 
-    ``assumptions`` has the form of `studyapp.rules.sample_sizes.SizeSettings`, ``result`` that of
-    `SizeResult`. The pending row is the job: any worker may compute it, and computing it twice does no harm.
-    ``progress`` is in percent.
+    ``assumptions`` has the form of `studyapp.rules.sample_sizes.SizeSettings` and ``result`` that of
+    `SizeResult`, or those of `studyapp.rules.system_sizes.SystemSettings` and `SystemsResult`. The pending
+    row is the job: any worker may compute it, and computing it twice does no harm. ``progress`` is in
+    percent.
     """
 
     class Status(models.TextChoices):
@@ -34,6 +35,11 @@ class SizePlan(models.Model):
 
     def __str__(self) -> str:
         return f"sample size {self.pk}"
+
+    @property
+    def is_about_systems(self) -> bool:
+        """If it asks for the number of systems, not of participants."""
+        return "correlations" in self.assumptions
 
     def shared_roles(self, user: User) -> frozenset[Role]:
         """Return no roles: simulations are shared as a part of their workspace."""

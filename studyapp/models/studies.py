@@ -169,6 +169,7 @@ class Condition(models.Model):
     """A condition of a version: the predictions of a run, or the ground truth.
 
     ``quota`` is how many live participants it may have who completed or are active; NULL for any number.
+    ``gives_advice`` is False for a control condition, which shows no answer.
     """
 
     version = models.ForeignKey(StudyVersion, on_delete=models.PROTECT, related_name="conditions")
@@ -180,6 +181,7 @@ class Condition(models.Model):
     weight = models.FloatField(default=1.0)
     is_open = models.BooleanField(default=True)
     quota = models.PositiveIntegerField(null=True, blank=True)
+    gives_advice = models.BooleanField(default=True)
 
     class Meta:
         ordering = ["version_id", "position"]
@@ -196,8 +198,8 @@ class Condition(models.Model):
 
     @property
     def is_ground_truth(self) -> bool:
-        """A condition without a system shows the gold answer and the gold facts."""
-        return self.system_id is None
+        """A condition without a system shows gold answers, unless it shows none."""
+        return self.system_id is None and self.gives_advice
 
 
 class Item(Frozen):

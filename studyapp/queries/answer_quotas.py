@@ -23,8 +23,8 @@ class AnswerQuota:
     quota: int
 
 
-def full_answers(participant: Participant, answers: Mapping[str, Answer], now: datetime) -> list[str]:
-    """Return the keys of screening answers of which there are enough already.
+def quotas_of(participant: Participant, answers: Mapping[str, Answer], now: datetime) -> list[AnswerQuota]:
+    """Return the quotas that a participant's screening answers fall under.
 
     The participant is not counted, and the version must be locked. Only live participants have quotas.
     """
@@ -32,11 +32,15 @@ def full_answers(participant: Participant, answers: Mapping[str, Answer], now: d
         return []
     version = participant.version
     return [
-        question.key
+        AnswerQuota(
+            question.key,
+            str(answer),
+            _held(version, question, answer, now, apart=participant),
+            quota,
+        )
         for question in frozen(version).screening
         if (answer := answers.get(question.key)) is not None
         and (quota := question.quota_of(answer)) is not None
-        and _held(version, question, answer, now, apart=participant) >= quota
     ]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from foundation.errors import NotFound
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
+from studyapp.definition.task_questions import confidence_on_check, task_pages
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.studies import condition_name, current_page, frozen, latest_version
@@ -41,7 +42,15 @@ def plan_of(study: Study) -> StudyPlan:
         knowledge=knowledge,
         stages=_stages(content),
         heeded=_heeded(content),
+        gold=_gold(content),
+        own_check_questions=[*confidence_on_check(content.task), *content.item_questionnaire],
     )
+
+
+def _gold(content: FrozenStudy) -> dict[str, str]:
+    """Return the right answers by question, if participants answer themselves."""
+    items = [*content.practice, *content.items] if task_pages(content.task) else []
+    return {item.question or "": item.gold_answer or "" for item in items}
 
 
 def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:

@@ -13,7 +13,7 @@ from accounts.models import User
 from analysis.participants.krippendorff import Alpha, krippendorff_alpha
 from analysis.scores import hotpotqa
 from predictions.models import Prediction, PredictionRun, Question
-from studyapp.models import JudgedAnswer, Judgement, Stimulus, StudyVersion
+from studyapp.models import Item, JudgedAnswer, Judgement, Stimulus, Study, StudyVersion
 from studyapp.queries.designs import Design, PlannedCondition
 
 RESAMPLES = 2000
@@ -117,7 +117,9 @@ def verdict(question: Question, answer: str, judged: Mapping[Answer, JudgedAnswe
     The gold answer is correct. Another one is what two judges agreed on or settled, else what the only judge
     said, else wrong.
     """
-    exact, f1 = hotpotqa.exact_match(question.answer, answer), hotpotqa.answer_f1(question.answer, answer).f1
+    exact = hotpotqa.exact_match(question.answer, answer)
+    # Labels that share a word, such as "true" and "half true", are other labels all the same.
+    f1 = float(exact) if question.labels else hotpotqa.answer_f1(question.answer, answer).f1
     row = None if exact else judged.get((question.pk, answer))
     if row is not None and row.is_correct is not None:
         return Verdict(exact, f1, row.is_correct, settled_by(row), row)
@@ -155,18 +157,20 @@ def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
                 yield question.pk, answer
 
 
+# A queued answer is one of a prediction's run.
+_IS_OF_RUN = Q(question__predictions__answer=F("answer")) | Q(from_people=True)
+
+
 def queue(run: PredictionRun) -> QuerySet[JudgedAnswer]:
-    """Return the queued answers that a run gave."""
+    """Return the queued answers of a run, and people's to its questions."""
     # Both conditions in one filter: they are about the same prediction.
-    return JudgedAnswer.objects.filter(
-        question__predictions__run=run, question__predictions__answer=F("answer")
-    )
+    return JudgedAnswer.objects.filter(_IS_OF_RUN, question__predictions__run=run)
 
 
 def queue_counts() -> dict[int, QueueCounts]:
     """Return the counts of every run that has a queue, by its key."""
     rows = (
-        JudgedAnswer.objects.filter(question__predictions__answer=F("answer"))
+        JudgedAnswer.objects.filter(_IS_OF_RUN)
         .annotate(run=F("question__predictions__run"), given=Count("judgements"))
         .values_list("run", "given", "is_correct")
     )
@@ -250,6 +254,24 @@ def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
     rows = rows.prefetch_related("judgements")
     queued = {(row.question_id, row.digest): row for row in rows}
     return {answer_of[key]: row for key, row in queued.items() if key in answer_of}
+
+
+def decided_answers(study: Study) -> dict[Answer, bool]:
+    """Return what judges decided about answers to a study's questions.
+
+    By question and digest of the answer; one judge's verdict counts until there are two.
+    """
+    questions = Item.objects.filter(version__study=study, question__isnull=False).values("question")
+    rows = JudgedAnswer.objects.filter(question__in=questions)
+    decided: dict[Answer, bool] = {}
+    for row in rows.prefetch_related("judgements"):
+        given = list(row.judgements.all())
+        verdict = row.is_correct
+        if verdict is None and len(given) == 1:
+            verdict = given[0].is_correct
+        if verdict is not None:
+            decided[row.question_id, row.digest] = verdict
+    return decided
 
 
 def settled_by(decision: JudgedAnswer) -> str:

@@ -32,6 +32,8 @@ from studyapp.definition.freezing import (
     Shown,
 )
 from studyapp.definition.schema import StudyDefinition
+from studyapp.definition.task_questions import own_options
+from studyapp.definition.tasks import Advice, Task
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyappError
 
@@ -47,9 +49,15 @@ class StudyRefused(StudyappError):
         super().__init__(message)
 
 
+WORKING = ("verification", "advice")
+
+
 @dataclass(frozen=True)
 class PlannedCondition:
-    """A condition with the run that it shows; None for the ground truth."""
+    """A condition with the run that it shows.
+
+    ``run`` is None for the ground truth, and for a control condition without advice.
+    """
 
     definition: ConditionDefinition
     run: PredictionRun | None
@@ -80,6 +88,10 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
         dataset = dataset_named(definition.dataset, workspace)
     except NotFound as error:
         raise StudyRefused(("dataset",), message_of(error)) from error
+    if definition.task.kind not in WORKING:
+        raise StudyRefused(
+            ("task",), say("the task %(task)r is not available yet", task=definition.task.kind)
+        )
     _check_language(definition)
     _check_images(definition)
     conditions = [_planned(dataset, index, written) for index, written in enumerate(definition.conditions)]
@@ -272,8 +284,10 @@ def _answered_correctly(dataset: Dataset, system: str) -> dict[str, bool]:
 def _can_show(dataset: Dataset, condition: PlannedCondition) -> set[int]:
     """Return the keys of the questions that a condition can show.
 
-    An empty answer shows nothing.
+    An empty answer shows nothing; a control condition without advice needs none.
     """
+    if not condition.definition.advice:
+        return set(Question.objects.filter(dataset=dataset).exclude(answer="").values_list("pk", flat=True))
     if condition.run is None:
         questions = Question.objects.filter(dataset=dataset).exclude(answer="")
         if condition.definition.explanation == "program":
@@ -449,8 +463,8 @@ def _content(
     }
     return definition.freeze(
         translations=complete,
-        items=[_frozen_item(question) for question in questions],
-        practice=[_frozen_item(question) for question in practice],
+        items=[_frozen_item(question, definition.task) for question in questions],
+        practice=[_frozen_item(question, definition.task) for question in practice],
         attention=list(attention),
         design=definition.design,
         condition_order=definition.condition_order,
@@ -462,8 +476,10 @@ def _content(
     )
 
 
-def _frozen_item(question: Question) -> FrozenItem:
+def _frozen_item(question: Question, task: Task) -> FrozenItem:
     """Return a question as participants will see it.
+
+    A task in which they answer themselves offers them labels, or yes and no.
 
     Raises:
         StudyRefused: an image is gone.
@@ -485,6 +501,7 @@ def _frozen_item(question: Question) -> FrozenItem:
         gold_answer=question.answer,
         context=question.context,
         images=images,
+        options=own_options(question.answer, question.labels) if isinstance(task, Advice) else [],
     )
 
 
@@ -496,7 +513,8 @@ def _frozen_condition(
         label=condition.definition.label,
         system=condition.definition.system,
         revision=condition.run.revision if condition.run else None,
-        ground_truth=condition.run is None,
+        ground_truth=condition.definition.ground_truth,
+        advice=condition.definition.advice,
         weight=condition.definition.weight,
         quota=condition.definition.quota,
         explanation=condition.definition.explanation,
@@ -521,10 +539,12 @@ def _saliency(condition: PlannedCondition) -> str:
 def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question]) -> dict[str, Shown]:
     """Return the content that the condition shows, by item ID.
 
-    The ground truth shows the gold answer and the gold facts.
+    The ground truth shows the gold answer and the gold facts, and a control condition nothing.
     """
     has_facts = condition.definition.explanation in WITH_FACTS
     has_steps = condition.definition.explanation == "program"
+    if not condition.definition.advice:
+        return {}
     if condition.run is None:
         return {
             question.external_id: Shown(

@@ -16,6 +16,7 @@ from foundation.errors import NotFound
 from foundation.frozen_model import FrozenModel
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.suspicion_flags import Flag
+from studyapp.definition.task_questions import all_questions
 from studyapp.models import (
     Event,
     ManualExclusion,
@@ -251,7 +252,7 @@ def _pages_of(row: Participant) -> list[Step]:
             trial.item.external_id,
             trial.item.text or "",
             page=trial,
-            answers=_answers(content.item_questionnaire, trial),
+            answers=_answers([*all_questions(content.task, _), *content.item_questionnaire], trial),
         )
         for trial in seen.select_related("item", "condition").order_by("position")
     ]
@@ -267,7 +268,7 @@ def _answers(
     questions: Sequence[Question], page: Trial | StageResponse | SurveyResponse
 ) -> list[tuple[str, str]]:
     """Return the questions of a page with their answers, by their labels."""
-    given = page.answers or ({} if isinstance(page, Trial) else answers_of(page.earlier))
+    given = page.answers or answers_of(page.earlier)
     return [
         line
         for question in questions

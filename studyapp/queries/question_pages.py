@@ -1,13 +1,25 @@
 """Reads of the questions on the pages of a participant."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal
 
+from foundation.days import seconds_between
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.question_flow import Viewer, next_page, pages_for, present
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.models import Participant
+from studyapp.definition.task_questions import (
+    FINAL,
+    Words,
+    confidence_on_check,
+    own_questions,
+    task_pages,
+)
+from studyapp.definition.tasks import Advice
+from studyapp.models import Item, Participant, Trial
+from studyapp.queries.studies import condition_name
 from studyapp.rules.assignment import derive_seed
+from studyapp.rules.survey_pages import answers_of
 
 # The pages with a form: an item, the survey at the end, or a stage before the items.
 PageName = Literal["item", "survey", "screening", "instructions", "comprehension", "pre_survey"]
@@ -64,3 +76,54 @@ def page_questions(
     """
     shown = next_page(pages, number, earlier)
     return (number, []) if shown is None else (shown, present(pages[shown - 1], earlier))
+
+
+def item_page_name(content: FrozenStudy, trial: Trial) -> str:
+    """Return the name of the page that an item shows now; empty if it has one."""
+    names = task_pages(content.task)
+    return names[trial.page - 1] if names and trial.item.kind != Item.Kind.ATTENTION else ""
+
+
+def is_last_page(content: FrozenStudy, trial: Trial) -> bool:
+    """Return whether an item is complete after the page that it shows now."""
+    return not item_page_name(content, trial) or trial.page == len(task_pages(content.task))
+
+
+def item_questions(content: FrozenStudy, trial: Trial, viewer: Viewer, words: Words = str) -> list[Question]:
+    """Return the questions of the page that an item shows now.
+
+    Those of the task come first, translated by ``words``.
+    """
+    earlier = answers_of(trial.earlier)
+    own = page_questions(pages_on(content, "item", viewer), 1, earlier)[1]
+    if not isinstance(content.task, Advice):
+        return own
+    name = item_page_name(content, trial)
+    if not name:
+        return [*confidence_on_check(content.task, words), *own]
+    options = content.item(trial.item.external_id).options
+    given, advice = earlier.get("initial_answer"), advice_of(content, trial)
+    return [
+        *own_questions(content.task, name, options, given, advice, words),
+        *(own if name == FINAL else []),
+    ]
+
+
+def advice_of(content: FrozenStudy, trial: Trial) -> str | None:
+    """Return the answer that the condition of a trial shows, if it shows one."""
+    if trial.condition_id is None:
+        return None
+    condition = condition_name(trial.participant.version, trial.condition_id)
+    return content.advice_of(condition, trial.item.external_id)
+
+
+def time_limit(content: FrozenStudy, trial: Trial) -> int | None:
+    """Return the seconds that the page of an item allows; None for any."""
+    name = item_page_name(content, trial)
+    limit: int | None = getattr(content.task.time_limits, name) if name else None  # type: ignore[union-attr]
+    return limit
+
+
+def seconds_on_page(trial: Trial, now: datetime) -> float | None:
+    """Return how long the page of an item has been shown; None before that."""
+    return seconds_between(trial.shown_at if trial.page == 1 else trial.page_shown_at, now)

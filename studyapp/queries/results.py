@@ -146,7 +146,10 @@ def trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
     """Return the columns of trials that tables show."""
     return rows.values(
         *("participant_id", "item_id", "condition_id", "position", "passed", "articles"),
+        *("earlier", "timed_out"),
         *_PAGE,
+        question=F("item__question_id"),
+        gold_answer=F("item__gold_answer"),
         external_id=F("item__external_id"),
         kind=F("item__kind"),
         condition_name=F("condition__name"),

@@ -55,7 +55,10 @@ _NEXT_TRIAL = Prepared(
     lambda: (
         Trial.objects.filter(participant=slot("participant", Participant), answers__isnull=True)
         .select_related("item")
-        .only("participant", "condition", "position", "shown_at", "item__external_id", "item__kind")
+        .only(
+            *("participant", "condition", "position", "shown_at", "item__external_id", "item__kind"),
+            *("page", "earlier", "page_shown_at", "timed_out"),
+        )
         .order_by("position")[:1]
     )
 )

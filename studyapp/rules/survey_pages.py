@@ -13,9 +13,11 @@ from studyapp.rules.page_timing import LARGEST, PageTiming
 PageRecord = dict[str, Any]
 
 
-def page_record(answers: Mapping[str, Any], changes: Mapping[str, int], timing: PageTiming) -> PageRecord:
+def page_record(
+    answers: Mapping[str, Any], changes: Mapping[str, int], timing: PageTiming, **more: Any
+) -> PageRecord:
     """Return what is kept of a page until the part is complete."""
-    return {"answers": dict(answers), "changes": dict(changes), "timing": asdict(timing)}
+    return {"answers": dict(answers), "changes": dict(changes), "timing": asdict(timing), **more}
 
 
 def answers_of(earlier: Sequence[PageRecord] | None) -> dict[str, Any]:

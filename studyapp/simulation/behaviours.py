@@ -5,9 +5,10 @@ No Django.
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from analysis.scores import hotpotqa
 from studyapp.definition.question_scales import NumberScale, RankingScale, TextField
 from studyapp.definition.questionnaires import Answer, Question
 
@@ -143,6 +144,78 @@ def stored_value(question: Question, sent: str | list[str]) -> Answer:
     if isinstance(sent, list):
         return sorted(sent)
     return float(sent) if isinstance(question.scale, NumberScale) else question.values.get(sent, sent)
+
+
+# What can be planted on own answers: on the probability of a right first answer, and of taking advice.
+OWN_EFFECTS = ("initial_correct", "reliance", "reliance_if_right", "reliance_if_wrong")
+ELSEWHERE = "Somewhere else"
+
+
+def own_chance(behaviour: Behaviour) -> float:
+    """Return the probability of a right answer without advice."""
+    return (behaviour.yes_if_right + 1 - behaviour.yes_if_wrong) / 2
+
+
+def own_answer(
+    offered: Sequence[str], gold: str, behaviour: Behaviour, rng: random.Random, shifts: Mapping[str, float]
+) -> str:
+    """Return the answer that a bot gives by itself.
+
+    Args:
+        offered: The answers to choose among; one empty text if it types.
+        gold: The right answer.
+        behaviour: How it answers.
+        rng: Draws whether it is right.
+        shifts: The planted effects of `OWN_EFFECTS`.
+    """
+    is_right = rng.random() < own_chance(behaviour) + shifts["initial_correct"]
+    if not any(offered):
+        return gold if is_right else ELSEWHERE
+    if behaviour.spread == 0:
+        return offered[-1]
+    right = [value for value in offered if hotpotqa.exact_match(gold, value)]
+    others = [value for value in offered if value not in right]
+    return rng.choice((right or others) if is_right else (others or right))
+
+
+def final_answer(
+    choices: Mapping[str, Sequence[str]],
+    first: str | None,
+    advice: str | None,
+    is_right: bool | None,
+    behaviour: Behaviour,
+    rng: random.Random,
+    shifts: Mapping[str, float],
+) -> dict[str, str]:
+    """Return the fields of the final answer: the bot's own, or the advice.
+
+    Args:
+        choices: The values that the page offers, by field.
+        first: The bot's first answer; None if it is unknown.
+        advice: The system's answer; None in the control condition.
+        is_right: True if the advice is correct; None if that is unknown.
+        behaviour: How it answers.
+        rng: Draws whether it takes the advice.
+        shifts: The planted effects of `OWN_EFFECTS`.
+    """
+    chances = {True: behaviour.yes_if_right, False: behaviour.yes_if_wrong}
+    planted = {True: shifts["reliance_if_right"], False: shifts["reliance_if_wrong"]}
+    chance = sum(chances.values()) / 2 if is_right is None else chances[is_right] + planted[is_right]
+    takes = advice is not None and (first is None or rng.random() < chance + shifts["reliance"])
+    if "final_choice" in choices:
+        button, offered = "system" if takes else "mine", choices["final_choice"]
+        return {"final_choice": button if button in offered else offered[0]}
+    wanted = advice if takes else first
+    if not any(choices["final_answer"]):
+        return {"final_answer": wanted or ELSEWHERE}
+    same = [value for value in choices["final_answer"] if hotpotqa.exact_match(wanted or "", value)]
+    return {"final_answer": (same or list(choices["final_answer"]))[0]}
+
+
+def confidence(values: Sequence[str], behaviour: Behaviour, rng: random.Random, shift: float = 0.0) -> str:
+    """Return the confidence that a bot chooses; ``shift`` is planted."""
+    share = min(1.0, max(0.0, rng.gauss(behaviour.agreement + shift, behaviour.spread)))
+    return values[round(share * (len(values) - 1))]
 
 
 def _positive(question: Question, positive: bool) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from studyapp.definition.questionnaires import parts_of
+from studyapp.simulation.behaviours import OWN_EFFECTS, own_chance
 from studyapp.simulation.walk import BEHAVIOURS, TIME, Effect, StudyPlan
 
 
@@ -39,16 +40,23 @@ def check_effects(
     The difference that the analysis should find is then the one that was asked for: a probability that would
     leave 0 to 1 is refused, not cut.
     """
-    questions = {q.role or q.key: q for q in parts_of((*plan.item_questions, *plan.post_survey))}
+    questions = {q.role or q.key: None for q in parts_of((*plan.item_questions, *plan.post_survey))}
+    if plan.gold:
+        questions |= dict.fromkeys((*OWN_EFFECTS, "initial_confidence", "final_confidence"))
     for condition, effect in effects.items():
         if condition not in conditions:
             raise ValueError(f"there is no condition {condition!r}; there is {', '.join(conditions)}")
         for name, shift in effect.items():
             if name != TIME and name not in questions:
-                raise ValueError(f"there is no question {name!r}; there is {', '.join(questions)}, {TIME}")
+                names = ", ".join(questions)
+                raise ValueError(f"there is no question {name!r}; there is {names}, {TIME}")
             for kind in mix:
                 own = BEHAVIOURS[kind]
+                reliance = {"reliance_if_right": own.yes_if_right, "reliance_if_wrong": own.yes_if_wrong}
                 chances = {
+                    "initial_correct": (own_chance(own),),
+                    "reliance": tuple(reliance.values()),
+                    **{key: (chance + effect.get("reliance", 0.0),) for key, chance in reliance.items()},
                     "correctness_rating": (own.yes_if_right, own.yes_if_wrong),
                     "known_before": (own.knew_before,),
                 }.get(name, ())

@@ -8,7 +8,7 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -22,11 +22,15 @@ from studyapp.definition.questionnaires import Answer, Question, parts_of
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 from studyapp.simulation.behaviours import (
     BEHAVIOURS,
+    OWN_EFFECTS,
     Behaviour,
     answer_freely,
     choose,
     clock,
+    confidence,
+    final_answer,
     form_value,
+    own_answer,
     rank,
     stored_value,
 )
@@ -59,6 +63,9 @@ class Planted:
 # The answers that a check asks for, by key of the question.
 Wanted = Mapping[str, Answer]
 
+# The fields of the task's own questions.
+OWN = ("initial_answer", "initial_confidence", "final_choice", "final_answer", "final_confidence")
+
 # Correctness of answers, by question and answer as shown; None if unknown.
 Knowledge = Mapping[tuple[str, str], bool | None]
 
@@ -75,6 +82,8 @@ class StudyPlan:
         stages: The pages before the items, in order.
         heeded: The answers that pass a check, by key, for each stage or shown question of an attention item.
         item_spread: The standard deviation of item effects that all bots share, in the unit of `Effect`.
+        gold: The right answer by question, where participants answer themselves.
+        own_check_questions: The questions of an attention item, if they are not those of an item.
     """
 
     items: int
@@ -84,6 +93,13 @@ class StudyPlan:
     stages: Mapping[str, Sequence[Question]] = field(default_factory=dict)
     heeded: Mapping[str, Wanted] = field(default_factory=dict)
     item_spread: float = 0.0
+    gold: Mapping[str, str] = field(default_factory=dict)
+    own_check_questions: Sequence[Question] | None = None
+
+    @property
+    def check_questions(self) -> Sequence[Question]:
+        """Return the questions of an attention item."""
+        return self.item_questions if self.own_check_questions is None else self.own_check_questions
 
     def leaning(self, question: str) -> float:
         """Return the effect of an item on every bot, drawn from its question."""
@@ -352,9 +368,8 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
             bot.left = True
             return
         wanted = plan.heeded.get(question_on(page))
-        right = is_right(page, plan.knowledge) if wanted is None else None
         bot.tilt = bot.leaning + plan.leaning(question_on(page))
-        page = yield from _send(page, bot, plan.item_questions, right, wanted)
+        page = yield from _answer_item(page, bot, plan, wanted)
         bot.items += 1
     bot.tilt = bot.leaning
     if not bot.entry or page.name != "done":
@@ -378,9 +393,53 @@ def _rest(page: Page, plan: StudyPlan) -> tuple[list[str], int]:
     return [], int(page.name) if page.name.isdecimal() else plan.items + 1
 
 
+def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -> _Open:
+    """Send the pages of an item: one, or two with an answer of the bot's own."""
+    if wanted is not None:
+        return (yield from _send(page, bot, plan.check_questions, None, wanted))
+    if not plan.gold:
+        return (yield from _send(page, bot, plan.item_questions, is_right(page, plan.knowledge)))
+    first = None
+    if "initial_answer" in page.choices:  # else it comes back to the second page
+        gold = plan.gold[question_on(page)]
+        first = own_answer(page.choices["initial_answer"], gold, bot.behaviour, bot.rng, _tilted(bot))
+        page = yield from _send_own(page, bot, [], {"initial_answer": first})
+        yield Think(bot.rng.uniform(0.5, 1.5))
+    if "final_answer" not in page.choices:
+        raise BotError(f"{page} asks for no final answer")
+    advice = _ANSWER.search(page.text)
+    right = is_right(page, plan.knowledge) if advice else None
+    shown = unescape(advice[2]) if advice else None
+    final = final_answer(page.choices, first, shown, right, bot.behaviour, bot.rng, _tilted(bot))
+    return (yield from _send_own(page, bot, plan.item_questions, final))
+
+
+def _tilted(bot: Bot) -> Effect:
+    """Return the bot's effect on its own answers, its tilt included."""
+    return {name: bot.effect.get(name, 0.0) + bot.tilt for name in OWN_EFFECTS}
+
+
+def _send_own(page: Page, bot: Bot, questions: Sequence[Question], given: Mapping[str, str]) -> _Open:
+    """Send a page with own answers, confidence and other questions."""
+    own = dict(given)
+    for key in (key for key in page.choices if key in ("initial_confidence", "final_confidence")):
+        shift = bot.effect.get(key, 0.0) + bot.tilt
+        own[key] = confidence(page.choices[key], bot.behaviour, bot.rng, shift)
+    rest = {key: values for key, values in page.choices.items() if key not in OWN}
+    asked = questions if "final_answer" in page.choices else []
+    return (
+        yield from _send_tabs(page, bot, lambda tab: fill(replace(tab, choices=rest), asked, bot, None) | own)
+    )
+
+
 def _send(
     page: Page, bot: Bot, questions: Sequence[Question], right: bool | None, wanted: Wanted | None = None
 ) -> _Open:
+    """Send a page with an answer to every question."""
+    return (yield from _send_tabs(page, bot, lambda tab: fill(tab, questions, bot, right, wanted)))
+
+
+def _send_tabs(page: Page, bot: Bot, form: Callable[[Page], Form]) -> _Open:
     """Send a page once for each tab of the bot.
 
     All but the first are too late and must change nothing.
@@ -390,7 +449,7 @@ def _send(
         tabs.append((yield from _ask(Get(page.url))))
     for tab in tabs:
         _expect(tab, name)
-        page = yield from _ask(Post(tab.url, fill(tab, questions, bot, right, wanted)))
+        page = yield from _ask(Post(tab.url, form(tab)))
     return page
 
 

@@ -25,6 +25,7 @@ QUESTIONS = {
 }
 MOST_DIGITS = 9  # of a number in an address or a form; none that is meant has more
 PARTS = {
+    ("task", "bonus"),
     ("practice",),
     ("comprehension",),
     ("recruitment",),
@@ -144,6 +145,8 @@ def _part(location: Location) -> Any:
     """Return an optional part with what it needs filled in."""
     if location == ("practice",):
         return {"count": 2, "seed": 1}
+    if location == ("task", "bonus"):
+        return {"per_correct": 0.1, "currency": "GBP"}
     if location == ("comprehension",):
         return {"questions": [_question([])], "tries": 2}
     return {"platform": "prolific"} if location == ("recruitment",) else {}
@@ -154,6 +157,8 @@ def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
     if location in QUESTIONS:
         return _question(rows, what or "yes_no")
     if location == ("conditions",):
+        if what == "control":
+            return {"advice": False}
         return {"ground_truth": True} if what == "ground_truth" else {"system": what} if what else {}
     if location == ("attention",):
         position = 1 + max((row.get("position", 0) for row in rows if _has_number(row)), default=2)

@@ -36,6 +36,7 @@ from studyapp.definition.questionnaires import Question, Questionnaire
 from studyapp.definition.recruitment import PLATFORMS
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.suspicion_flags import MEANINGS
+from studyapp.definition.tasks import KINDS, Verification, written_task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio import answers, scale_fields, steps
 from studyapp.studio.drafts import Draft, Problem
@@ -176,6 +177,8 @@ class _Builder:
             widget.kind, widget.value = "lines", "\n".join(shown(row) for row in rows)
             return widget
         widget.kind, widget.adds = "rows", _adds(widget.location, self.names, rows)
+        if widget.location == ("conditions",) and _lacks_control(self.draft, rows):
+            widget.adds.append(("control", "Add a control without advice"))
         widget.children = [
             self._row(kind, (*widget.location, index), row if isinstance(row, dict) else {})
             for index, row in enumerate(rows)
@@ -312,6 +315,19 @@ class _Builder:
         widget.kind, widget.children = "items", [choice, *children]
         return widget
 
+    def task(self, widget: Widget, value: Any) -> Widget:
+        """Return the kind of the task and the options of that kind."""
+        written = written_task(value)
+        fields = written if isinstance(written, dict) else {}
+        kind = str(fields.get("kind", "verification"))
+        choice = Widget("select", ("task", "kind"), steps.label(("task", "kind")), value=kind, is_worded=True)
+        choice.hint = steps.HINTS["task.kind"]
+        choice.options = [*steps.TASKS.items()]
+        options = self.fields(KINDS.get(kind, Verification), ("task",), fields)
+        widget.kind = "task"
+        widget.children = [choice, *(option for option in options if option.name != "kind")]
+        return widget
+
     def practice(self, widget: Widget, value: Any) -> Widget:
         return self._group(widget, PracticeDefinition, value, is_optional=True)
 
@@ -367,6 +383,8 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("dataset",): _Builder.dataset,
     ("conditions", "*", "system"): _Builder.source,
     ("conditions", "*", "ground_truth"): _Builder.nothing,
+    ("conditions", "*", "advice"): _Builder.fixed,
+    ("task",): _Builder.task,
     ("items",): _Builder.items,
     ("items", "stratify", "system"): _Builder.system,
     ("practice",): _Builder.practice,
@@ -420,6 +438,8 @@ _OPTIONS: dict[str, dict[str, str]] = {
 
 _PLAN_ADDS: dict[Location, str] = {("plan", "family"): "Comparison", ("plan", "margins"): "Margin"}
 
+# Fields of a condition that are about the answer that it shows.
+_OF_ANSWERS = ("system", "explanation", "represents")
 # Fields of a question that most questions leave empty.
 DISPLAY = (
     *("only", "except_", "unexplained_text", "show_if", "prefer_not_to_say", "random_choices", "fixed"),
@@ -476,7 +496,17 @@ def _has(model: type[BaseModel], name: str, row: Mapping[str, Any]) -> bool:
     """Return whether a row of this kind has the field."""
     if model is AttentionDefinition and name in ("text", "item", "answer"):
         return (name == "text") == (row.get("kind") == "instructed")
-    return not (model is ConditionDefinition and name == "ground_truth")
+    if model is ConditionDefinition:
+        is_control = row.get("advice") is False
+        return name not in ({"ground_truth", *_OF_ANSWERS} if is_control else {"ground_truth", "advice"})
+    return True
+
+
+def _lacks_control(draft: Draft, rows: list[Any]) -> bool:
+    """Return whether a control condition without advice can be added."""
+    task = written_task(draft.get("task"))
+    has_control = any(isinstance(row, dict) and row.get("advice") is False for row in rows)
+    return isinstance(task, dict) and task.get("kind") == "advice" and not has_control
 
 
 def _adds(location: Location, names: KnownNames, rows: list[Any]) -> list[tuple[str, str]]:
@@ -502,7 +532,8 @@ def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
     if issubclass(model, Question | InstructionPart):
         return str(row.get("text") or row.get("key") or "")
     if model is ConditionDefinition:
-        system = "" if row.get("ground_truth") else row.get("system") or "–"
+        shows_system = not row.get("ground_truth") and row.get("advice") is not False
+        system = (row.get("system") or "–") if shows_system else ""
         return " – ".join(str(part) for part in (row.get("label") or row.get("name"), system) if part)
     if model is AttentionDefinition:
         return f"{row.get('id', '')} – {row.get('text') or row.get('answer') or ''}"
@@ -513,5 +544,7 @@ def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
 
 def _shown_labels(row: Mapping[str, Any]) -> list[str]:
     """Return labels of what a condition shows, to be translated on the page."""
+    if row.get("advice") is False:
+        return ["Control without advice"]
     style = steps.OPTIONS["explanation"].get(str(row.get("explanation", "facts")), "")
     return [*(["Ground truth"] if row.get("ground_truth") else []), *([style] if style else [])]

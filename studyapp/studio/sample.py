@@ -90,7 +90,8 @@ def content(definition: StudyDefinition) -> FrozenStudy:
                 ground_truth=condition.ground_truth,
                 weight=condition.weight,
                 explanation=condition.explanation,
-                shown={_ITEM.id: _shown(condition.explanation)},
+                advice=condition.advice,
+                shown={_ITEM.id: _shown(condition.explanation)} if condition.advice else {},
             )
             for condition in definition.conditions
         ],

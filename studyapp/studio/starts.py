@@ -27,6 +27,20 @@ Read the question, the answer and what is highlighted. Then say whether you thin
 correct. Please do not look anything up."""
 
 
+ADVICE_CONSENT = CONSENT.replace(
+    "You will see questions, each with the answer of a system, and judge whether the answer is correct.",
+    "You will answer questions, and may then see the answer of a system before you answer again.",
+)
+ADVICE_INSTRUCTIONS: list[Draft] = [
+    {"text": "Read the question and the articles, and give your own answer. Please do not look anything up."},
+    {
+        "text": "Then you see the answer of a system, which may be wrong. Keep your answer or change it.",
+        "only": ["advised"],
+    },
+    {"text": "Then you are asked again. Keep your answer or change it.", "except": ["advised"]},
+]
+
+
 class Start(NamedTuple):
     """A template; ``scales`` are asked after the items, by name."""
 
@@ -35,6 +49,7 @@ class Start(NamedTuple):
     design: str = "between"
     scales: tuple[str, ...] = ()
     is_empty: bool = False
+    is_advice: bool = False
 
 
 STARTS: dict[str, Start] = {
@@ -53,6 +68,12 @@ STARTS: dict[str, Start] = {
         "As above, but every participant sees all conditions, in the order of a Latin square.",
         design="within",
     ),
+    "advice": Start(
+        "Advice",
+        "Participants answer, see a system’s answer with or without its explanation, and answer again; a "
+        "control condition shows no answer.",
+        is_advice=True,
+    ),
     "empty": Start("An empty study", "One question beside every item and no rules.", is_empty=True),
 }
 
@@ -70,6 +91,8 @@ def draft(
     questionnaire = TEMPLATES["xqa-2020"].model_dump(mode="json", exclude_none=True)
     if start.is_empty:
         questionnaire = {"item": questionnaire["item"][:1], "post_survey": []}
+    if start.is_advice:
+        questionnaire = TEMPLATES["advice"].model_dump(mode="json", exclude_none=True)
     questionnaire["post_survey"] += [{"template": name} for name in start.scales]
     content: Draft = {
         "study": slug,
@@ -83,7 +106,21 @@ def draft(
         "instructions": INSTRUCTIONS,
         "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
     }
+    if start.is_advice:
+        return content | _advice(systems)
     return content | ({"design": start.design} if start.design != "between" else {})
+
+
+def _advice(systems: Sequence[str]) -> Draft:
+    """Return what is different in a study of advice."""
+    shown = [{"system": name, **more} for name in systems for more in ({"explanation": "none"}, {})]
+    return {
+        "task": {"kind": "advice"},
+        "conditions": [{"advice": False}, *shown],
+        "consent": ADVICE_CONSENT,
+        "instructions": ADVICE_INSTRUCTIONS,
+        "exclusions": [rule.model_dump(mode="json") for rule in RULES_2020[:2]],
+    }
 
 
 def from_file(content: Draft, *, slug: str) -> Draft:

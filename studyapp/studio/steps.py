@@ -29,6 +29,13 @@ STEPS: tuple[Step, ...] = (
         "consent",
     ),
     Step(
+        "task",
+        "Task",
+        "What participants do with each item.",
+        ("task",),
+        "item",
+    ),
+    Step(
         "conditions",
         "Conditions",
         "The systems whose answers are shown, and their explanations. Each participant is assigned to one "
@@ -98,6 +105,15 @@ LABELS: dict[str, str] = {
     "title_for_participants": "Title for participants",
     "instructions_page": "Separate instructions page",
     "dataset": "Dataset",
+    "task": "Task",
+    "task.kind": "What participants do",
+    "task.confidence": "Ask for confidence",
+    "task.time_limits": "Time limits (seconds)",
+    "task.time_limits.initial": "First answer",
+    "task.time_limits.final": "Final answer",
+    "task.bonus": "Bonus",
+    "task.bonus.per_correct": "Amount per correct answer",
+    "task.bonus.currency": "Currency (three letters)",
     "design": "Design",
     "condition_order": "Order of conditions",
     "conditions": "Conditions",
@@ -328,6 +344,16 @@ HINTS: dict[str, str] = {
     "privacy.withdrawal": "",
     "privacy.at_retention": "",
     "dataset": "",
+    "task": "",
+    "task.kind": "Save to see the options of another task.",
+    "task.confidence": "In both answers, from 1 to 5.",
+    "task.time_limits": "The server stores a page that ran out as it is then. If left empty, there is no "
+    "limit.",
+    "task.time_limits.initial": "",
+    "task.time_limits.final": "",
+    "task.bonus": "Pay for each correct final answer. The page of payments suggests it.",
+    "task.bonus.per_correct": "",
+    "task.bonus.currency": "That of the recruitment platform, such as GBP.",
     "design": "",
     "questionnaire": "",
     "practice": "Shown before the items, marked as practice, and kept apart in the export.",
@@ -344,6 +370,10 @@ HINTS: dict[str, str] = {
 }
 
 # The labels of options, by field; other options are shown as they are written in a file.
+TASKS: dict[str, str] = {
+    "verification": "Verification: judge the system’s answer",
+    "advice": "Advice: answer before and after the system’s answer",
+}
 OPTIONS: dict[str, dict[str, str]] = {
     "design": {
         "between": "Each participant sees one condition",

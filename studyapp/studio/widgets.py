@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from studyapp.definition.questionnaires import IMAGE_FILE, Answer
+from studyapp.definition.tasks import KINDS
 from studyapp.definition.yaml_document import Location
 
 Sent = Mapping[str, list[str]]
@@ -38,6 +39,7 @@ Kind = Literal[
     "texts",
     "scale",
     "items",
+    "task",
     "image",
     "absent",
 ]
@@ -167,6 +169,8 @@ def _read(widget: Widget, sent: Sent) -> dict[Any, Any]:
             return {widget.name: [read(row.children, sent) for row in widget.children]}
         case "scale":
             return {widget.name: _scale(widget, sent)}
+        case "task":
+            return {widget.name: _task(read(widget.children, sent))}
         case "items":
             return {widget.name: _items(read(widget.children, sent))}
         case "check":
@@ -288,6 +292,12 @@ def new_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
     }
     scale = blank.get(kind, {})
     return scale if kind in ("yes_no", "likert") else {"kind": kind, **scale}
+
+
+def _task(fields: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a task without the options of another kind."""
+    kept = KINDS[fields["kind"]].model_fields if fields.get("kind") in KINDS else {"kind"}
+    return {name: value for name, value in fields.items() if name in kept}
 
 
 def _items(fields: dict[Any, Any]) -> dict[Any, Any]:

@@ -6,11 +6,11 @@ The contexts need no participant, so the preview of the studio shows the same pa
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.conf import settings
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -21,11 +21,23 @@ from studyapp.definition.question_flow import Viewer
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.recruitment import WayBack
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
+from studyapp.definition.task_questions import INITIAL, task_pages
 from studyapp.models import Outcome, Participant, Stage, StageResponse, SurveyResponse, Trial
-from studyapp.queries.question_pages import PageName, page_questions, pages_on, viewer_of
+from studyapp.queries.question_pages import (
+    PageName,
+    is_last_page,
+    item_page_name,
+    item_questions,
+    page_questions,
+    pages_on,
+    seconds_on_page,
+    time_limit,
+    viewer_of,
+)
 from studyapp.queries.recruitment import way_back_of
 from studyapp.queries.studies import CurrentPage, condition_name, current_page, localised
 from studyapp.rules.survey_pages import answers_of
+from studyapp.rules.time_limits import has_run_out, is_too_late, time_left
 from studyapp.web.participant_forms import (
     CLOCK_FIELDS,
     Row,
@@ -38,6 +50,16 @@ from studyapp.web.participant_forms import (
     wrong,
 )
 from studyapp.web.stimulus_html import instructions_html, stimulus_html
+
+
+class TimeUp(NamedTuple):
+    """The state of the time of a page.
+
+    Answers that came too late are not stored.
+    """
+
+    has_run_out: bool
+    is_too_late: bool
 
 
 @dataclass(frozen=True)
@@ -67,12 +89,12 @@ class Page:
     @property
     def number(self) -> int:
         """The number of this page in a part of several pages."""
-        return self.row.page if isinstance(self.row, StageResponse | SurveyResponse) else 1
+        return self.row.page if self.row else 1
 
     @property
     def earlier(self) -> dict[str, Answer]:
         """The answers to earlier pages of the same part."""
-        return {} if self.row is None or isinstance(self.row, Trial) else answers_of(self.row.earlier)
+        return {} if self.row is None else answers_of(self.row.earlier)
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -80,12 +102,27 @@ class Page:
         if self.name is None or self.viewer is None:
             return []
         content = localised(self.participant.version, self.participant.language)
+        if isinstance(self.row, Trial):
+            return item_questions(content, self.row, self.viewer, _)
         return page_questions(pages_on(content, self.name, self.viewer), self.number, self.earlier)[1]
 
     def show(self) -> None:
         """Store the time of the first view."""
-        if self.row and self.row.shown_at is None:
+        is_later_page = isinstance(self.row, Trial) and self.row.page > 1
+        if self.row and (is_later_page or self.row.shown_at is None):
             self.note_shown()
+
+    def elapsed(self, *, sent_at_the_end: bool) -> TimeUp:
+        """Return whether the time of the page is over.
+
+        ``sent_at_the_end`` says that the browser sent the page because it was.
+        """
+        if not isinstance(self.row, Trial):
+            return TimeUp(False, False)
+        limit = time_limit(localised(self.participant.version, ""), self.row)
+        seconds = None if limit is None else seconds_on_page(self.row, timezone.now())
+        has = has_run_out(seconds, limit, sent_at_the_end=sent_at_the_end)
+        return TimeUp(has, is_too_late(seconds, limit))
 
     def context(self, filled: Sequence[Row] | None = None) -> dict[str, Any]:
         """Return the template's context; ``filled`` is a form sent with errors."""
@@ -135,6 +172,8 @@ def page_of(participant: Participant) -> Page:
         case CurrentPage(trial=Trial() as trial):
             is_last = trial.position >= len(content.practice) + content.pages
             next_url = address("survey") if is_last else address("item", trial.position + 1)
+            if not is_last_page(content, trial):
+                next_url = address("item", trial.position)
             return Page(
                 *(participant, address("item", trial.position), next_url, "item", trial),
                 viewer=viewer_of(content, participant, _condition(trial)),
@@ -161,8 +200,13 @@ def page_of(participant: Participant) -> Page:
 def _trial_context(content: FrozenStudy, trial: Trial) -> dict[str, Any]:
     version, language = trial.participant.version, trial.participant.language
     item_id = trial.item.external_id
-    stimulus = stimulus_html(version, condition=_condition(trial), item_id=item_id, language=language)
-    return item_context(content, trial.position) | {"stimulus": stimulus}
+    page = item_page_name(content, trial)
+    shown = "" if page == INITIAL else _condition(trial)
+    stimulus = stimulus_html(version, condition=shown, item_id=item_id, language=language)
+    context = item_context(content, trial.position, page) | {"stimulus": stimulus}
+    if (limit := time_limit(content, trial)) is not None:
+        context["time_left"] = time_left(seconds_on_page(trial, timezone.now()), limit)
+    return context
 
 
 def _condition(trial: Trial) -> str:
@@ -218,19 +262,29 @@ def stage_context(content: FrozenStudy, stage: Stage, attempt: int = 1) -> dict[
     }
 
 
-def item_context(content: FrozenStudy, position: int) -> dict[str, Any]:
-    """Return the context of an item; practice items are counted apart."""
+def item_context(content: FrozenStudy, position: int, page: str = "") -> dict[str, Any]:
+    """Return the context of an item; practice items are counted apart.
+
+    ``page`` is the name of the page of an item that has several.
+    """
     practice = len(content.practice)
     number = position - practice
     if number < 1:
         label = _("Practice %(n)d of %(all)d") % {"n": position, "all": practice}
     else:
         label = _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages}
+    pages = task_pages(content.task)
+    if page:
+        label = _("%(question)s, step %(n)d of %(all)d") % {
+            "question": label, "n": pages.index(page) + 1, "all": len(pages),
+        }  # fmt: skip
     return {
         "position": label,
         "step": max(number - 1, 0),
         "is_practice": number < 1,
         "submit_text": _("Save and continue"),
+        "item_page": page,
+        "time_left": None,
     }
 
 

@@ -4,6 +4,8 @@ The server owns the position: a request for any page but the current one is
 redirected to the current one.
 """
 
+from typing import Any
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -198,14 +200,19 @@ def _submit(request: HttpRequest, participant: Participant, page: Page) -> HttpR
         return _go(page.url, stale=True)
     sent = dict(request.POST.lists())
     answers, errors = parse_answers(page.questions, sent, page.earlier)
-    if errors:
+    time_up = page.elapsed(sent_at_the_end="time_is_up" in request.POST)
+    if errors and not time_up.has_run_out:
         context = page.context(rows(page.questions, sent, errors))
         return render(request, page.template, context, status=422)
     if request.POST.get(HONEYPOT_FIELD):
         note_honeypot(participant=participant, page=page.name)
     shown = visible(page.questions, {**page.earlier, **answers})
     changes, timing = parse_changes(shown, sent), PageTiming.parse(request.POST)
-    more = {"articles": parse_openings(request.POST.get("articles", ""))} if page.name == "item" else {}
+    more: dict[str, Any] = {}
+    if page.name == "item":
+        answers = {} if time_up.is_too_late else answers
+        more["articles"] = parse_openings(request.POST.get("articles", ""))
+        more["has_run_out"] = time_up.has_run_out
     is_stored = page.submit(answers=answers, changes=changes, timing=timing, **more)
     if not is_stored:  # another tab was faster
         return _go(reverse("studyapp:study", args=[participant.version.study.slug]), stale=True)

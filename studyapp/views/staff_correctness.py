@@ -23,6 +23,7 @@ from studyapp.queries import correctness
 from studyapp.queries.access import JudgedRun, reach_of, run_numbered, runs_to_judge
 from studyapp.queries.designs import Design, StudyRefused, design
 from studyapp.queries.drafts import definition_of
+from studyapp.queries.own_answers import asks_own_answers, missed_answers_of_people
 from studyapp.queries.studies import latest_version
 from studyapp.views.access import study_page
 from studyapp.web.staff_forms import ProposalsForm, SettleForm, VerdictForm
@@ -166,6 +167,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
         "study": study,
         "conditions": correctness.correctness_of_design(plan) if plan else [],
         "version": version,
+        "has_own_answers": asks_own_answers(study),
         "later": len(correctness.later_decisions(version)) if version else 0,
     }
     return render(request, "studyapp/staff/correctness/study.html", context)
@@ -175,6 +177,12 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.JUDGE)
 def queue_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Queue the shown answers that differ from gold, and begin to judge."""
+    if asks_own_answers(study):
+        answers = missed_answers_of_people(study)
+        _queued(
+            request,
+            actions.queue_answers(answers=answers, study=study, by=user_of(request), from_people=True),
+        )
     plan = _plan(request, study)
     if plan is not None:
         new = actions.queue_answers(

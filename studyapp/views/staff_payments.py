@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -27,6 +28,7 @@ from studyapp.definition.payments import PaymentOrder
 from studyapp.exports.payments import ID_COLUMNS, external_id_rows, payment_file
 from studyapp.models import Payment, Study
 from studyapp.payments import PayOptions
+from studyapp.queries.own_answers import bonuses, currency
 from studyapp.queries.payments import (
     group_counts,
     group_of,
@@ -56,10 +58,10 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def preview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show who would get what, and the total; ask and store nothing."""
-    form = OrderForm(request.POST, request.FILES)
+    form = OrderForm(request.POST, request.FILES, promised=currency(study))
     if not form.is_valid():
         return _page(request, study, order=form, status=422)
-    order = form.order()
+    order = form.order(partial(bonuses, study))
     try:
         plan = plan_payments(study, order)
     except TouchstoneError as error:
@@ -137,10 +139,11 @@ def download_external_ids(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def download_file(request: HttpRequest, study: Study) -> HttpResponse:
     """Return whom to pay how much, as a platform takes it."""
-    form = PaymentsForm(request.POST)
+    form = PaymentsForm(request.POST, promised=currency(study))
     if not form.is_valid():
         return _page(request, study, file=form, status=422)
-    head, rows = payment_file(study, form.amounts(), form.cleaned_data["format"] or "all")
+    earned = bonuses(study) if form.cleaned_data.get("earned") else {}
+    head, rows = payment_file(study, form.amounts(), form.cleaned_data["format"] or "all", earned)
     return _csv(request, study, "payments", head, rows)
 
 
@@ -186,8 +189,8 @@ def _page(
         "state": state,
         "payments": rows,
         "totals": sorted(paid_total(study).items()),
-        "order_form": order or OrderForm(),
-        "file_form": file or PaymentsForm(),
+        "order_form": order or OrderForm(promised=currency(study)),
+        "file_form": file or PaymentsForm(promised=currency(study)),
         "jobs": [
             job
             for job in jobs_of(user_of(request)).filter(kind="pay_participants", subject=study.slug)[:5]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -14,10 +15,11 @@ from foundation.errors import NoBroker
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeResult
+from studyapp.rules.system_sizes import SystemsResult
 from studyapp.tasks import enqueue_size_plan
 from studyapp.views.access import workspaces_page
-from studyapp.web.staff_forms import SizeForm
-from studyapp.web.tables import SIZE_PLANS
+from studyapp.web.staff_forms import SizeForm, SystemSizeForm
+from studyapp.web.tables import SIZE_PLANS, SYSTEM_PLANS
 
 LISTED = 20  # earlier simulations on the page
 AT_ONCE = 2.0  # seconds; longer simulations run in a worker
@@ -27,32 +29,54 @@ WIDTH, HEIGHT = 600, 240  # of the curve, in units of its picture
 @require_http_methods(["GET", "HEAD", "POST"])
 @workspaces_page(Act.STUDY_EDIT)
 def sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
-    """Ask for assumptions and simulate; a worker runs long simulations."""
+    """Ask for assumptions about participants and simulate."""
     form = SizeForm(request.POST if request.method == "POST" else None, workspaces=workspaces)
-    if request.method == "POST" and form.is_valid() and form.settings is not None:
-        plan = create_plan(
-            settings=form.settings,
-            workspace=form.chosen_workspace,
-            by=user_of(request),
-        )
-        try:
-            run_plan(plan_id=plan.pk, seconds=AT_ONCE)
-        except TakesLonger:
-            try:
-                enqueue_size_plan(plan)
-            except NoBroker as error:
-                form.add_error(None, str(error))
-        if not form.errors:
-            return redirect("studyapp:staff_size", plan.pk)
-    plans = SizePlan.objects.filter(workspace__in=workspaces).select_related("workspace").order_by("-pk")
+    plan = _simulated(request, form)
+    if plan is not None:
+        return redirect("studyapp:staff_size", plan.pk)
+    plans = _earlier(workspaces).exclude(assumptions__has_key="correlations")
     table = SIZE_PLANS.of(request.GET, without=() if len(workspaces) > 1 else ("workspace",))
-    context = {
-        "form": form,
-        "plans": table.rows((plan, plan.result) for plan in plans[:LISTED]),
-        "table": table,
-        "workspaces": workspaces,
-    }
+    rows = table.rows((plan, plan.result) for plan in plans[:LISTED])
+    context = {"form": form, "plans": rows, "table": table, "workspaces": workspaces}
     return render(request, "studyapp/staff/sizes/form.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@workspaces_page(Act.STUDY_EDIT)
+def system_sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
+    """Ask for assumptions about systems and simulate."""
+    form = SystemSizeForm(request.POST if request.method == "POST" else None, workspaces=workspaces)
+    plan = _simulated(request, form)
+    if plan is not None:
+        return redirect("studyapp:staff_size", plan.pk)
+    plans = _earlier(workspaces).filter(assumptions__has_key="correlations")
+    table = SYSTEM_PLANS.of(request.GET, without=() if len(workspaces) > 1 else ("workspace",))
+    context = {"form": form, "plans": table.rows(plans[:LISTED]), "table": table, "workspaces": workspaces}
+    template = "studyapp/staff/sizes/systems_form.html"
+    return render(request, template, context, status=422 if form.errors else 200)
+
+
+def _simulated(request: HttpRequest, form: SizeForm | SystemSizeForm) -> SizePlan | None:
+    """Simulate what a sent form assumes; a worker runs long simulations.
+
+    Returns None for a form that was not sent, or that now says what is wrong.
+    """
+    if request.method != "POST" or not form.is_valid() or form.settings is None:
+        return None
+    plan = create_plan(settings=form.settings, workspace=form.chosen_workspace, by=user_of(request))
+    try:
+        run_plan(plan_id=plan.pk, seconds=AT_ONCE)
+    except TakesLonger:
+        try:
+            enqueue_size_plan(plan)
+        except NoBroker as error:
+            form.add_error(None, str(error))
+            return None
+    return plan
+
+
+def _earlier(workspaces: list[Workspace]) -> QuerySet[SizePlan]:
+    return SizePlan.objects.filter(workspace__in=workspaces).select_related("workspace").order_by("-pk")
 
 
 @require_safe
@@ -73,6 +97,9 @@ def _context(user: User, pk: int) -> dict[str, Any]:
     plan = SizePlan.objects.select_related("workspace").filter(pk=pk).first()
     require(user, Act.STUDY_SEE, plan)
     assert plan is not None  # else it was not found
+    if plan.is_about_systems:
+        systems = SystemsResult.model_validate(plan.result) if plan.result else None
+        return {"plan": plan, "systems": systems}
     result = SizeResult.model_validate(plan.result) if plan.result else None
     return {"plan": plan, "result": result, "picture": _picture(result, plan) if result else None}
 

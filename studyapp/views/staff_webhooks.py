@@ -18,7 +18,7 @@ from studyapp.models import Study, StudyDelivery, StudyWebhook
 from studyapp.queries.webhooks import kind_labels, webhooks_of
 from studyapp.views.access import study_page
 from studyapp.web.staff_forms import WebhookForm
-from studyapp.web.tables import DELIVERIES
+from studyapp.web.tables import DELIVERIES, WEBHOOKS
 
 
 @require_safe
@@ -97,6 +97,7 @@ def _page(
     created: StudyWebhook | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    hooks = [(hook, kind_labels(hook)) for hook in webhooks_of(study)]
-    context = {"study": study, "hooks": hooks, "form": form, "created": created}
+    table = (WEBHOOKS.unsortable() if request.method == "POST" else WEBHOOKS).of(request.GET)
+    hooks = table.rows((hook, kind_labels(hook)) for hook in webhooks_of(study))
+    context = {"study": study, "hooks": hooks, "table": table, "form": form, "created": created}
     return render(request, "studyapp/staff/webhooks.html", context, status=status)

@@ -11,13 +11,17 @@ from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
+from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
 from accounts.policy import Act
 from foundation.paragraphs import paragraphs
 from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.questionnaires import Question
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
+from studyapp.definition.task_questions import INITIAL, confidence_on_check, own_questions, task_pages
+from studyapp.definition.tasks import Advice
 from studyapp.models import Stage, Study
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
@@ -78,9 +82,9 @@ def _page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> tuple[str,
 def choices(content: FrozenStudy, wanted: Any, prefix: str = "") -> dict[str, str]:
     """Return the chosen page, condition, item and language, with defaults."""
     offered = {
-        "page": [name for name, _title, _number in _pages(content)],
+        "page": [name for name, _name, _number in _pages(content)],
         "condition": [condition.name for condition in content.conditions],
-        "item": [name for _title, rows in sample.items(content) for name, _question in rows],
+        "item": [name for _name, rows in sample.items(content) for name, _text in rows],
         "language": content.languages,
     }
     chosen = {}
@@ -98,6 +102,8 @@ def _pages(content: FrozenStudy) -> list[tuple[str, str, int]]:
         if name in ("screening", "comprehension", "pre_survey", "survey"):
             viewers = [content.viewer([condition]) for condition in content.conditions]
             last = max(len(pages_on(content, cast("PageName", name), viewer)) for viewer in viewers)
+        elif name in ("item", "practice"):
+            last = len(task_pages(content.task)) or 1
         pages += [(name, title, 1), *((f"{name}.{n}", title, n) for n in range(2, last + 1))]
     return pages
 
@@ -175,5 +181,28 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     }
     ids = of_kind.get(part, [chosen["item"]])
     item_id = chosen["item"] if chosen["item"] in ids else ids[0]
-    stimulus = rendered_stimulus(content, chosen["condition"], item_id, slug=slug)
-    return context | item_context(content, places[item_id]) | {"stimulus": stimulus}
+    page = (task_pages(content.task) or ("",))[int(number or 1) - 1] if part != "attention" else ""
+    condition = "" if page == INITIAL else chosen["condition"]
+    context |= item_context(content, places[item_id], page)
+    context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug)
+    if isinstance(content.task, Advice):
+        asked = _own_questions(content, page, item_id, chosen["condition"], pages[0] if pages else [])
+        context["questions"] = questions_html(rows(asked, {}, {}), slug)
+        context["time_left"] = getattr(content.task.time_limits, page) if page else None
+    return context
+
+
+def _own_questions(
+    content: FrozenStudy, page: str, item_id: str, condition: str, rest: list[Question]
+) -> list[Question]:
+    """Return the questions of an item with own answers.
+
+    On the final page, the first answer is an example.
+    """
+    assert isinstance(content.task, Advice)
+    if not page:
+        return [*confidence_on_check(content.task, _), *rest]
+    options = content.item(item_id).options
+    given, advice = options[0] if options else _("an example"), content.advice_of(condition, item_id)
+    own = own_questions(content.task, page, options, given, advice, _)
+    return own if page == INITIAL else [*own, *rest]

@@ -26,6 +26,7 @@ from studyapp.definition.question_scales import (
     TextField,
 )
 from studyapp.definition.questionnaires import DECLINED, Answer, Question, QuestionImage
+from studyapp.definition.task_questions import task_pages
 from studyapp.models import Mode, StudyVersion
 from studyapp.queries.question_pages import PageName, is_shuffled, page_questions, pages_on, questions_on
 from studyapp.queries.studies import image_paths, localised, study_slug
@@ -278,7 +279,12 @@ def image_slug(version: StudyVersion) -> str:
 
 
 def is_same_for_all(content: FrozenStudy, page: PageName) -> bool:
-    """Return whether participants of a condition see a part alike."""
+    """Return whether participants of a condition see a part alike.
+
+    An item on several pages depends on the item and on the earlier answers.
+    """
+    if page == "item" and task_pages(content.task):
+        return False
     questions = questions_on(content, page)
     return not is_shuffled(content, page) and not any(
         question.random_choices or (question.show_if and any(each.page_break for each in questions))

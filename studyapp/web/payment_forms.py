@@ -1,5 +1,6 @@
 """Forms of the page that pays participants: an order, and files."""
 
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -28,6 +29,15 @@ GROUP_LABELS = {
     "withdrawn": _("Withdrew"),
 }
 _MOST_BYTES = 500_000
+
+
+_ACTS = ("approve", "returns", "screen_out", "bonus_each", "amounts", "earned")
+
+
+def _keep_earned(form: forms.Form, promised: str) -> None:
+    """Leave the bonus for correct answers out of a study that promises none."""
+    if not promised:
+        del form.fields["earned"]
 
 
 def _amount(label: Any, **options: Any) -> forms.DecimalField:
@@ -62,6 +72,7 @@ class OrderForm(forms.Form):
         help_text=_("A participant gets a bonus of one name once, however often it is ordered."),
     )
     bonus_each = _amount(_("Bonus for everybody who completed"))
+    earned = forms.BooleanField(label=_("Bonus for correct answers, as the study promises"), required=False)
     amounts = forms.FileField(
         label=_("Or a CSV file of bonuses"),
         required=False,
@@ -69,15 +80,30 @@ class OrderForm(forms.Form):
     )
     currency = forms.ChoiceField(label=_("Currency of the study on Prolific"), choices=CURRENCIES)
 
+    def __init__(self, *sent: Any, promised: str = "") -> None:
+        """Build the form.
+
+        Args:
+            sent: The fields and files.
+            promised: The currency of the bonus for correct answers; empty without one.
+        """
+        super().__init__(*sent)
+        self._promised = promised
+        _keep_earned(self, promised)
+
     def clean(self) -> dict[str, Any]:
         """Read the file, and check that something is ordered."""
         given: dict[str, Any] = super().clean() or {}
-        if not self.errors and not any(
-            given.get(name) for name in ("approve", "returns", "screen_out", "bonus_each", "amounts")
-        ):
+        if not self.errors and not any(given.get(name) for name in _ACTS):
             self.add_error(None, _("Choose at least one act."))
         if given.get("bonus_each") and given.get("amounts"):
             self.add_error("amounts", _("Give one amount for everybody or a file, not both."))
+        if given.get("earned"):
+            if given.get("bonus_each") or given.get("amounts"):
+                self.add_error("earned", _("Give this bonus a name of its own, in an order of its own."))
+            if given.get("currency") != self._promised:
+                message = _("The study promises its bonus in %(currency)s.") % {"currency": self._promised}
+                self.add_error("currency", message)
         return given
 
     def clean_amounts(self) -> dict[str, Decimal]:
@@ -94,10 +120,11 @@ class OrderForm(forms.Form):
             parts = [position, error.field, translated(error.message)]
             raise forms.ValidationError(": ".join(part for part in parts if part)) from error
 
-    def order(self) -> PaymentOrder:
-        """Return the order."""
+    def order(self, earned: Callable[[], Mapping[str, Decimal]] = dict) -> PaymentOrder:
+        """Return the order; ``earned`` computes the earned bonuses by ID."""
         given = dict(self.cleaned_data)
-        return PaymentOrder(bonus_amounts=given.pop("amounts"), **given)
+        amounts = given.pop("amounts")
+        return PaymentOrder(bonus_amounts=earned() if given.pop("earned", False) else amounts, **given)
 
 
 class PaymentsForm(forms.Form):
@@ -116,7 +143,13 @@ class PaymentsForm(forms.Form):
             "After screening, a failed comprehension check, or because the study was full. May stay empty."
         ),
     )
+    earned = forms.BooleanField(label=_("Add the bonus for correct answers"), required=False)
     format = forms.ChoiceField(label=_("Format"), choices=FORMATS, required=False)
+
+    def __init__(self, *sent: Any, promised: str = "") -> None:
+        """Build the form; ``promised`` is as for an order."""
+        super().__init__(*sent)
+        _keep_earned(self, promised)
 
     def amounts(self) -> dict[str, Decimal]:
         """Return the amount of each outcome that is paid."""

@@ -14,6 +14,7 @@ from studyapp.models import JudgedAnswer, WebhookEvent
 from studyapp.queries.access import SHARED_ROLES
 from studyapp.rules.proposed_verdicts import Proposal, read_proposals
 from studyapp.rules.sample_sizes import SizeSettings
+from studyapp.rules.system_sizes import SystemSettings
 from studyapp.web.workspace_form import WorkspaceForm
 
 LARGEST_PROPOSALS = 10_000_000  # bytes
@@ -141,8 +142,37 @@ class WebhookForm(forms.Form):
     )
 
 
-class SizeForm(WorkspaceForm):
-    """The assumptions of a power analysis; a valid form sets ``settings``."""
+class _AssumptionsForm(WorkspaceForm):
+    """The assumptions of a simulation; a valid form sets ``settings``."""
+
+    kind: type[SizeSettings | SystemSettings]
+    settings: SizeSettings | SystemSettings | None = None
+
+    def clean(self) -> dict[str, Any]:
+        """Validate the assumptions together."""
+        data: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            try:
+                assumptions = {name: value for name, value in data.items() if name != "workspace"}
+                self.settings = self.kind.model_validate(assumptions)
+            except ValidationError as error:
+                for problem in error.errors(include_url=False):
+                    self.add_error(None, problem["msg"].removeprefix("Value error, "))
+        return data
+
+
+def _numbers(text: str) -> list[float]:
+    """Parse numbers separated by commas; NaN stands for what is none."""
+    try:
+        return [float(part) for part in text.replace(";", ",").split(",")]
+    except ValueError:
+        return [math.nan]
+
+
+class SizeForm(_AssumptionsForm):
+    """The assumptions of a power analysis for participants."""
+
+    kind = SizeSettings
 
     effects = forms.CharField(max_length=200, initial="0, 0.1")
     items = forms.IntegerField(min_value=1, max_value=1000, initial=25)
@@ -153,26 +183,33 @@ class SizeForm(WorkspaceForm):
     target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
     alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
     simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
-    settings: SizeSettings | None = None
 
     def clean_effects(self) -> list[float]:
         """Parse the effects, one number per condition."""
-        try:
-            effects = [float(part) for part in self.cleaned_data["effects"].replace(";", ",").split(",")]
-        except ValueError:
-            effects = [math.nan]
+        effects = _numbers(self.cleaned_data["effects"])
         if not all(map(math.isfinite, effects)):
             raise forms.ValidationError(_("Enter numbers separated by commas, one per condition."))
         return effects
 
-    def clean(self) -> dict[str, Any]:
-        """Validate the assumptions together."""
-        data: dict[str, Any] = super().clean() or {}
-        if not self.errors:
-            try:
-                assumptions = {name: value for name, value in data.items() if name != "workspace"}
-                self.settings = SizeSettings.model_validate(assumptions)
-            except ValidationError as error:
-                for problem in error.errors(include_url=False):
-                    self.add_error(None, problem["msg"].removeprefix("Value error, "))
-        return data
+
+class SystemSizeForm(_AssumptionsForm):
+    """The assumptions of a power analysis for systems."""
+
+    kind = SystemSettings
+    correlations = forms.CharField(max_length=200, initial="0.5, 0.7, 0.9")
+    coefficient = forms.ChoiceField(
+        choices=[("pearson", "Pearson"), ("spearman", "Spearman"), ("kendall", "Kendall")]
+    )
+    noise = forms.FloatField(min_value=0, max_value=100, required=False)
+    target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
+    alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
+    simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
+
+    def clean_correlations(self) -> list[float]:
+        """Parse the correlations."""
+        correlations = _numbers(self.cleaned_data["correlations"])
+        if not all(0 < abs(correlation) <= 1 for correlation in correlations):
+            raise forms.ValidationError(
+                _("Enter numbers from -1 to 1 without 0, separated by commas, such as 0.5, 0.7.")
+            )
+        return correlations

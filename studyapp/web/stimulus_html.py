@@ -17,6 +17,7 @@ from predictions.articles import Sentence, articles, cut_pieces
 from predictions.program_steps import ItemImage
 from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.definition.question_flow import Viewer
+from studyapp.definition.task_questions import task_pages
 from studyapp.models import StudyVersion
 from studyapp.queries.studies import image_paths, localised, study_slug
 from studyapp.web.program_html import pictures, shown_steps
@@ -36,8 +37,8 @@ def _instructions_html(version_hash: str, version_pk: int, language: str, viewer
 def stimulus_html(version: StudyVersion, *, condition: str, item_id: str, language: str = "") -> SafeString:
     """Return the part of an item page that a condition shows.
 
-    ``language`` has to be the active one, since the cache key contains it. An
-    attention item is the same in every condition.
+    Without a condition that is what people see before they answer for themselves. ``language`` has to be the
+    active one, since the cache key contains it. An attention item is the same in every condition.
     """
     return _stimulus_html(version.hash, version.pk, condition, item_id, language)
 
@@ -57,17 +58,22 @@ def rendered_stimulus(
 ) -> SafeString:
     """Render an item of content that may be a draft.
 
-    ``slug`` is the study in the addresses of images; staff may use any.
+    Without a condition, or in one without advice, only question and articles are shown. ``slug`` is the study
+    in the addresses of images; staff may use any.
     """
     check = content.attention_item(item_id)
     images: Sequence[ItemImage] = ()
     if check is not None:
         shown = Shown(answer=check.answer, facts=check.facts)
-        style: Explanation | Literal["only text"] = "facts" if check.context else "only text"
+        style: Explanation | Literal["only text", "no answer"] = "facts" if check.context else "only text"
         context, question = check.context, check.text
     else:
-        item, frozen_condition = content.item(item_id), content.condition(condition)
-        shown, style = frozen_condition.shown[item_id], frozen_condition.explanation
+        item = content.item(item_id)
+        frozen_condition = content.condition(condition) if condition else None
+        if frozen_condition and frozen_condition.advice:
+            shown, style = frozen_condition.shown[item_id], frozen_condition.explanation
+        else:
+            shown, style = Shown(answer=None, facts=None), "no answer"
         context, question, images = item.context, item.question or "", item.images
     explained, others = articles(context or [], shown.facts or [], shown.tokens or [])
     return render_to_string(
@@ -79,6 +85,7 @@ def rendered_stimulus(
             "rationale": shown.rationale,
             "explained": explained,
             "others": others,
+            "is_open": bool(task_pages(content.task)),
             **_program(shown, images, context or [], slug),
         },
     )

@@ -71,6 +71,17 @@ LOG = Table(
     ),
     "-when",
 )
+# A row is a webhook and the labels of its events.
+WEBHOOKS = Table(
+    (
+        Column("address", _("Address"), lambda row: row[0].url),
+        Column("events", _("Events")),
+        Column("state", _("State"), lambda row: not row[0].active),
+        Column("waiting", _("Waiting"), lambda row: row[0].waiting, is_number=True),
+        Column("failed", _("Failed"), lambda row: row[0].failed, is_number=True),
+        Column("actions", _("Actions"), is_silent=True),
+    )
+)
 DELIVERIES = Table(
     (
         Column("event", _("Event")),
@@ -95,6 +106,18 @@ SIZE_PLANS = Table(
         ),
         Column("state", _("State"), lambda row: row[0].status),
         Column("workspace", _("Workspace"), lambda row: row[0].workspace.name.casefold()),
+    ),
+    "-simulated",
+)
+SYSTEM_PLANS = Table(
+    (
+        Column("simulated", _("Simulated (UTC)"), lambda plan: plan.pk),
+        Column("correlations", _("True correlations")),
+        Column("coefficient", _("Coefficient"), lambda plan: plan.assumptions["coefficient"]),
+        Column("noise", _("Noise"), lambda plan: plan.assumptions["noise"], is_number=True),
+        Column("target", _("Target power"), lambda plan: plan.assumptions["target"], is_number=True),
+        Column("state", _("State"), lambda plan: plan.status),
+        Column("workspace", _("Workspace"), lambda plan: plan.workspace.name.casefold()),
     ),
     "-simulated",
 )

@@ -172,6 +172,7 @@ def make_world(slug: str) -> World:
                 "return",
                 "edit_item",
                 "delete_item",
+                "move_item",
             )
         },
     }

@@ -3,7 +3,10 @@
 import re
 
 import pytest
+from django.contrib.auth.hashers import MD5PasswordHasher, PBKDF2PasswordHasher
+from django.contrib.auth.password_validation import validate_password
 from django.core import mail
+from django.core.exceptions import ValidationError
 from django.core.mail.backends.base import BaseEmailBackend
 from django.test import Client
 
@@ -80,6 +83,32 @@ def test_weak_passwords_are_refused(client, user, new):
     log_in(client)
     assert change(client, new=new).status_code == 200
     assert log_in(Client()).status_code == 302
+
+
+def test_passwords_of_up_to_128_characters_work(client, user):
+    log_in(client)
+    long = ("boats at anchor " * 8)[:127] + "!"
+    assert change(client, new=long).status_code == 302
+    guest = Client()
+    assert guest.post("/accounts/login/", {"username": user.username, "password": long}).status_code == 302
+
+
+def test_longer_ones_are_refused_before_they_are_hashed(client, user, monkeypatch):
+    log_in(client)
+    assert "at most 128 characters" in change(client, new="ab " * 43).content.decode()
+    with pytest.raises(ValidationError, match="at most 128 characters"):
+        validate_password("ab " * 43)
+    hashed = []
+
+    def encode(_hasher, password, *_rest):
+        hashed.append(password)
+        return ""
+
+    for hasher in (PBKDF2PasswordHasher, MD5PasswordHasher):
+        monkeypatch.setattr(hasher, "encode", encode)
+    page = Client().post("/accounts/login/", {"username": user.username, "password": "x" * 100_000})
+    assert "at most 128 characters" in page.content.decode()
+    assert not hashed
 
 
 def test_both_fields_have_to_agree(client, user):

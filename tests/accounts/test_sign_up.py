@@ -1,13 +1,26 @@
 """Tests of the sign-up, which needs an invitation."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
 
 import pytest
+from django.db import connection
+from django.test import Client
 from django.utils import timezone
 
+from accounts.login.adapters import AccountAdapter
 from accounts.models import User
 from accounts.queries.invitations import live_invitation
-from tests.accounts.people import INVITATION, PASSWORD, kinds, log_in, make_invitation, make_user
+from tests.accounts.people import (
+    INVITATION,
+    PASSWORD,
+    is_logged_in,
+    kinds,
+    log_in,
+    make_invitation,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +53,44 @@ def test_nobody_signs_up_without_an_invitation(client):
     assert "You need an invitation" in sign_up(client, next="").content.decode()
     assert "You need an invitation" in sign_up(client).content.decode()
     assert not User.objects.exists()
+
+
+def test_a_name_that_was_taken_after_the_check_is_named(client, owner, monkeypatch):
+    make_invitation(owner)
+    check = AccountAdapter.clean_username
+
+    def late(adapter, username, shallow=False):
+        checked = check(adapter, username, shallow)
+        make_user(username)
+        return checked
+
+    monkeypatch.setattr(AccountAdapter, "clean_username", late)
+    page = sign_up(client)
+    assert page.status_code == 200
+    assert "already exists" in page.content.decode()
+    assert 'id="id_username_error"' in page.content.decode()
+    assert not is_logged_in(client)
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_of_two_sign_ups_of_one_name_at_the_same_moment_one_is_refused(owner):
+    for number in range(3):
+        invitation = make_invitation(owner)
+        start = Barrier(2)
+
+        def send(_visitor, name=f"bea-{number}", start=start):
+            visitor = Client()
+            start.wait()
+            try:
+                return sign_up(visitor, username=name).status_code
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(2) as threads:
+            assert sorted(threads.map(send, range(2))) == [200, 302]
+        assert User.objects.filter(username=f"bea-{number}").count() == 1
+        invitation.delete()
 
 
 @pytest.mark.parametrize("field", ["accepted_at", "revoked_at", "expires_at"])

@@ -22,7 +22,7 @@ from tests.annotation.formats.test_counterfactuals import OLDER, instance
 from tests.annotation.jobs.pairs import example, lines, pairs, pictures, zipped
 from tests.studyapp.questions import entries
 
-LINES = {"jsonl", "nlvr", "nlvr2", "reasons", "outputs"}
+LINES = {"jsonl", "nlvr", "nlvr2", "reasons", "outputs", "claims", "musique", "esnli"}
 ODD: list[Any] = [
     None, [], {}, "", "\0", "x" * 600, "é", "5", 5, -1, 0, True, 10**400, 1e308, float("nan"), float("inf"),
     [None], [[None]], {"": None}, [[[[[[]]]]]], "\ud800", "a\nb", 2**63, [None] * 200,
@@ -40,6 +40,7 @@ def valid_files(folder: Path) -> dict[str, bytes]:
         "hotpot": json.dumps(entries(3), indent=1).encode(),
         "squad": json.dumps(squad, indent=1).encode(),
         "quoref": json.dumps(squad).encode(),
+        **evidence_files(),
         "predictions": json.dumps(predictions, indent=1).encode(),
         "nlvr": lines(drawing(identifier=f"{at}-0") for at in range(3)),
         "nlvr2": lines(example(at) for at in range(3)),
@@ -56,6 +57,42 @@ def valid_files(folder: Path) -> dict[str, bytes]:
         {file.name: file.read_bytes() for file in (folder / "faithful-nmn").iterdir()}
     )
     return files
+
+
+def evidence_files() -> dict[str, bytes]:
+    """Return a file of each format of claims, paragraphs and rationales."""
+    claim = {"claim": "Ada sang.", "label": "SUPPORTED", "context": [["Ada", ["Ada sang."]]]}
+    paragraph = {"title": "Ada", "paragraph_text": "Ada sang.", "is_supporting": True}
+    asked = {"question": "Who?", "answer": "Ada", "paragraphs": [paragraph, paragraph]}
+    pair = {"premise": "Ada sang.", "hypothesis": "She sang.", "label": "entailment"}
+    named = {"claim": "Ada sang.", "label": "SUPPORTS", "evidence": [[[1, 2, "Ada", 0]], [[1, 3, "Ada", 1]]]}
+    verdict = {"sentences": [0], "label": "SUPPORT"}
+    cited = {"claim": "Ada sang.", "cited_doc_ids": [4], "evidence": {"4": [verdict]}}
+    span = {"docid": "film", "start_token": 1, "end_token": 2, "start_sentence": -1}
+    judged = {"query": "Is it good?", "classification": "POS", "evidences": [[span]]}
+    return {
+        "claims": lines(claim | {"uid": f"c{at}"} for at in range(3)),
+        "musique": lines(asked | {"id": f"2hop__{at}"} for at in range(3)),
+        "esnli": lines(pair | {"id": f"p{at}"} for at in range(3)),
+        "fever": zipped(
+            {
+                "train.jsonl": lines(named | {"id": at} for at in range(3)),
+                "wiki-pages/1.jsonl": lines([{"id": "Ada", "lines": "0\tAda sang.\n1\tOften.\tSong"}]),
+            }
+        ),
+        "scifact": zipped(
+            {
+                "claims.jsonl": lines(cited | {"id": at} for at in range(3)),
+                "corpus.jsonl": lines([{"doc_id": 4, "title": "Ada", "abstract": ["Ada sang."]}]),
+            }
+        ),
+        "eraser-tasks": zipped(
+            {
+                "val.jsonl": lines(judged | {"annotation_id": f"a{at}"} for at in range(3)),
+                "docs/film": b"It is good .\n",
+            }
+        ),
+    }
 
 
 def spoiled(name: str, valid: bytes, rng: random.Random) -> tuple[str, bytes]:

@@ -22,6 +22,7 @@ from tests.studyapp.questions import entries
 from tests.studyapp.serving import made_dataset
 
 TABLES = (User, Item, ImageFile, Gold, ItemImport, Dataset, Question, Prediction, PredictionRun)
+FOLDERS = ("pictures/", "wiki-pages/")
 WITHOUT_LINES = (".zip", ".gz", ".png")
 
 
@@ -83,7 +84,7 @@ class _Site:
             assert each["file"], each
             assert each["reason"], each
             assert each["line"] or each["file"].endswith(WITHOUT_LINES), each
-            assert "/" not in each["file"] or each["file"].startswith("pictures/"), each
+            assert "/" not in each["file"] or each["file"].startswith(FOLDERS), each
         return "refused"
 
     def _run(self, name: str, upload: str, content: bytes, *, dry_run: bool) -> Job:

@@ -140,6 +140,6 @@ def test_the_page_says_when_it_begins_again(job: Job, client: Client) -> None:
     assert "The worker of this job stopped" not in client.get(address).text
     cache.clear()
     begin_earlier(job)
-    assert "in at most 15 seconds" in client.get(address).text
+    assert "in at most 5 seconds" in client.get(address).text
     release_lost()
-    assert "in at most 15 seconds" in client.get(address).text
+    assert "in at most 5 seconds" in client.get(address).text

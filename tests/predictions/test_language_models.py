@@ -17,12 +17,14 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Role
+from analysis.scores.erasure import DIFFERENCES
 from modelserver.evaluation.predict_file import write_predictions
 from modelserver.serving.fake_server import FakeModelServer
 from modelserver.serving.model_cache import Source
 from modelserver.systems.language import chat_requests
 from modelserver.systems.language.chat import open_chat
-from predictions.models import Dataset, PredictionRun
+from predictions.models import Dataset, PredictionRun, Score
+from predictions.scoring import PARTS
 from tests.fake_openai import REFUSAL, FakeOpenAI, error
 from tests.studyapp.factories import make_user
 from tests.studyapp.questions import entries
@@ -214,6 +216,10 @@ def test_farm_loca_and_erasure(serve: Serve, openai: FakeOpenAI) -> None:
     assert values["comprehensiveness"] > 0.5
     assert values["sufficiency"] == pytest.approx(0.0)
     assert json.dumps(values)
+    score = Score.objects.get()
+    rows = [dict(zip(PARTS, row.parts, strict=True)) for row in score.questions.all()]
+    for name in DIFFERENCES:
+        assert sum(row[name] for row in rows) / 3 == pytest.approx(values[name]), name
 
 
 def test_a_dataset_of_another_system_has_no_language_model(serve: Serve, openai: FakeOpenAI) -> None:

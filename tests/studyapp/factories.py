@@ -187,6 +187,20 @@ def accept_checks(study: Study, *, by: User | None = None) -> None:
         accept_check(study=study, check=check, reason=reason, by=by)
 
 
+ADVICE = [{"advice": False}, {"system": "helper", "explanation": "none"}, {"system": "helper"}]
+
+
+def make_advice(*, launched: bool = True, task: Any = "advice", **changes: Any) -> Study:
+    """A study of advice from a system that is wrong on every other question; q2 asks for yes or no."""
+    dataset = make_dataset(questions=4)
+    dataset.questions.filter(external_id="q2").update(answer="yes", text="Was film 2 made in Kolwen?")
+    make_run(dataset=dataset, system="helper").predictions.filter(question__external_id="q2").update(
+        answer="no"
+    )
+    changes = {"conditions": ADVICE, "items": {"ids": ["q1", "q2"]}, **changes}
+    return make_study(launched=launched, dataset=dataset.name, task=task, **changes)
+
+
 def make_link(*, study: Study | None = None, **options: Any) -> EntryLink:
     return make_link_and_token(study=study, **options)[0]
 

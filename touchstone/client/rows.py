@@ -18,7 +18,9 @@ PaymentState = Literal["planned", "sent", "confirmed", "failed", "unknown"]
 RunKind = Literal["predict", "execute"]
 SystemKind = Literal["reader", "modular"]
 SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"]
-DatasetFormat = Literal["hotpot", "squad", "quoref"]
+DatasetFormat = Literal[
+    "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks"
+]
 BundleFormat = Literal["csv", "parquet", "jsonl"]
 TableName = Literal["participants", "trials", "checks", "stages", "pre-survey", "post-survey", "events"]
 

@@ -46,6 +46,8 @@ _COLUMNS: tuple[tuple[str, pa.DataType, str], ...] = (
     ("ref", pa.string(), "id of the object of a step below that was chosen"),
     ("links", pa.list_(pa.string()), "ids of the objects that it was found from"),
     ("reason", pa.string(), "why it is new where one chooses"),
+    ("suggested_by", pa.string(), "system@revision whose suggestion was accepted; null for people's own"),
+    ("suggestion_changed", pa.bool_(), "whether the person changed what was suggested"),
     ("image", pa.int32(), "from 0"),
     ("left", pa.float64(), "fraction of the image's width"),
     ("top", pa.float64(), "fraction of the image's height"),
@@ -64,7 +66,7 @@ SCHEMA = pa.schema(
 
 # The parts of a row, in the order of the columns.
 _Row = tuple[Any, ...]
-_NO_OBJECT, _NO_SHAPE = (None,) * 4, (None,) * 10
+_NO_OBJECT, _NO_SHAPE = (None,) * 6, (None,) * 10
 
 
 def write_parquet(records: Iterable[ItemRecord], path: Path) -> None:
@@ -119,9 +121,10 @@ def _layer(node: Node, layer: Layer) -> _Row:
 
 
 def _object(drawn: Object) -> _Row:
+    origin = (None, None) if drawn.suggested is None else (drawn.suggested.by, drawn.suggested.changed)
     if isinstance(drawn, Chosen):
-        return (drawn.id, drawn.ref, None, None)
-    return (drawn.id, None, drawn.links, drawn.reason or None)
+        return (drawn.id, drawn.ref, None, None, *origin)
+    return (drawn.id, None, drawn.links, drawn.reason or None, *origin)
 
 
 def _shape(shape: Box | Span) -> _Row:

@@ -49,6 +49,7 @@ from annotation.schemas import (
     Layer,
     Polygon,
     Span,
+    Suggested,
 )
 from foundation.errors import BadFile
 from foundation.json_stream import read_values
@@ -232,6 +233,9 @@ def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, resul
         findings.mend(SEVERAL_LABELS, entry.external_id)
     if mark is None:
         return
+    suggested = (result.get(OURS) or {}).get("suggested")
+    if suggested:
+        mark = mark.model_copy(update={"suggested": Suggested.model_validate(suggested)})
     for label in labels:
         own = mark.model_copy(update={"label": str(label), "id": str(result.get("id") or "m")[:64]})
         labelling.marks.append((str(result.get("from_name")), own))
@@ -350,14 +354,15 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
     target = "text" if record.kind == "spans" else "image"
     for layer, span in spans(record, document):
         value: dict[str, Any] = {"start": span.span[0], "end": span.span[1], "text": span.quote}
-        yield _result(layer.name, target, "labels", value | {"labels": [span.label]}, span.id)
+        value |= {"labels": [span.label]}
+        yield _result(layer.name, target, "labels", value, span.id) | _origin(span)
     for layer, mark in image_marks(record, document):
         image = record.images[mark.image]
         to = target if len(record.images) == 1 else f"image{mark.image}"
         size = {"original_width": image.width, "original_height": image.height} if image.width else {}
         kind, value = _value_of(mark)
-        value |= {kind: [mark.label]}
-        yield _result(layer.name, to, kind, value, mark.id) | {"image_rotation": 0, **size}
+        more = {"image_rotation": 0, **size, **_origin(mark)}
+        yield _result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
     forms: dict[LayerType, str] = {"text": "textarea", "rating": "rating"}
     for layer, values in answers(record, document):
         kind = forms.get(layer.type, "choices")
@@ -380,6 +385,14 @@ def _value_of(mark: Box) -> tuple[str, dict[str, Any]]:
         radii = {"radiusX": (right - left) / 2, "radiusY": (bottom - top) / 2}
         return "ellipselabels", {"x": (left + right) / 2, "y": (top + bottom) / 2, **radii, "rotation": 0}
     return BOXES[0], {"x": left, "y": top, "width": right - left, "height": bottom - top, "rotation": 0}
+
+
+def _origin(mark: Box | Span) -> dict[str, Any]:
+    """Return whose mark it is, in Label Studio's words and with the system."""
+    if mark.suggested is None:
+        return {}
+    origin = "prediction-changed" if mark.suggested.changed else "prediction"
+    return {"origin": origin, OURS: {"suggested": mark.suggested.model_dump(mode="json")}}
 
 
 def _result(name: str, target: str, kind: str, value: dict[str, Any], identity: str) -> dict[str, Any]:

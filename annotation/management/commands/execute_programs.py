@@ -8,13 +8,16 @@ from typing import Any
 from accounts.policy import Act
 from annotation.actions.runs import start_run
 from annotation.models import OutputRun
+from annotation.parsed_items import task_of
 from annotation.queries.bots import project_named
 from annotation.queries.runs import progress
+from annotation.suggestions import default_fit
 from annotation.tasks import SLICE, enqueue_missing, execute_slice
 from foundation.errors import RunFailed
 from jobs.base_command import JobCommand, check_right, count, slug, system_name
 from jobs.progress import run_job, wait, wait_for_system
 from jobs.progress_bar import Bar
+from modelserver.wire.schema import SystemKind
 
 
 class Command(JobCommand):
@@ -26,6 +29,9 @@ class Command(JobCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("--system", required=True, type=system_name, help="a system of the model server")
+        parser.add_argument(
+            "--reader", action="store_true", help="ask a reader or language model for suggestions instead"
+        )
         parser.add_argument("--wait", action="store_true", help="wait until all is done, with a progress bar")
         parser.add_argument(
             "--slice", type=count, default=SLICE, metavar="N", help="items per task (default: %(default)s)"
@@ -34,10 +40,12 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = project_named(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
+        kind: SystemKind = "reader" if options["reader"] else "modular"
+        fit = default_fit(task_of(project)) if options["reader"] else None
         with Bar(f"{options['system']} on {project.slug}", project.items.count()) as bar:
             try:
-                served = wait_for_system(options["system"], bar, kind="modular", patient=options["wait"])
-                run = start_run(project=project, system=served.name, revision=served.revision, by=by)
+                served = wait_for_system(options["system"], bar, kind=kind, patient=options["wait"])
+                run = start_run(project=project, system=served.name, revision=served.revision, fit=fit, by=by)
                 enqueue = partial(enqueue_missing, run, size=options["slice"])
                 enqueued = enqueue()
                 if options["wait"]:

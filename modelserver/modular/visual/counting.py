@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from modelserver.modular.visual.numbers import Number, poisson_binomial
 
 CountKind = Literal["sum", "layer", "graph", "exact"]
+Impossible = Literal["apart", "alike"]
 COUNT_KINDS: tuple[CountKind, ...] = get_args(CountKind)
 SEGMENTS = 16  # of each learned function of Graph-count, as in Zhang et al. 2018
 # N20 gives no value for σ². The released code passes 0.25 where its library takes a standard deviation.
@@ -72,36 +73,41 @@ class Graph(nn.Module):
     Boxes are the nodes of a graph whose edges weigh p_i p_j. Edges between overlapping boxes, which show
     one object, are removed; then objects that several boxes stand for are scaled down to one. The rest
     is a graph of n² edges for n objects. With 0s and 1s, and boxes that coincide or are disjoint, it is
-    exact. Only the ``most`` probable boxes of an image are used, because the time grows with their cube.
+    exact. Only the ``most`` probable boxes of an image are used, because the time grows with their cube;
+    None uses all. With ``impossible`` "alike", boxes of probability 0 are copies of each other and of
+    nearly impossible boxes, as in the code that the authors released.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int | None, impossible: Impossible = "apart") -> None:
         super().__init__()
-        self.most = most
+        self.most, self.impossible = most, impossible
         self.edge, self.far = Monotone(), Monotone()  # their f1 and f2: within an object
         self.alike, self.edge_alike, self.far_alike = Monotone(), Monotone(), Monotone()  # f3 to f5
 
     def forward(self, p: Tensor, regions: Tensor, boxes: Tensor) -> Tensor:
         """[n, images, m] and [n, images, m, 4] to [n, images]."""
-        p, kept = p.topk(min(self.most, p.shape[-1]), dim=-1)
+        # Padding has no area. It comes last, so that what a batch is padded to does not matter.
+        order = torch.where(boxes[..., 2] > boxes[..., 0], p, -1.0)
+        kept = order.topk(min(self.most or p.shape[-1], p.shape[-1]), dim=-1).indices
+        p = p.gather(-1, kept)
         boxes = boxes.gather(-2, kept[..., None].expand(*kept.shape, 4))
         weight = p[..., :, None] * p[..., None, :]
         distance = 1 - overlaps(boxes, boxes)
         edges = self.edge(weight) * self.far(distance)
-        copies = self._copies(p, self.edge_alike(weight) * self.far_alike(distance))  # [..., m]
+        counted = p > 0 if self.impossible == "apart" else boxes[..., 2] > boxes[..., 0]
+        copies = self._copies(p, self.edge_alike(weight) * self.far_alike(distance), counted)  # [..., m]
         edges = edges / (copies[..., :, None] * copies[..., None, :])
         loops = self.edge(p * p) / copies
         return (edges.sum(dim=(-1, -2)) + loops.sum(dim=-1) + 1e-20).sqrt()
 
-    def _copies(self, p: Tensor, edges: Tensor) -> Tensor:
+    def _copies(self, p: Tensor, edges: Tensor, counted: Tensor) -> Tensor:
         """Return for each box the number of boxes like it, itself included.
 
-        They are alike in p and in all edges. Impossible boxes, padding among them, are like none;
-        otherwise their number would matter.
+        They are alike in p and in all edges. Only ``counted`` boxes, [..., m], are like another.
         """
         rows = self.alike(1 - (edges[..., :, None, :] - edges[..., None, :, :]).abs()).prod(dim=-1)
         rows = rows * self.alike(1 - (p[..., :, None] - p[..., None, :]).abs())
-        return (rows * (p > 0)[..., None, :]).sum(dim=-1).clamp(min=1)
+        return (rows * counted[..., None, :]).sum(dim=-1).clamp(min=1)
 
 
 def overlaps(rows: Tensor, columns: Tensor) -> Tensor:
@@ -120,10 +126,18 @@ def overlaps(rows: Tensor, columns: Tensor) -> Tensor:
 class Counter(nn.Module):
     """`count`: boxes with probabilities in, a number out."""
 
-    def __init__(self, kind: CountKind, hidden: int, *, most: int = 36, variance: float = VARIANCE) -> None:
+    def __init__(
+        self,
+        kind: CountKind,
+        hidden: int,
+        *,
+        most: int | None = 36,
+        variance: float = VARIANCE,
+        impossible: Impossible = "apart",
+    ) -> None:
         super().__init__()
         self.kind, self.variance = kind, variance
-        constructors = {"layer": lambda: Layer(hidden), "graph": lambda: Graph(most)}
+        constructors = {"layer": lambda: Layer(hidden), "graph": lambda: Graph(most, impossible)}
         self.of_image: nn.Module = constructors.get(kind, Sum)()
 
     def forward(self, p: Tensor, regions: Tensor, boxes: Tensor) -> Number:

@@ -1,4 +1,4 @@
-"""Score a network on generated scenes: accuracy and module faithfulness."""
+"""Score a network on scenes or items: accuracy and module faithfulness."""
 
 from __future__ import annotations
 
@@ -7,47 +7,72 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from cyclopts import Group, Parameter
+from cyclopts.validators import mutually_exclusive
 
 from analysis.faithfulness.examples import OutputExample
+from modelserver.inputs.devices import Device
 from modelserver.modular.visual import folder, scoring
 from modelserver.modular.visual.images import decode, propose
-from modelserver.modular.visual.scene_data import Example, read_scenes
+from modelserver.modular.visual.region_files import read_regions
+from modelserver.modular.visual.scene_data import Example, read_items, read_scenes
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.items import write_items
 from modelserver.world.names import Split
 
+_DATA = Group(validator=mutually_exclusive)
 SHIPPED = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
 
 
 def evaluate_scenes(
     *,
-    scenes: Path,
+    scenes: Annotated[Path | None, Parameter(group=_DATA)] = None,
+    data: Annotated[Path | None, Parameter(group=_DATA)] = None,
+    regions: Path | None = None,
     split: Split = "test",
     weights: Path = SHIPPED,
     proposer: bool = False,
     outputs: Path | None = None,
+    device: Device = "cpu",
 ) -> None:
-    """Score visual-nmn on generated scenes, and print the scores as JSON.
+    """Score visual-nmn on scenes or items, and print the scores as JSON.
 
     Args:
         scenes: Folder of scenes with proposals.
+        data: Items instead of scenes, one JSON object a line with a program and an answer.
+        regions: Region features of the items' images, in a form of visual-nmn.md.
         split: Split of the scenes.
         weights: Folder of weights; those shipped with visual-nmn by default.
         proposer: Propose regions from the pictures, as the server does.
         outputs: Write the modules' outputs, for `analysis faithfulness`.
+        device: cpu, cuda, cuda:1 …
     """
-    examples = read_scenes(scenes, split)
-    if proposer:
-        examples = [_proposed(each) for each in examples]
-    network, _, revision = folder.load(weights, torch.device("cpu"))
+    examples = _examples(scenes, data, regions, split, proposer=proposer)
+    network, _, revision = folder.load(weights, torch.device(device))
+    size = network.encoder.config.visual_feat_dim
+    if (width := examples[0].regions[0].features.shape[1]) != size:
+        raise UnreadableData(f"{data or scenes}: its regions have {width} features; {weights} reads {size}")
     if outputs:
         _, module_outputs = scoring.outputs(network, examples)
         write_items(outputs, (_written(each) for each in module_outputs))
     result = {"revision": revision, **scoring.scores(network, examples)}
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
+
+
+def _examples(
+    scenes: Path | None, data: Path | None, regions: Path | None, split: Split, *, proposer: bool
+) -> list[Example]:
+    if scenes is not None:
+        examples = read_scenes(scenes, split)
+        return [_proposed(each) for each in examples] if proposer else examples
+    if data is None:
+        raise UnreadableData("name what to score on: --scenes FOLDER, or --data ITEMS with --regions PATH")
+    if regions is None:
+        raise UnreadableData(f"{data}: its images need region features; name them with --regions")
+    return read_items(data, read_regions(regions))
 
 
 def _proposed(example: Example) -> Example:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from modelserver.inputs.decoding import require_finite_logits
 from modelserver.modular.visual.baseline import read_beside_images
-from modelserver.modular.visual.counting import Counter, CountKind
+from modelserver.modular.visual.counting import Counter, CountKind, Impossible
 from modelserver.modular.visual.execution import Executor, Outputs, Partner, Place, Scene, Scores
 from modelserver.modular.visual.plans import RELATED, SCORED, WORDED, Plan
 from modelserver.modular.visual.regions import Sights
@@ -37,15 +37,19 @@ class Config:
             whose other words are zeroed ("kept", as in the paper), or move to
             its front ("shifted").
         partner: The other box that a module with pairs looks at, see `Executor`.
-        most: Boxes of an image that Graph-count looks at.
+        most: Boxes of an image that Graph-count looks at; None for all.
+        impossible: Boxes of probability 0 in Graph-count: never copies of an
+            object ("apart"), or of each other, as in the code that Zhang et al.
+            released ("alike").
     """
 
     system: VisualSystem = "visual-nmn"
     count: CountKind = "graph"
     decontextualised: bool = True
     partner: Partner = "best"
-    most: int = 36
+    most: int | None = 36
     positions: Positions = "kept"
+    impossible: Impossible = "apart"
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class VisualNetwork(nn.Module):
         self.by_words, self.by_region = nn.Linear(hidden, 1), nn.Linear(hidden, 1, bias=False)  # W₁, b₁
         self.relation = Relation(hidden)
         self.project_words = nn.Parameter(torch.zeros(hidden))  # W₂
-        self.counter = Counter(config.count, hidden, most=config.most)
+        self.counter = Counter(config.count, hidden, most=config.most, impossible=config.impossible)
 
     def forward(self, questions: Sequence[Question], sights: Sights) -> Forward:
         """Execute the programs of a batch on its images.

@@ -47,7 +47,12 @@ class Example:
         """Its gold as `analysis.faithfulness` scores it."""
         nodes = self.question.plan.program.nodes
         modules = (
-            GoldModule(node, nodes[node].module, tuple(image.astype(float) for image in boxes))
+            GoldModule(
+                node,
+                nodes[node].module,
+                tuple(image.astype(float) for image in boxes),
+                nodes[node].argument or "",
+            )
             for node, boxes in sorted(self.gold.items())
         )
         return GoldExample(self.id, tuple(modules))

@@ -49,14 +49,14 @@ def outputs(network: Network, examples: Sequence[Example]) -> tuple[list[float],
 
 
 def _output(example: Example, forward: Forward, place: int) -> OutputExample:
+    """Return the outputs of all scored modules: gold may list any."""
     plan = example.question.plan
     nodes, regions = [], list(example.regions)  # once: those of a file are read at each access
-    for node in example.gold:
-        module = plan.program.nodes[node].module
-        if is_scored(module):
-            p = output_of(plan, forward, place, node)
+    for node in plan.program.nodes:
+        if node.type == "boxes" and is_scored(node.module):
+            p = output_of(plan, forward, place, node.index)
             shown = [p[image, : len(each.boxes)] for image, each in enumerate(regions)]
-            nodes.append(OutputModule(node, module, torch.cat(shown).double().cpu().numpy()))
+            nodes.append(OutputModule(node.index, node.module, torch.cat(shown).double().cpu().numpy()))
     proposals = tuple(np.asarray(each.boxes, dtype=float) for each in regions)
     return OutputExample(example.id, proposals, tuple(nodes))
 

@@ -20,7 +20,13 @@ from torch import Tensor
 
 from modelserver.inputs.encoders import UNBOUNDED, digest, find_folder, open_model, open_tokenizer
 from modelserver.systems.base import Identified, Identity, Labels
-from modelserver.systems.language.constrained_writing import AnswerWriter, TokenSets
+from modelserver.systems.language.constrained_writing import (
+    AnswerWriter,
+    LabelTokens,
+    TokenSets,
+    encode_labels,
+    label_chances,
+)
 from modelserver.systems.language.questions import PROMPT, Order, answer_schema, build_prompt, prediction
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights, UnusableSystem
 from modelserver.wire.schema import LEAST_LOGPROB, LanguageModel, QAItem, QAPrediction, Usage, first_problem
@@ -87,7 +93,7 @@ class CausalSystem(Identified):
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         """Write the answers to all items in one batch."""
         prompts = [self._prompt(item) for item in items]
-        writers = [self._writer() for _ in items]
+        writers = [self._writer(item.labels) for item in items]
         self._write(prompts, writers)
         return [
             prediction(
@@ -115,9 +121,10 @@ class CausalSystem(Identified):
     def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
-    def _writer(self) -> AnswerWriter:
+    def _writer(self, labels: Sequence[str]) -> AnswerWriter:
         decode: Any = self.tokenizer.decode
-        return AnswerWriter(self.file.order, self._sets, self._encode, decode, self._longest)
+        tokens = encode_labels(labels, self._encode)
+        return AnswerWriter(self.file.order, self._sets, self._encode, decode, self._longest, tokens)
 
     @torch.inference_mode()
     def _write(self, prompts: Sequence[list[int]], writers: Sequence[AnswerWriter]) -> None:
@@ -160,6 +167,10 @@ class CausalSystem(Identified):
             return None
         if target == writer.values["answer"]:
             return writer.logprob()
+        if writer.labels:
+            return self._label_logprob(
+                prompt + writer.tokens[: writer.starts["answer"]], target, writer.labels
+            )
         first = 0.0
         if self.file.order == "explain-first":
             kind = target if target in ("yes", "no") else "span"
@@ -185,6 +196,20 @@ class CausalSystem(Identified):
         chances = torch.log_softmax(logits.masked_fill(~allowed, -torch.inf), -1)
         total = sum(float(chances[step, token]) for step, token in enumerate(wanted))
         end = float(torch.logsumexp(chances[-1][self._sets.ends_text], -1))
+        return min(0.0, max(LEAST_LOGPROB, total + end))
+
+    @torch.inference_mode()
+    def _label_logprob(self, before: list[int], label: str, labels: LabelTokens) -> float:
+        """Return the log-probability of a label among all of them."""
+        wanted = next((list(tokens) for tokens, text in labels.items() if text == label), None)
+        if wanted is None:
+            return LEAST_LOGPROB
+        rows = torch.tensor([before + wanted], device=self.model.device)
+        logits = self.model(input_ids=rows, logits_to_keep=len(wanted) + 1).logits[0].float().cpu()
+        total = 0.0
+        for step, token in enumerate(wanted):
+            total += float(label_chances(logits[step], wanted[:step], labels, self._sets)[0][token])
+        end = label_chances(logits[-1], wanted, labels, self._sets)[1]
         return min(0.0, max(LEAST_LOGPROB, total + end))
 
 

@@ -176,19 +176,19 @@ class ChatSystem(Identified):
         if stored is not None:
             return _load(stored)
         if digest not in self._running:
-            task = asyncio.ensure_future(self._asked(body, digest))
+            task = asyncio.ensure_future(self._asked(body, digest, item.labels))
             self._running[digest] = task
             task.add_done_callback(lambda _: self._running.pop(digest, None))
         return await asyncio.shield(self._running[digest])
 
-    async def _asked(self, body: dict[str, Any], digest: str) -> Reply:
+    async def _asked(self, body: dict[str, Any], digest: str, labels: Sequence[str]) -> Reply:
         """Ask, and once more if the answer is not valid; store a valid one."""
         content, usage = await self._paid(body)
         try:
-            reply = self._read(content, usage)
+            reply = self._read(content, usage, labels)
         except _Invalid as error:
             again, more = await self._paid(_asked_again(body, error))
-            reply = self._read(again, add_usage(usage, more))
+            reply = self._read(again, add_usage(usage, more), labels)
         self._store.put(digest, _dump(reply))
         return reply
 
@@ -254,7 +254,7 @@ class ChatSystem(Identified):
         messages.append({"role": "user", "content": build_prompt(file.prompt, item, file.order)})
         body: dict[str, Any] = {"model": file.model, "messages": messages, **file.decoding}
         if file.structured == "json_schema":
-            schema = {"name": "answer", "strict": True, "schema": answer_schema(file.order)}
+            schema = {"name": "answer", "strict": True, "schema": answer_schema(file.order, item.labels)}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif file.structured == "json_object":
             body["response_format"] = {"type": "json_object"}
@@ -262,7 +262,7 @@ class ChatSystem(Identified):
             body["logprobs"] = True
         return body
 
-    def _read(self, content: Mapping[str, Any], usage: Usage) -> Reply:
+    def _read(self, content: Mapping[str, Any], usage: Usage, labels: Sequence[str]) -> Reply:
         """Return the valid answer of a reply. Raises _Invalid."""
         try:
             choice = content["choices"][0]
@@ -277,7 +277,7 @@ class ChatSystem(Identified):
         if not isinstance(text, str) or not text.strip():
             raise _Invalid("the reply has no content")
         try:
-            answer = parse_answer(text)
+            answer = parse_answer(text, labels)
         except InvalidAnswer as error:
             cut = " (cut at the most tokens that the file allows)" if finish == "length" else ""
             raise _Invalid(f"the answer is not the JSON asked for{cut}: {error}", text) from error

@@ -22,6 +22,8 @@ TYPES = ("span", "yes", "no")
 _IN_TEXT = re.compile(r'[^"\\\x00-\x1f]+')
 _IN_LIST = re.compile(r"[\d, ]+")
 LIST_TOKENS = 60
+# The labels that an answer may be, by their tokens.
+LabelTokens = Mapping[tuple[int, ...], str]
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,42 @@ class TokenSets:
         )
 
 
+def encode_labels(labels: Sequence[str], encode: Callable[[str], list[int]]) -> LabelTokens:
+    """Return the labels by their tokens inside a JSON text."""
+    return {tuple(encode(json.dumps(label, ensure_ascii=False)[1:-1])): label for label in labels}
+
+
+def label_chances(
+    logits: Tensor, written: Sequence[int], labels: LabelTokens, sets: TokenSets
+) -> tuple[Tensor, float]:
+    """Return the log-probabilities of what may follow in a label.
+
+    Args:
+        logits: Those of the model for the next token, [vocabulary].
+        written: The tokens of the label so far.
+        labels: All labels.
+        sets: The sets of the vocabulary.
+
+    Returns:
+        Those of all tokens, -inf for one that continues no label, and that of the end.
+    """
+    size = len(written)
+    alive = [tokens for tokens in labels if tokens[:size] == tuple(written)]
+    allowed = torch.zeros_like(sets.in_text)
+    allowed[[tokens[size] for tokens in alive if len(tokens) > size]] = True
+    ends = sets.ends_text if tuple(written) in labels else torch.zeros_like(allowed)
+    chances = torch.log_softmax(logits.masked_fill(~(allowed | ends), -torch.inf), -1)
+    end = float(torch.logsumexp(chances.masked_fill(~ends, -torch.inf), -1))
+    return chances.masked_fill(~allowed, -torch.inf), end
+
+
 @dataclass
 class AnswerWriter:
     """The state of one answer.
 
     ``encode`` and ``decode`` are the tokenizer's. ``longest`` bounds the tokens of each text. ``logprobs``
-    are those of the values: of a text with its end, among the tokens that may stand there.
+    are those of the values: of a text with its end, among the tokens that may stand there. With ``labels``
+    the answer is one of them.
     """
 
     order: Order
@@ -64,6 +96,7 @@ class AnswerWriter:
     encode: Callable[[str], list[int]]
     decode: Callable[[Sequence[int]], str]
     longest: Mapping[str, int]
+    labels: LabelTokens = field(default_factory=dict)
     tokens: list[int] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
     logprobs: dict[str, float] = field(default_factory=dict)
@@ -104,7 +137,7 @@ class AnswerWriter:
         """
         kind = self.values["type"]
         first = self.type_logprobs[kind] if self.order == "explain-first" else 0.0
-        own = 0.0 if kind != "span" and self.order == "explain-first" else self.logprobs["answer"]
+        own = 0.0 if kind in ("yes", "no") and self.order == "explain-first" else self.logprobs["answer"]
         return min(0.0, max(LEAST_LOGPROB, first + own))
 
     def _begin(self, before: str) -> None:
@@ -134,6 +167,9 @@ class AnswerWriter:
         if name == "type":
             self._choose_type(logits)
             return
+        if name == "answer" and self.labels:
+            self._choose_label(logits)
+            return
         inside = self.sets.in_list if name == "facts" else self.sets.in_text
         ends = self.sets.ends_list if name == "facts" else self.sets.ends_text
         chances = torch.log_softmax(logits.masked_fill(~(inside | ends), -torch.inf), -1)
@@ -149,11 +185,31 @@ class AnswerWriter:
         self._given = [best]
 
     def _choose_type(self, logits: Tensor) -> None:
-        """Choose by the first token, in which the three types have to differ."""
+        """Choose by the first token, in which the three types have to differ.
+
+        With labels there is nothing to choose.
+        """
+        if self.labels:
+            self.type_logprobs = {"label": 0.0}
+            self._write_type("label")
+            return
         first = torch.tensor([self._candidates[name][0] for name in TYPES], device=logits.device)
         chances = torch.log_softmax(logits[first], -1).tolist()
         self.type_logprobs = dict(zip(TYPES, chances, strict=True))
-        kind = max(TYPES, key=lambda each: self.type_logprobs[each])
+        self._write_type(max(TYPES, key=lambda each: self.type_logprobs[each]))
+
+    def _choose_label(self, logits: Tensor) -> None:
+        chances, end = label_chances(logits, self._value, self.labels, self.sets)
+        best = int(chances.argmax())
+        if end >= float(chances[best]):
+            self.logprobs["answer"] += end
+            self._end(self.labels[tuple(self._value)])
+            return
+        self.logprobs["answer"] += float(chances[best])
+        self._value.append(best)
+        self._given = [best]
+
+    def _write_type(self, kind: str) -> None:
         given = self.encode(kind)
         self._end(kind)
         self._given = given + self._given

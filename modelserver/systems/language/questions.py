@@ -109,17 +109,27 @@ def build_prompt(template: str, item: QAItem, order: Order) -> str:
     values = {
         "{sentences}": number_sentences(item.context).text,
         "{question}": item.question,
-        "{fields}": "\n".join(f"- {name}: {MEANINGS[name]}" for name in FIELDS[order]),
+        "{fields}": "\n".join(f"- {name}: {_meanings(item.labels)[name]}" for name in FIELDS[order]),
         "{order}": ORDER_SENTENCES[order],
     }
     return _PLACEHOLDER.sub(lambda match: values[match[0]], template)
 
 
-def answer_schema(order: Order) -> dict[str, Any]:
-    """Return the JSON schema of an answer, its fields in the order of writing."""
+def _meanings(labels: Sequence[str]) -> dict[str, str]:
+    if not labels:
+        return MEANINGS
+    chosen = ", ".join(json.dumps(label, ensure_ascii=False) for label in labels)
+    return MEANINGS | {"answer": f"the label that fits: one of {chosen}", "type": '"label"'}
+
+
+def answer_schema(order: Order, labels: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the JSON schema of an answer, its fields in the order of writing.
+
+    With ``labels`` the answer is one of them.
+    """
     kinds: dict[str, dict[str, Any]] = {
-        "answer": {"type": "string"},
-        "type": {"type": "string", "enum": ["span", "yes", "no"]},
+        "answer": {"type": "string", "enum": list(labels)} if labels else {"type": "string"},
+        "type": {"type": "string", "enum": ["label"] if labels else ["span", "yes", "no"]},
         "facts": {"type": "array", "items": {"type": "integer"}},
         "rationale": {"type": "string"},
     }
@@ -131,17 +141,22 @@ def answer_schema(order: Order) -> dict[str, Any]:
     }
 
 
-def parse_answer(text: str) -> ModelAnswer:
+def parse_answer(text: str, labels: Sequence[str] = ()) -> ModelAnswer:
     """Read a model's JSON, which may stand in a fenced block.
 
     Raises:
-        InvalidAnswer: It is no such object; names the field.
+        InvalidAnswer: It is no such object, or another answer than one of the labels; names the field.
     """
     fenced = _FENCED.fullmatch(text)
     try:
-        return ModelAnswer.model_validate_json(fenced[1] if fenced else text)
+        answer = ModelAnswer.model_validate_json(fenced[1] if fenced else text)
     except ValidationError as error:
         raise InvalidAnswer(first_problem(error, whole="answer")) from error
+    if bool(labels) != (answer.type == "label"):
+        raise InvalidAnswer(f"type: it is {answer.type!r}, and the item has {'' if labels else 'no '}labels")
+    if labels and answer.answer not in labels:
+        raise InvalidAnswer(f"answer: {answer.answer[:100]!r} is none of the labels")
+    return answer
 
 
 def value_bounds(text: str, name: str) -> tuple[int, int] | None:

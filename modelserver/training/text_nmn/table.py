@@ -17,7 +17,7 @@ from modelserver.modular.text.reduction import unsorted
 from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
 from modelserver.training.options import Count, Folder, options_of_command
-from modelserver.training.tables import markdown, write_json, write_text
+from modelserver.training.tables import cell, markdown, over_seeds, write_json, write_text
 from modelserver.training.text_nmn.loss import Supervision
 from modelserver.training.text_nmn.trainer import NAME, TextOptions, games, read, train_one
 
@@ -76,7 +76,9 @@ class TableOptions(TextOptions, Folder):
     """Everything that the table takes.
 
     Attributes:
-        out: Folder for the variants' folders, table.json and table.md.
+        out: Folder for table.json, table.md, and a folder of each variant and
+            seed.
+        seeds: Number of seeds, from --seed on; the table has mean and SD.
         split: Learn on the largest, test on the smallest.
         weights: Score this folder of weights alone, and train nothing.
         only: Comma-separated variants; all by default.
@@ -84,6 +86,7 @@ class TableOptions(TextOptions, Folder):
         test_file: Score on this file instead of generated games.
     """
 
+    seeds: Count = 1
     split: bool = False
     weights: Path | None = None
     only: str | None = None
@@ -95,7 +98,7 @@ def text_table(*, options: TableOptions) -> int:
     """Train and score the variants of text-nmn.
 
     The table of Subramanian et al. 2020 (Table 2), and its split. Each
-    variant has a folder of its own below --out. A finished variant is not
+    variant and seed has a folder of its own below --out. A finished one is not
     trained again, and an interrupted one continues.
     """
     variants = SPLIT if options.split else TABLE
@@ -115,8 +118,14 @@ def text_table(*, options: TableOptions) -> int:
         )
     rows = {}
     for name in chosen:
-        trained = _trained(options, variants[name], options.out / name, train_set, dev)
-        rows[name] = _row(variants[name].text, score(trained, test, given=options.split))
+        runs = {}
+        for seed in range(options.seed, options.seed + options.seeds):
+            own = replace(options, seed=seed)
+            trained = _trained(own, variants[name], options.out / name / f"seed-{seed}", train_set, dev)
+            runs[seed] = _row(variants[name].text, score(trained, test, given=options.split))
+        rows[name] = over_seeds(runs)
+        if len(runs) > 1:  # each interval is of one seed's losses; their means would be of nothing
+            rows[name].pop("interval", None)
     return _publish(options.out, rows)
 
 
@@ -163,14 +172,18 @@ def _row(text: str, scores: Scores) -> dict[str, Any]:
 def table(rows: dict[str, dict[str, Any]]) -> str:
     """Return the rows as a table in Markdown.
 
-    F1 is in per cent; mean losses are in nats, and lower is better.
+    F1 is in per cent; mean losses are in nats, and lower is better. With several
+    seeds each cell is a mean ± SD.
     """
     heads = ("variant", "EM", "F1", "programs", *GROUPS)
     lines = []
     for row in rows.values():
-        shares = [row["em"], row["f1"], row["parsed"]]
-        cells = [row["text"], *(f"{100 * share:.1f}" if share is not None else "" for share in shares)]
-        losses = row.get("loss", {})
-        cells += [f"{losses[name]:.2f}" if name in losses else "" for name in GROUPS]
+        sd, cells = row.get("sd", {}), [row["text"]]
+        for name in ("em", "f1", "parsed"):
+            spread = sd.get(name)
+            scaled = None if spread is None else 100 * spread
+            cells.append("" if row[name] is None else cell(100 * row[name], scaled, form=".1f"))
+        losses, spreads = row.get("loss", {}), sd.get("loss", {})
+        cells += [cell(losses[name], spreads.get(name)) if name in losses else "" for name in GROUPS]
         lines.append(cells)
     return markdown([heads]) + "|---" * len(heads) + "|\n" + markdown(lines)

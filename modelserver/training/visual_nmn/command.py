@@ -1,16 +1,20 @@
 """The commands ``train visual-nmn`` and ``train lxmert``, and their data."""
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Annotated, Literal, Unpack
 
 import torch
+from cyclopts import Parameter
 
+from modelserver.inputs.encoders import find_folder
 from modelserver.modular.visual import folder
-from modelserver.modular.visual.counting import CountKind
+from modelserver.modular.visual.counting import CountKind, Impossible
 from modelserver.modular.visual.network import Config, Positions
 from modelserver.modular.visual.region_files import read_regions
+from modelserver.modular.visual.regions import Regions
 from modelserver.modular.visual.scene_data import Example, read_items, read_scenes
 from modelserver.training.loop import Row, require_free, train_with_progress
 from modelserver.training.options import (
@@ -19,18 +23,23 @@ from modelserver.training.options import (
     Compute,
     Count,
     Data,
+    EncoderRate,
+    Folder,
     LearningRate,
     Output,
+    Rate,
     Start,
     options_of_command,
 )
-from modelserver.training.visual_nmn.trainer import Recipe, Trainer
+from modelserver.training.visual_nmn.trainer import Recipe, Schedule, Trainer
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 from modelserver.world import Split
 from modelserver.world.scenes import write_split
 
 HIDDEN = 64
 MOST = 16  # boxes that Graph-count reads in an image: two for each of the alike things of a scene
+PRETRAINED_RATE = 5e-5  # of LXMERT in fine-tuning on NLVR2 (Tan and Bansal 2019)
+FineRate = Annotated[Rate, Parameter(name=("--fine-learning-rate", "--fine-rate"))]
 PRETRAINING = "pretraining"  # folder, beside the splits, of scenes from another seed
 
 
@@ -45,16 +54,28 @@ class Scenes:
 
 
 @options_of_command
-class SceneOptions(Compute):
-    """Scenes, schedule and sizes of any training of a network over images.
+class SceneOptions(Data, Compute):
+    """Data, schedule and sizes of any training of a network over images.
 
     Attributes:
-        scenes: Folder of scenes with proposals; generated if missing.
         train: Number of generated training scenes.
         dev: Number of generated dev scenes.
+        train_file: Train on these items instead of scenes, one JSON object a
+            line with a program and an answer; needs --regions.
+        dev_file: Choose the best weights on these items; by default on every
+            20th of --train-file.
+        scenes: Folder of scenes with proposals; generated if missing.
         test: Number of generated test scenes.
-        world_seed: Seed of the generated scenes.
         pretraining_scenes: Number of generated scenes to pretrain on.
+        regions: Region features of the items' images, in a form of visual-nmn.md.
+        pretraining_data: Pretrain on these items with gold boxes; by default
+            on those of --train-file that have them.
+        pretraining_regions: Region features of their images; those of
+            --regions by default.
+        most_modules: Leave out training items with longer programs.
+        encoder: Pretrained LXMERT to start from, a folder or an id of the hub
+            (with --allow-hub); a new one by default.
+        allow_hub: Download the encoder from the hub if it is not a folder.
         steps: Training steps after pretraining.
         pretraining_steps: Steps of pretraining.
         batch_size: Statements in a step.
@@ -63,15 +84,30 @@ class SceneOptions(Compute):
             early; by default it never does.
         hidden: Hidden size of a new encoder.
         learning_rate: Learning rate of new weights.
+        fine_rate: Learning rate of new weights after pretraining.
+        encoder_rate: Learning rate of the encoder; by default 5e-5 for a
+            pretrained one, and that of new weights for a new one.
+        warm_up: Steps of rising learning rates, at the start and again after
+            pretraining.
+        schedule: Fall of the learning rates after the warm-up.
+        graph_regions: Most probable regions of an image that Graph-count
+            reads, or all.
+        impossible: Regions of probability 0 in Graph-count: apart from all
+            others, or alike as in the code of its authors.
         seed: Seed of weights and order.
     """
 
-    scenes: Path = Path("build/visual-scenes")
     train: Count = 4000
     dev: Count = 200
+    scenes: Path = Path("build/visual-scenes")
     test: Count = 400
-    world_seed: int = 1
     pretraining_scenes: Count = 3000
+    regions: Path | None = None
+    pretraining_data: Path | None = None
+    pretraining_regions: Path | None = None
+    most_modules: Count | None = None
+    encoder: str | None = None
+    allow_hub: bool = False
     steps: Count = Recipe.steps
     pretraining_steps: Count = Recipe.pretraining
     batch_size: BatchSize = Recipe.batch
@@ -79,6 +115,12 @@ class SceneOptions(Compute):
     patience: Count | None = Recipe.patience
     hidden: Count = HIDDEN
     learning_rate: LearningRate = Recipe.rate
+    fine_rate: FineRate = Recipe.fine_rate
+    encoder_rate: EncoderRate | None = None
+    warm_up: Count = Recipe.warm_up
+    schedule: Schedule = Recipe.schedule
+    graph_regions: Literal["all"] | Count = MOST
+    impossible: Impossible = "apart"
     seed: int = Recipe.seed
 
     def recipe(self, *, pretrained: bool) -> Recipe:
@@ -88,12 +130,36 @@ class SceneOptions(Compute):
             steps=self.steps,
             batch=self.batch_size,
             rate=self.learning_rate,
+            fine_rate=self.fine_rate,
+            encoder_rate=self.encoder_rate or (PRETRAINED_RATE if self.encoder else None),
+            warm_up=self.warm_up,
+            schedule=self.schedule,
             check_every=self.check_every,
             patience=self.patience,
             seed=self.seed,
         )
 
-    def open_scenes(self) -> Scenes:
+    def counted(self, config: Config) -> Config:
+        """Return a configuration with the chosen regions of Graph-count."""
+        most = None if self.graph_regions == "all" else self.graph_regions
+        return replace(config, most=most, impossible=self.impossible)
+
+    def open_scenes(self, test_file: Path | None = None) -> Scenes:
+        """Read the items of --train-file, or else scenes.
+
+        Args:
+            test_file: Items to test on, with regions of --regions.
+
+        Raises:
+            UnreadableData: A file is malformed, or holds too little.
+        """
+        if self.train_file is not None:
+            return _open_items(self, self.train_file, test_file)
+        if test_file is not None:
+            raise UnreadableData(f"{test_file}: --test-file needs --train-file and --regions")
+        return self._open_generated()
+
+    def _open_generated(self) -> Scenes:
         """Read the scenes; generate missing ones first."""
         splits: tuple[tuple[Path, Split, int, int], ...] = (
             (self.scenes, "train", self.train, self.world_seed),
@@ -111,21 +177,22 @@ class SceneOptions(Compute):
 
 
 @options_of_command
-class TrainOptions(SceneOptions, Data, Output):
-    """Everything that training lxmert takes.
+class ScoredOptions(SceneOptions, Folder):
+    """Everything that a table of trained variants takes.
 
     Attributes:
-        train_file: Train on these items instead of scenes, one JSON object a
-            line with a program and an answer; needs --regions.
-        dev_file: Choose the best weights on these items; by default on every
-            20th of --train-file.
-        regions: Region features of their images, in a form of visual-nmn.md.
-        encoder: Folder of a pretrained LXMERT to start from; a new one by
-            default.
+        out: Folder for the table, and a folder of each variant and seed.
+        test_file: Score on these items instead of scenes; with --train-file.
+        seeds: Number of seeds, from --seed on; the table has mean and SD.
     """
 
-    regions: Path | None = None
-    encoder: Path | None = None
+    test_file: Path | None = None
+    seeds: Count = 1
+
+
+@options_of_command
+class TrainOptions(SceneOptions, Output):
+    """Everything that training lxmert takes."""
 
 
 @options_of_command
@@ -159,18 +226,21 @@ def visual_nmn(*, options: ModularTrainOptions) -> None:
     With --positions shifted, by the recipe of the shipped weights.
     """
     config = Config(
-        "visual-nmn", options.count, not options.contextual, options.partner, MOST, options.positions
+        "visual-nmn",
+        options.count,
+        not options.contextual,
+        options.partner,
+        positions=options.positions,
     )
     _train(options, config, options.recipe(pretrained=not options.no_pretraining))
 
 
 def _train(options: TrainOptions, config: Config, recipe: Recipe) -> None:
     require_free(options.out, **options.start)
-    scenes = _open_items(options, options.train_file) if options.train_file else options.open_scenes()
-    train_one(scenes, config, recipe, options, options.out, encoder=options.encoder, **options.start)
+    train_one(options.open_scenes(), config, recipe, options, options.out, **options.start)
 
 
-def _open_items(options: TrainOptions, path: Path) -> Scenes:
+def _open_items(options: SceneOptions, path: Path, test_file: Path | None) -> Scenes:
     """Read items; those with gold boxes are pretrained on.
 
     Raises:
@@ -184,9 +254,35 @@ def _open_items(options: TrainOptions, path: Path) -> Scenes:
         train_set, dev = items, read_items(options.dev_file, regions)
     else:
         train_set, dev = [each for i, each in enumerate(items) if i % HELD_OUT], items[::HELD_OUT]
+    most = options.most_modules
+    train_set = [each for each in train_set if most is None or len(each.modules) <= most]
     if not train_set:
-        raise UnreadableData(f"{path}: one item; without --dev-file at least two are needed")
-    return Scenes(train_set, dev, [], [each for each in train_set if each.gold])
+        raise UnreadableData(f"{path}: too few items to train on and, without --dev-file, to choose weights")
+    test = read_items(test_file, regions) if test_file else []
+    return Scenes(train_set, dev, test, _pretraining(options, train_set, regions))
+
+
+def _pretraining(
+    options: SceneOptions, train_set: list[Example], regions: Mapping[str, Regions]
+) -> list[Example]:
+    """Return the items with gold boxes to pretrain on.
+
+    Raises:
+        UnreadableData: --pretraining-data is malformed, or has no gold boxes.
+    """
+    path = options.pretraining_data
+    if path is None:
+        return [each for each in train_set if each.gold]
+    own = options.pretraining_regions
+    examples = read_items(path, read_regions(own) if own else regions)
+    if not any(each.gold for each in examples):
+        raise UnreadableData(f"{path}: no item has gold boxes to pretrain on")
+    widths = [each[0].regions[0].features.shape[1] for each in (train_set, examples)]
+    if widths[0] != widths[1]:
+        raise UnreadableData(
+            f"{own}: its regions have {widths[1]} features, those of the task have {widths[0]}"
+        )
+    return [each for each in examples if each.gold]
 
 
 def train_one(
@@ -195,8 +291,6 @@ def train_one(
     recipe: Recipe,
     options: SceneOptions,
     out: Path,
-    *,
-    encoder: Path | None = None,
     **start: Unpack[Start],
 ) -> Row:
     """Train the network of a configuration.
@@ -205,9 +299,8 @@ def train_one(
         scenes: To train on, and to choose the best weights on.
         config: Of the network.
         recipe: Schedule and seed.
-        options: Hidden size of a new encoder, device and threads.
+        options: The encoder to start from, device and threads.
         out: Folder of the run.
-        encoder: Folder of a pretrained encoder; None for a new one.
         start: Continue or replace a run, see `train`.
 
     Returns:
@@ -216,14 +309,15 @@ def train_one(
     device = options.apply()
     torch.manual_seed(recipe.seed)
     features = scenes.train[0].regions[0].features.shape[1]
-    if encoder is not None:
-        model, tokenizer = folder.open_encoder(encoder)
+    if options.encoder is not None:
+        model, tokenizer = folder.open_encoder(find_folder(options.encoder, allow_hub=options.allow_hub))
         if model.config.visual_feat_dim != features:
             expected = model.config.visual_feat_dim
-            raise UnreadableWeights(f"{encoder}: reads {expected} features a region, not {features}")
+            raise UnreadableWeights(f"{options.encoder}: reads {expected} features a region, not {features}")
     else:
         sentences = [each.sentence for each in scenes.train]
         model, tokenizer = folder.new_encoder(sentences, hidden=options.hidden, features=features)
+    config = options.counted(config)
     network = folder.build(config, model, tokenizer).to(device)
     trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining)
     return train_with_progress(trainer, scenes.dev, out, **start)

@@ -15,9 +15,9 @@ from cyclopts import Parameter
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
-from modelserver.training.options import Folder, options_of_command
-from modelserver.training.tables import markdown, write_json
-from modelserver.training.visual_nmn.command import SceneOptions, Scenes
+from modelserver.training.options import options_of_command
+from modelserver.training.tables import cell, markdown, over_seeds, write_json
+from modelserver.training.visual_nmn.command import Scenes, ScoredOptions
 from modelserver.training.visual_nmn.table import VARIANTS, train_variant
 from modelserver.wire.errors import UnreadableData
 
@@ -65,11 +65,13 @@ def divided(scenes: Scenes, name: SplitName, most: int) -> Scenes:
 
 
 @options_of_command
-class SplitOptions(SceneOptions, Folder):
+class SplitOptions(ScoredOptions):
     """Everything that the splits take.
 
     Attributes:
-        out: Folder for splits.json and a folder of each split and variant.
+        out: Folder for splits.json, and a folder of each split, variant and seed.
+        test: Number of test statements, at most; with scenes also of those
+            generated to test on.
         splits: Splits to train on; all by default.
         variants: Variants to train; all by default.
     """
@@ -85,35 +87,45 @@ def visual_splits(*, options: SplitOptions) -> None:
     words and pretraining. A finished variant is not trained again, and an
     interrupted one continues.
     """
-    scenes = options.open_scenes()
+    scenes = options.open_scenes(options.test_file)
     table: dict[SplitName, dict[Compared, Any]] = {}
     for name in options.splits:
         part = divided(scenes, name, options.test)
         table[name] = {}
         for variant in options.variants:
-            _, network = train_variant(variant, part, options, options.out / name / variant)
-            table[name][variant] = {
-                "train": len(part.train),
-                "seen": _short(network, part.dev),
-                "unseen": _short(network, part.test),
-            }
-            write_json(options.out / "splits.json", table)
+            runs = {}
+            for seed, _, network in train_variant(variant, part, options, options.out / name / variant):
+                runs[seed] = {
+                    "train": len(part.train),
+                    "seen": _short(network, part.dev),
+                    "unseen": _short(network, part.test),
+                }
+                table[name][variant] = over_seeds(runs)
+                write_json(options.out / "splits.json", table)
     sys.stdout.write(written(table))
 
 
 def _short(network: folder.Network, examples: Sequence[Example]) -> dict[str, float]:
+    """Return n, accuracy and, with gold boxes, F1."""
     scored = scores(network, examples)
-    return {"n": scored["n"], "accuracy": scored["accuracy"], "f1": scored["faithfulness"]["overall"]["f1"]}
+    short = {"n": scored["n"], "accuracy": scored["accuracy"]}
+    if "faithfulness" in scored:
+        short["f1"] = scored["faithfulness"]["overall"]["f1"]
+    return short
 
 
 def written(table: dict[SplitName, dict[Compared, Any]]) -> str:
-    """Return the table in Markdown."""
+    """Return the table in Markdown; with several seeds, mean ± SD."""
     heads = ["split", "network", "n", "accuracy", "faithfulness F1", "accuracy on programs as in training"]
     rows = [heads, ["---", "---", *["--:"] * 4]]
     for name, variants in table.items():
         for variant, scored in variants.items():
-            unseen, seen = scored["unseen"], scored["seen"]
+            unseen, seen, sd = scored["unseen"], scored["seen"], scored.get("sd", {"unseen": {}, "seen": {}})
             title = VARIANTS[variant].title if variant in ("layer", "sum") else "NMN with Graph-count + both"
-            shares = [f"{unseen['accuracy']:.1%}", f"{unseen['f1']:.2f}", f"{seen['accuracy']:.1%}"]
+            shares = [
+                cell(unseen["accuracy"], sd["unseen"].get("accuracy"), form=".1%"),
+                cell(unseen["f1"], sd["unseen"].get("f1")) if "f1" in unseen else "",
+                cell(seen["accuracy"], sd["seen"].get("accuracy"), form=".1%"),
+            ]
             rows.append([name, title, str(unseen["n"]), *shares])
     return markdown(rows)

@@ -1,4 +1,4 @@
-"""The table of visual-nmn's variants: accuracy and faithfulness on scenes.
+"""The table of visual-nmn's variants: accuracy and faithfulness.
 
 Source: Subramanian et al. 2020, Table 1. All variants are trained alike but
 for what their names say.
@@ -7,7 +7,8 @@ for what their names say.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -19,9 +20,10 @@ from modelserver.modular.visual.counting import CountKind
 from modelserver.modular.visual.network import Config
 from modelserver.modular.visual.scoring import scores
 from modelserver.training.loop import Row
-from modelserver.training.options import Folder, options_of_command
-from modelserver.training.tables import markdown, write_json
-from modelserver.training.visual_nmn.command import MOST, SceneOptions, Scenes, train_one
+from modelserver.training.options import options_of_command
+from modelserver.training.tables import cell, markdown, over_seeds, write_json
+from modelserver.training.visual_nmn.command import Scenes, ScoredOptions, train_one
+from modelserver.wire.errors import UnreadableData
 
 VariantName = Literal[
     "lxmert",
@@ -47,7 +49,7 @@ class Variant:
 
 
 def _nmn(count: CountKind, decontextualised: bool = False) -> Config:
-    return Config("visual-nmn", count, decontextualised, "best", MOST)
+    return Config("visual-nmn", count, decontextualised)
 
 
 VARIANTS: dict[VariantName, Variant] = {
@@ -65,11 +67,11 @@ VARIANTS: dict[VariantName, Variant] = {
 
 
 @options_of_command
-class TableOptions(SceneOptions, Folder):
+class TableOptions(ScoredOptions):
     """Everything that the table takes.
 
     Attributes:
-        out: Folder for table.json and a folder of each variant.
+        out: Folder for table.json, and a folder of each variant and seed.
         variants: Variants to train; all by default.
     """
 
@@ -77,48 +79,60 @@ class TableOptions(SceneOptions, Folder):
 
 
 def visual_table(*, options: TableOptions) -> None:
-    """Train and score the variants of visual-nmn on generated scenes.
+    """Train and score the variants of visual-nmn.
 
-    Each variant has a folder of its own below --out. A finished variant is
-    not trained again, and an interrupted one continues.
+    Each variant and seed has a folder of its own below --out. A finished one
+    is not trained again, and an interrupted one continues.
     """
-    scenes = options.open_scenes()
+    scenes = options.open_scenes(options.test_file)
+    if not scenes.test:
+        raise UnreadableData(f"{options.train_file}: name items to score on with --test-file")
     table: dict[VariantName, dict[str, Any]] = {}
     for name in options.variants:
-        best, network = train_variant(name, scenes, options, options.out / name)
-        table[name] = {"step": best["step"], **scores(network, scenes.test)}
-        write_json(options.out / "table.json", table)
+        runs = {}
+        for seed, best, network in train_variant(name, scenes, options, options.out / name):
+            runs[seed] = {"step": best["step"], **scores(network, scenes.test)}
+            table[name] = over_seeds(runs)
+            write_json(options.out / "table.json", table)
     sys.stdout.write(written(table))
 
 
 def train_variant(
-    name: VariantName, scenes: Scenes, options: SceneOptions, out: Path
-) -> tuple[Row, folder.Network]:
-    """Return the best log row and weights of a variant; train if needed."""
+    name: VariantName, scenes: Scenes, options: ScoredOptions, out: Path
+) -> Iterator[tuple[int, Row, folder.Network]]:
+    """Yield seed, best log row and weights of a variant; train if needed."""
     variant = VARIANTS[name]
-    best = train_one(
-        scenes, variant.config, options.recipe(pretrained=variant.pretrained), options, out, resume=True
-    )
-    network, _, _ = folder.load(out, torch.device("cpu"))
-    return best, network
+    for seed in range(options.seed, options.seed + options.seeds):
+        recipe = replace(options.recipe(pretrained=variant.pretrained), seed=seed)
+        below = out / f"seed-{seed}"
+        best = train_one(scenes, variant.config, recipe, options, below, resume=True)
+        network, _, _ = folder.load(below, torch.device(options.device))
+        yield seed, best, network
 
 
 def written(table: dict[VariantName, dict[str, Any]]) -> str:
-    """Return the table in Markdown: accuracy in per cent, shares, F1s."""
+    """Return the table in Markdown: accuracy in per cent, shares, F1s.
+
+    With several seeds each cell is a mean ± SD.
+    """
     columns = ["", "accuracy", "P", "R", "F1", *MODULES]
     rows = [columns, ["---", *["--:"] * (len(columns) - 1)]]
     for name, scored in table.items():
         if "upper_bound" in scored and not any(row[0] == "upper bound" for row in rows):
-            rows.append(["upper bound", "", *_cells(scored["upper_bound"])])
-        rows.append([VARIANTS[name].title, f"{scored['accuracy']:.1%}", *_cells(scored.get("faithfulness"))])
+            rows.append(["upper bound", "", *_cells(scored["upper_bound"], {})])
+        sd = scored.get("sd", {})
+        accuracy = cell(scored["accuracy"], sd.get("accuracy"), form=".1%")
+        cells = _cells(scored.get("faithfulness"), sd.get("faithfulness", {}))
+        rows.append([VARIANTS[name].title, accuracy, *cells])
     return markdown(rows)
 
 
-def _cells(scored: dict[str, dict[str, float]] | None) -> list[str]:
+def _cells(scored: dict[str, dict[str, float]] | None, sd: dict[str, dict[str, float]]) -> list[str]:
     if scored is None:
         return [""] * (3 + len(MODULES))
-    overall = scored["overall"]
-    values = [overall["precision"], overall["recall"], overall["f1"]]
-    return [f"{value:.2f}" for value in values] + [
-        f"{scored[module]['f1']:.2f}" if module in scored else "" for module in MODULES
+    wanted = [("overall", part) for part in ("precision", "recall", "f1")]
+    wanted += [(module, "f1") for module in MODULES]
+    return [
+        cell(scored[module][part], sd.get(module, {}).get(part)) if module in scored else ""
+        for module, part in wanted
     ]

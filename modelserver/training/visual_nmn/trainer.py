@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -26,8 +26,9 @@ from modelserver.modular.visual.regions import collate
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.training import loop
-from modelserver.training.loop import Row
+from modelserver.training.loop import Row, cosine_pace
 
+Schedule = Literal["linear", "cosine", "constant"]
 POSITIVE, NEGATIVE = 0.75, 0.25  # overlap with a gold box from which, and up to which, a box has a label
 # Probabilities are clamped this far from 0 and 1, so that one mistake does not outweigh a batch. With labels
 # alone, a count that is off by one is a confident mistake that says little about what to change.
@@ -52,7 +53,9 @@ class Recipe:
     batch: int = 32
     rate: float = 2e-3  # of learning, from new weights
     fine_rate: float = 3e-4  # after pretraining
-    warm_up: int = 50
+    encoder_rate: float | None = None  # of the encoder; None: that of the new weights
+    warm_up: int = 50  # steps, at the start and again after pretraining
+    schedule: Schedule = "linear"  # after the warm-up: to a tenth, along a cosine to 2 %, or not at all
     clip: float = 1.0  # norm of the gradient
     check_every: int = 50
     patience: int | None = None  # checks without better accuracy after which training stops early
@@ -87,16 +90,28 @@ class Trainer(loop.Trainer[Example]):
         self.first = recipe.pretraining if self.supervised and config.system != "lxmert" else 0
         self.total_steps = self.first + recipe.steps
         self.check_every, self.patience = recipe.check_every, recipe.patience
+        self.steps = 0
         self.optimiser = self._optimiser()
         if not self.first and isinstance(network, VisualNetwork):
             nn.init.constant_(network.by_words.bias, UNLIKELY)
         self.device = next(network.parameters()).device
-        self.steps = 0
         self._labels: dict[str, dict[int, Tensor]] = {}
 
     def _optimiser(self) -> torch.optim.Optimizer:
-        parameters = {"params": self.network.parameters(), "full": 1.0}  # `_rate` is the whole rate
-        return torch.optim.AdamW([parameters], weight_decay=0.01)
+        full = self.recipe.fine_rate if self.first and self.steps >= self.first else self.recipe.rate
+        encoder = list(self.network.encoder.parameters())
+        inside = {id(each) for each in encoder}
+        new = [each for each in self.network.parameters() if id(each) not in inside]
+        groups = [
+            {"params": new, "full": full},
+            {"params": encoder, "full": self.recipe.encoder_rate or full},
+        ]
+        return torch.optim.AdamW(groups, weight_decay=0.01)
+
+    def go_to(self, step: int) -> None:
+        """Prepare the optimiser of the phase that the step belongs to."""
+        super().go_to(step)
+        self.optimiser = self._optimiser()
 
     def settings(self) -> dict[str, Any]:
         """Return configuration, recipe and the number of examples."""
@@ -136,17 +151,19 @@ class Trainer(loop.Trainer[Example]):
         rng = np.random.default_rng([self.recipe.seed, self.steps])
         chosen = rng.choice(len(source), min(self.recipe.batch, len(source)), replace=False)
         loss = self._loss([source[i] for i in chosen], supervised=pretraining)
-        value = self.descend(loss, clip=self.recipe.clip, pace=self._rate())
+        value = self.descend(loss, clip=self.recipe.clip, pace=self._pace())
         self.steps += 1
         return value
 
-    def _rate(self) -> float:
-        """Return the learning rate: a warm-up, then a fall to a tenth, twice."""
-        fine = bool(self.first) and self.steps >= self.first
-        full = self.recipe.fine_rate if fine else self.recipe.rate
-        part = self.recipe.steps if self.steps >= self.first else self.first
-        done = self.steps - self.first if self.steps >= self.first else self.steps
-        return full * min(1.0, (done + 1) / self.recipe.warm_up) * (1 - 0.9 * done / part)
+    def _pace(self) -> float:
+        """Return the share of the full learning rate, twice from a warm-up on."""
+        later = self.steps >= self.first
+        done = self.steps - self.first if later else self.steps
+        total, warm_up = self.recipe.steps if later else self.first, self.recipe.warm_up
+        if self.recipe.schedule == "cosine":
+            return cosine_pace(done, warm_up, total)
+        fall = 1 - 0.9 * done / total if self.recipe.schedule == "linear" else 1.0
+        return min(1.0, (done + 1) / warm_up) * fall
 
     def _loss(self, batch: list[Example], *, supervised: bool) -> Tensor:
         sights = collate([each.regions for each in batch], self.device)

@@ -61,6 +61,7 @@ class Command(JobCommand):
                     system=served.name,
                     revision=served.revision,
                     language_model=served.language_model,
+                    spans_only=served.spans_only,
                     by=by,
                 )
                 enqueue = partial(enqueue_missing, run, size=options["slice"])

@@ -4,18 +4,19 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from django.core.management.base import CommandError
 from pydantic import ValidationError
 
 from accounts.models import User
-from analysis.counterfactuals.drafts import STEPS, Drafts, draft
+from analysis.counterfactuals.drafts import NEAR_SYNONYM, STEPS, Drafts, draft
 from analysis.counterfactuals.instances import Instance, read_instances
 from analysis.counterfactuals.records import usable
+from analysis.counterfactuals.resolvers import read_resolutions
 from analysis.io.errors import InputError, first_problem
 from foundation.errors import BadFile, NotFound, RunFailed
 from foundation.whole_files import require_folder, write_whole
@@ -32,6 +33,7 @@ from predictions.tasks import SLICE, enqueue_records, read_slice
 
 NO_METHOD = "none"
 WHOLE = "whole"
+Read = TypeVar("Read")
 
 
 class Command(JobCommand):
@@ -77,6 +79,14 @@ class Command(JobCommand):
             "paragraphs)",
         )  # fmt: skip
         drafts.add_argument(
+            "--near-synonyms", action="store_true",
+            help="also swaps that the source lists as opposites and that hardly change the meaning",
+        )  # fmt: skip
+        drafts.add_argument(
+            "--clusters", type=Path, metavar="FILE.jsonl",
+            help="coreference clusters that fastcoref, maverick or spaCy wrote (default: by rule)",
+        )  # fmt: skip
+        drafts.add_argument(
             "--instances", type=Path, metavar="FILE.jsonl",
             help="take these, say as people have checked them, instead of drafts by rule",
         )  # fmt: skip
@@ -111,14 +121,15 @@ class Command(JobCommand):
                 steps=options["reasoning"],
                 distributions=options["distribution"],
                 extents=["" if one == WHOLE else one for one in options["context"]],
+                near_synonyms=options["near_synonyms"],
+                resolutions=_read(read_resolutions, options["clusters"]),
             )
         else:
-            try:
-                drafts = Drafts(read_instances(options["instances"]))
-            except InputError as error:
-                raise BadFile(error.path, str(error).partition(f"{error.path}")[2].lstrip(":, ")) from error
-        kept = usable(drafts.instances)
-        if left := len(drafts.instances) - len(kept):
+            drafts = Drafts(_read(read_instances, options["instances"]) or [])
+        kept = usable(drafts.instances, near_synonyms=options["near_synonyms"])
+        if doubtful := sum(one.is_doubtful for one in drafts.instances if not options["near_synonyms"]):
+            drafts.skipped["instances", "", NEAR_SYNONYM] += doubtful
+        if left := len(drafts.instances) - len(kept) - doubtful:
             drafts.skipped["instances", "", "rejected, or without a right answer"] += left
         for (step, extent, reason), number in drafts.skipped.items():
             self.stderr.write(f"left out: {number} × {step}{extent and f' ({extent})'}: {reason}")
@@ -154,6 +165,16 @@ class Command(JobCommand):
                 f"warning: {probe}: {len(untold)} instances have no saliency and count as not aligned; the "
                 f"first: {untold[0]}"
             )
+
+
+def _read(read: Callable[[Path], Read], path: Path | None) -> Read | None:
+    """Read a file, None without one. Raises BadFile."""
+    if path is None:
+        return None
+    try:
+        return read(path)
+    except InputError as error:
+        raise BadFile(error.path, str(error).partition(f"{error.path}")[2].lstrip(":, ")) from error
 
 
 def _saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | None:

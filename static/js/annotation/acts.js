@@ -11,7 +11,23 @@
 import { objectId } from "./identifiers.js";
 import { gettext } from "./language.js";
 import { context, inPlay, layerOf, thingOf } from "./program.js";
+import { overlap } from "./rectangles.js";
 import { STATES, notYet } from "./words.js";
+
+const SAME = 0.5;
+
+/** A place without what only a suggestion has. @param {Place} place */
+function withoutChance(place) {
+  const { probability: _chance, ...rest } = place;
+  return rest;
+}
+
+/** Return true if an object lies where a suggestion is. @param {Place} one @param {Place} other */
+function covers(one, other) {
+  if (one.box && other.box) return one.image === other.image && overlap(one.box, other.box) > SAME;
+  if (one.span && other.span) return one.span[0] < other.span[1] && other.span[0] < one.span[1];
+  return false;
+}
 
 /**
  * @param {Store} store
@@ -44,7 +60,7 @@ export function createActs(store, announce, askReason) {
       const sources = role() === "link" ? context(store.program, store.document, node) : [];
       const thing = {
         ...(acts.label() ? { label: acts.label() } : {}),
-        ...place,
+        ...withoutChance(place),
         id: objectId(),
         links: sources.length === 1 ? [sources[0].thing.id] : [],
         reason,
@@ -85,17 +101,52 @@ export function createActs(store, announce, askReason) {
         store.edit({ node, remove: [now[0].id], ...(left ? {} : { state: /** @type {State} */ ("open") }) });
       else {
         const place = several ? `.${layer.labels.findIndex(({ name }) => name === value)}` : "";
-        store.edit({ node, put: [{ id: now[0]?.id ?? `n${node}${place}`, value }], state: "done" });
+        const origin = now[0]?.suggested ? { suggested: now[0].suggested } : {};
+        store.edit({ node, put: [{ id: now[0]?.id ?? `n${node}${place}`, value, ...origin }], state: "done" });
       }
       announce(`${store.program.nodes[node].label}: ${inLayer(node).map((each) => each.value).join(", ")}.`);
       if (!several) acts.goOpen();
     },
 
+    /**
+     * Take over what a model suggests here: as an answer, as a new mark, or as the choice of the child's object.
+     * @param {Place} place with its origin @param {boolean} goOn whether a single answer leads to the next step
+     */
+    async takeOver(place, goOn) {
+      if (store.locked) return;
+      const node = store.node;
+      const { layer } = store.program.nodes[node];
+      if (role() === "answer" && layer && place.value !== undefined) {
+        const several = layer.type === "choices";
+        const [now] = inLayer(node, several ? place.value : undefined);
+        const choice = several ? `.${layer.labels.findIndex(({ name }) => name === place.value)}` : "";
+        const thing = { id: now?.id ?? `n${node}${choice}`, value: place.value, suggested: place.suggested };
+        store.edit({ node, put: [thing], state: "done" });
+        if (goOn && !several) acts.goOpen();
+        return;
+      }
+      const there = store.objects.find((each) => !each.own && covers(each.place, place));
+      if (!there) return acts.draw(place);
+      if (!there.chosen)
+        store.edit({ node, put: [{ id: objectId(), ref: there.id, suggested: place.suggested }], ...reopened() });
+      store.select(there.id);
+    },
+
+    /** Turn down suggestions at this step, besides those turned down before. @param {string[]} ids */
+    reject(ids) {
+      const before = layer().rejected ?? [];
+      return store.edit({ node: store.node, rejected: [...new Set([...before, ...ids])] });
+    },
+
+    /** Bring back the suggestions that were turned down at this step. */
+    restore: () => store.edit({ node: store.node, rejected: [] }),
+
     /** @param {number} node @param {string} text */
     answerText(node, text) {
       const [now] = inLayer(node);
       const done = layerOf(store.document, node).state === "done" ? {} : { state: /** @type {State} */ ("done") };
-      if (text) store.edit({ node, put: [{ id: now?.id ?? `n${node}`, value: text }], ...done });
+      const origin = now?.suggested ? { suggested: now.suggested } : {};
+      if (text) store.edit({ node, put: [{ id: now?.id ?? `n${node}`, value: text, ...origin }], ...done });
       else if (now) store.edit({ node, remove: [now.id], state: "open" });
     },
 

@@ -11,6 +11,7 @@ import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { LANES } from "./lanes.js";
 import { layerOf } from "./program.js";
+import { originText } from "./words.js";
 
 /**
  * Name the look of each label, and say in a style sheet of the page what it is.
@@ -71,7 +72,7 @@ export function createLabels(store, root, acts, looks) {
     if (!layer) return;
     const { role } = store.program.nodes[store.node];
     const chosen = role === "answer" ? answersAt(store, store.node) : [acts.label()];
-    const key = JSON.stringify([store.node, chosen, store.locked]);
+    const key = JSON.stringify([store.node, chosen, store.locked, origins()]);
     if (key === shown) return;
     const focused = part.contains(document.activeElement) ? document.activeElement?.id : "";
     const typing = layer.type === "text" && focused;
@@ -81,9 +82,16 @@ export function createLabels(store, root, acts, looks) {
     if (focused) document.getElementById(focused)?.focus();
   }
 
+  /** What models had a part in which answer, in words. @returns {[Value | undefined, string][]} */
+  const origins = () =>
+    layerOf(store.document, store.node).objects.flatMap(({ value, suggested }) =>
+      value !== undefined && suggested ? [/** @type {[Value, string]} */ ([value, originText(suggested)])] : [],
+    );
+
   /** @param {LabelLayer} layer @param {(Value | undefined)[]} chosen */
   function options(layer, chosen) {
     const marks = store.program.nodes[store.node].role === "draw";
+    const from = new Map(origins());
     const rows = choicesOf(layer).map(({ value, key }, index) => {
       const id = `label-${store.node}-${index}`;
       const input = element("input", {
@@ -102,6 +110,7 @@ export function createLabels(store, root, acts, looks) {
         input,
         layer.labels.length ? swatch : null,
         element("span", { class: "label-name", dir: "auto" }, String(value)),
+        from.has(value) ? element("span", { class: "choice" }, from.get(value)) : null,
         key ? element("kbd", { "aria-hidden": "true" }, key.toUpperCase()) : null,
       );
     });

@@ -20,6 +20,7 @@ import { createSite } from "./site.js";
 import { createSpans } from "./spans.js";
 import { createStatus } from "./status.js";
 import { createStore } from "./store.js";
+import { createSuggestions } from "./suggestions.js";
 import { createToolbar } from "./toolbar.js";
 import { createTree } from "./tree.js";
 import { createProblemNote, createVerdict } from "./verdict.js";
@@ -215,6 +216,27 @@ function start() {
         act: () => finishing.handIn(),
       },
       {
+        name: "accept",
+        key: "y",
+        group: gettext("Suggestions"),
+        text: gettext("accept the first suggestion"),
+        act: () => suggestions.accept(),
+      },
+      {
+        name: "change",
+        key: "z",
+        group: gettext("Suggestions"),
+        text: gettext("accept the first suggestion and change it"),
+        act: () => suggestions.change(),
+      },
+      {
+        name: "reject",
+        key: "j",
+        group: gettext("Suggestions"),
+        text: gettext("reject the first suggestion"),
+        act: () => suggestions.reject(),
+      },
+      {
         name: "problem",
         key: "w",
         group: gettext("Changes"),
@@ -369,6 +391,7 @@ function start() {
     acts.byNumber,
     panel.labels,
   );
+  const suggestions = createSuggestions(store, panel.suggestions, acts, announce, keys.keyOf, panel.labels.focus);
   const finishing = createFinishing(store, part("finishing"), acts, site, queue, announce, keys.keyOf);
   const toolbar = createToolbar(store, part("toolbar"), acts, view, keys, site, announce, panels, user);
   createStatus(store, queue, site, part("save-status"), part("notice"), announce, page.dataset);

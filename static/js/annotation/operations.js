@@ -24,11 +24,12 @@ export function apply(program, document, change) {
 
 /** @param {Document} document @param {Change} change @returns {Document} */
 function onLayer(document, change) {
-  if (!change.put && !change.remove && change.state === undefined && change.note === undefined)
+  if (!change.put && !change.remove && ![change.state, change.note, change.rejected].some((each) => each !== undefined))
     return document;
   const layer = { ...layerOf(document, change.node) };
   if (change.remove || change.put) layer.objects = changed(layer.objects, change);
   if (change.note !== undefined) layer.note = change.note;
+  if (change.rejected !== undefined) layer.rejected = change.rejected;
   if (change.state !== undefined) layer.state = change.state;
   else if (layer.state === "nothing" && layer.objects.length) layer.state = "done";
   return { ...document, layers: { ...document.layers, [change.node]: layer } };
@@ -118,6 +119,7 @@ export function touched(change) {
   const names = ids.map((id) => `object/${change.node}/${id}`);
   if (change.state !== undefined) names.push(`state/${change.node}`);
   if (change.note !== undefined) names.push(`note/${change.node}`);
+  if (change.rejected !== undefined) names.push(`rejected/${change.node}`);
   if (change.problem !== undefined) names.push("problem");
   return [...names, ...(change.also ?? []).flatMap(touched)];
 }
@@ -140,6 +142,7 @@ export function held(document, name) {
   const [kind, node, id] = split(name);
   if (kind === "problem") return document.problem ?? undefined;
   const layer = layerOf(document, node);
+  if (kind === "rejected") return layer.rejected ?? [];
   return kind === "object" ? thingOf(layer, id) : kind === "state" ? layer.state : layer.note;
 }
 
@@ -153,6 +156,7 @@ export function setting(name, value) {
   const [kind, node, id] = split(name);
   if (kind === "problem") return { node: 0, problem: value ?? null };
   if (kind === "object") return value === undefined ? { node, remove: [id] } : { node, put: [value] };
+  if (kind === "rejected") return { node, rejected: value };
   return kind === "state" ? { node, state: value } : { node, note: value };
 }
 
@@ -193,6 +197,7 @@ export function difference(program, before, after) {
     if (remove.length) change.remove = remove;
     if (old.state !== now.state) change.state = now.state;
     if ((old.note ?? "") !== (now.note ?? "")) change.note = now.note ?? "";
+    if (!same(old.rejected ?? [], now.rejected ?? [])) change.rejected = now.rejected ?? [];
     if (touched(change).length) found.push(change);
   }
   return found;

@@ -14,7 +14,7 @@ import { createNote } from "./note.js";
 import { context } from "./program.js";
 import { resizedTo } from "./rectangles.js";
 import { pointAt, reshaped } from "./shapes.js";
-import { STATES, TASKS, imageName, markText, markType, sizeText, stateOf, valueText } from "./words.js";
+import { STATES, TASKS, imageName, markText, markType, originText, sizeText, stateOf, valueText } from "./words.js";
 
 const MOST_ROWS = 80;
 /** @type {Record<string, string>} */
@@ -63,7 +63,8 @@ export function createPanel(store, root, acts, view, looks) {
     element("summary", {}, gettext("Guideline")),
     guide,
   );
-  root.append(title, words, task, state);
+  const suggestions = element("div");
+  root.append(title, words, task, state, suggestions);
   const labels = createLabels(store, root, acts, looks);
   root.append(list, more, detail);
   createNote(store, root);
@@ -159,6 +160,7 @@ export function createPanel(store, root, acts, view, looks) {
       ...(chooses
         ? [element("span", { class: "choice" }, each.chosen ? gettext("✓ chosen") : gettext("not chosen"))]
         : []),
+      ...(each.own && each.thing.suggested ? [element("span", { class: "choice" }, originText(each.thing.suggested))] : []),
       ...(each.own && each.thing.reason ? [element("span", { class: "choice" }, gettext("new"))] : []),
       ...(links ? [links] : []),
     );
@@ -376,6 +378,8 @@ export function createPanel(store, root, acts, view, looks) {
 
   return {
     labels,
+    /** Where the suggestions of models go. */
+    suggestions,
     /** Return the field to select the sources of the selected object. */
     focusSources: () => /** @type {HTMLElement | null} */ (detail.querySelector(".sources button"))?.focus(),
     toggleGuideline() {

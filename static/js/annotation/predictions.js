@@ -1,61 +1,44 @@
 /**
- * Model outputs for the current node, if the project and the person show them; and
- * the annotators' objects, for adjudicators. They are dashed and never selectable.
+ * Model outputs for the current node, if the project and the person show them, as suggestions to decide on; and
+ * the annotators' objects, for adjudicators. In the images and the passage they are dashed and never selectable.
  *
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").Suggested & {by: string}} Open
  */
 import { othersHere } from "./adjudication.js";
+import { layerOf } from "./program.js";
 import { valueText } from "./words.js";
 
-const LIKELY = 0.5;
-
 /**
- * Proposals, or runs of tokens, that some system takes for the node's output.
+ * What some system takes for the node's output, and what annotators marked there.
  * @param {Store} store
  * @returns {Place[]}
  */
 export function overlay(store) {
   if (store.annotation.others) return othersHere(store)?.clusters ?? [];
-  if (!store.predictionsShown || !store.annotation.predictions) return [];
-  return store.annotation.predictions.flatMap((output) => {
-    const own = ownOutput(store, output);
-    if (!own) return [];
-    return output.proposals?.length ? boxes(output.proposals, own.probabilities ?? []) : runs(own);
-  });
+  return undecided(store).filter(({ value }) => value === undefined);
 }
 
-/**
- * @param {number[][][]} proposals of each image
- * @param {number[]} probabilities of all of them
- * @returns {Place[]}
- */
-function boxes(proposals, probabilities) {
-  const all = proposals.flatMap((each, image) =>
-    each.map((box) => ({ image, box: /** @type {any} */ (box) })),
+/** All suggestions at the current node. @param {Store} store @returns {Open[]} */
+function suggestedHere(store) {
+  return (store.annotation.predictions ?? []).flatMap(({ system, revision, suggestions }) =>
+    (suggestions[store.node] ?? []).map((each) => ({ ...each, by: `${system}@${revision}` })),
   );
-  return all
-    .map((place, index) => ({ ...place, probability: probabilities[index] }))
-    .filter(({ probability }) => probability > LIKELY);
 }
 
 /**
- * Tokens that are likely, or that get at least half of the highest attention, joined where they touch.
- * @param {{probabilities?: number[], attention?: number[]}} output @returns {Place[]}
+ * The suggestions at the current node that the person has not decided on.
+ * @param {Store} store @returns {Open[]}
  */
-function runs({ probabilities = [], attention = [] }) {
-  const highest = attention.reduce((most, each) => Math.max(most, each), 0);
-  const weights = probabilities.length
-    ? probabilities.map((each) => each > LIKELY)
-    : attention.map((each) => each > 0 && each >= highest / 2);
-  /** @type {[number, number][]} */
-  const found = [];
-  weights.forEach((taken, token) => {
-    const last = found.at(-1);
-    if (taken && last?.[1] === token) last[1] = token + 1;
-    else if (taken) found.push([token, token + 1]);
-  });
-  return found.map((tokens) => ({ tokens }));
+export function undecided(store) {
+  if (!store.predictionsShown || store.annotation.others) return [];
+  const layer = layerOf(store.document, store.node);
+  const decided = new Set([
+    ...(layer.rejected ?? []),
+    ...layer.objects.flatMap(({ suggested }) => (suggested ? [suggested.id] : [])),
+  ]);
+  return suggestedHere(store).filter(({ id }) => !decided.has(id));
 }
 
 /**

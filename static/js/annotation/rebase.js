@@ -40,7 +40,7 @@ export function conflicts(program, mine, theirs, myOperations, theirOperations) 
   }
   return [...names]
     .map((name) => ({ name, mine: held(mine, name), theirs: held(theirs, name) }))
-    .filter((conflict) => !same(conflict.mine, conflict.theirs));
+    .filter(({ name, mine, theirs }) => !same(mine, theirs) && split(name)[0] !== "rejected");
 }
 
 /** Return true if both versions of a conflict can be kept. @param {Conflict} conflict */
@@ -63,7 +63,9 @@ export function merged(program, mine, theirs, myOperations, found, choices) {
   const disputed = new Set(found.map((conflict) => conflict.name));
   let document = theirs;
   for (const name of new Set(myOperations.flatMap(touched))) {
-    if (!disputed.has(name)) document = apply(program, document, setting(name, held(mine, name)));
+    if (split(name)[0] === "rejected")
+      document = apply(program, document, setting(name, [...new Set([...held(theirs, name), ...held(mine, name)])]));
+    else if (!disputed.has(name)) document = apply(program, document, setting(name, held(mine, name)));
   }
   for (const { name, mine: wanted } of found) {
     if (choices[name] === "mine") document = apply(program, document, setting(name, wanted));

@@ -13,11 +13,13 @@
 import { stacks } from "./history.js";
 import { operationId } from "./identifiers.js";
 import { gettext } from "./language.js";
-import { apply, inverse, joined } from "./operations.js";
-import { createProgram, inPlay, isOpen } from "./program.js";
+import { apply, inverse, joined, same } from "./operations.js";
+import { createProgram, inPlay, isOpen, layerOf, thingOf } from "./program.js";
 
 const JOIN_MS = 1200;
 const MOST_SENT = 200;
+/** What an object says about the item. @type {(keyof import("./types.js").Thing)[]} */
+const STATED = ["image", "box", "span", "label", "value"];
 
 /** @param {Annotation} annotation */
 export function createStore(annotation) {
@@ -121,7 +123,7 @@ export function createStore(annotation) {
     edit(change) {
       if (locked) return false;
       const now = Date.now();
-      const operation = add(change, now - lastEdit < JOIN_MS);
+      const operation = add(marked(change), now - lastEdit < JOIN_MS);
       lastEdit = now;
       forgetGone();
       store.onPending(operation);
@@ -236,6 +238,20 @@ export function createStore(annotation) {
       put(pending[pending.length - 1]);
     }
     return pending[pending.length - 1];
+  }
+
+  /**
+   * Note on objects from a model's suggestion that a person has changed them.
+   * @param {Change} change @returns {Change}
+   */
+  function marked(change) {
+    if (change.undoes || !change.put?.some((thing) => thing.suggested)) return change;
+    const put = change.put.map((thing) => {
+      const old = thingOf(layerOf(document, change.node), thing.id);
+      const stays = !old?.suggested || !thing.suggested || STATED.every((name) => same(old[name], thing[name]));
+      return stays ? thing : { ...thing, suggested: { .../** @type {any} */ (thing.suggested), changed: true } };
+    });
+    return { ...change, put };
   }
 
   /** Put an operation on top of the document. @param {Operation} operation */

@@ -9,6 +9,7 @@ import { createLight } from "./light.js";
 import { button, element, icon } from "./markup.js";
 import { context } from "./program.js";
 import { systems } from "./predictions.js";
+import { remember, remembered } from "./remembered.js";
 import { markType } from "./words.js";
 
 /** Names of new marks, by the type of their layer. @type {Record<string, string>} */
@@ -93,7 +94,10 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
     return tool(mark, name, () => panels.toggle(part), `fold-${part}`, false, more);
   }
 
-  /** Outputs appear once the site has noted them: the record says what each annotator saw. */
+  /**
+   * Outputs appear once the site has noted them: the record says what each annotator saw. The choice holds for
+   * the next items, too.
+   */
   async function togglePredictions() {
     const outputs = store.annotation.predictions;
     if (!outputs?.length) return;
@@ -106,6 +110,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
       noted = true;
     }
     store.predictionsShown = !store.predictionsShown;
+    remember(`annotation-outputs-${user}`, store.predictionsShown);
     store.tell("view");
     render();
   }
@@ -181,5 +186,6 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   view.onView = render;
   panels.onChange = render;
   render();
+  if (remembered(`annotation-outputs-${user}`) && !store.annotation.others) void togglePredictions();
   return { togglePredictions, openLight: () => light?.open() };
 }

@@ -26,8 +26,10 @@
  * @property {string} [reason]
  * @property {string} [label] of a mark of a plain task
  * @property {Value} [value]
+ * @property {Origin} [suggested] the suggestion of a model that it was accepted from
  *
- * @typedef {{state: State, objects: Thing[], value?: Value, note: string}} Layer
+ * @typedef {{by: string, id: string, changed?: boolean}} Origin `by` is system@revision
+ * @typedef {{state: State, objects: Thing[], value?: Value, note: string, rejected?: string[]}} Layer
  * @typedef {{kind: string, node: number | null, note: string}} Problem
  * @typedef {{layers: Record<string, Layer>, problem: Problem | null}} Document
  *
@@ -55,6 +57,7 @@
  * @property {string[]} [remove]
  * @property {State} [state]
  * @property {string} [note]
+ * @property {string[]} [rejected] ids of all suggestions that are turned down at this node
  * @property {Problem | null} [problem]
  * @property {Change[]} [also]
  * @property {string} [undoes]
@@ -76,7 +79,9 @@
  *   resolved: boolean}} Comment
  *
  * @typedef {{index: number, module: string, probabilities?: number[], attention?: number[], value?: Value}} ModuleOutput
- * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[]}} Prediction
+ * @typedef {Place & {id: string}} Suggested what a model suggests at a node
+ * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[], score: number | null,
+ *   suggestions: Record<string, Suggested[]>}} Prediction
  *
  * @typedef {Place & {letters: string[]}} Cluster objects of several people that mean the same, and their middle
  * @typedef {{states: Record<string, State>, clusters: Cluster[]}} Others
@@ -101,8 +106,8 @@
  * @property {Record<string, string>} keys
  *
  * @typedef {{image?: number, box?: Rect, polygon?: Corner[], point?: Corner, shape?: "ellipse", span?: Range, tokens?: Range, quote?: string, probability?: number,
- *   label?: string, value?: Value}} Place
- *   where an object lies; of a proposal also how likely it is
+ *   label?: string, value?: Value, suggested?: Origin}} Place
+ *   where an object lies; of a suggestion also how likely it is
  *
  * @typedef {Object} InPlay an object that the person can act on while working on a node
  * @property {string} id

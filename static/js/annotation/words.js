@@ -174,3 +174,8 @@ export function notYet(store, node) {
       )
     : "";
 }
+
+/** Say that an object comes from a model. @param {import("./types.js").Origin} origin */
+export function originText({ by, changed }) {
+  return changed ? gettext("changed from %(system)s", { system: by }) : gettext("from %(system)s", { system: by });
+}

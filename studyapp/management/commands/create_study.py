@@ -43,6 +43,8 @@ class Command(JobCommand):
 
 
 def _shows(plan: Design, condition: PlannedCondition) -> str:
+    if not condition.definition.advice:
+        return "no answer (control condition)"
     shown = plan.content.condition(condition.definition.name).shown.values()
     bare = sum(not (stimulus.facts or stimulus.tokens or stimulus.rationale) for stimulus in shown)
     what = (

@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
+
 from accounts.actions.audit import record
 from accounts.policy import Act
 from jobs.base_command import JobCommand, check_right, slug
@@ -27,7 +29,11 @@ class Command(JobCommand):
             help="for publication: other pseudonyms, dates without time, no link labels, no event details",
         )
         parser.add_argument("--format", choices=FORMATS, default="csv", help="of the tables; default csv")
-
+        parser.add_argument(
+            "--psych-ds",
+            action="store_true",
+            help="also copy the CSV tables to the folder data, under the names that Psych-DS wants",
+        )
         parser.add_argument(
             "--mode",
             action="append",
@@ -37,6 +43,8 @@ class Command(JobCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["psych_ds"] and options["format"] != "csv":
+            raise CommandError("--psych-ds needs tables in CSV: leave --format out")
         study = study_named(options["slug"])
         by = check_right(options, Act.STUDY_RESULTS, study)
         kind = "public" if options["public"] else "internal"
@@ -48,6 +56,7 @@ class Command(JobCommand):
             public=options["public"],
             file_format=options["format"],
             modes=Mode.values if "all" in chosen else chosen,
+            as_psych_ds=options["psych_ds"],
         )
         for system, reason in written.missing_scores.items():
             self.stderr.write(f"No scores of {system}: {reason}")

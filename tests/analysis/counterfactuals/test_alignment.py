@@ -189,3 +189,14 @@ def test_records_without_saliency_give_tables_alone(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == []
     assert (tmp_path / "out/tables/answers.csv").is_file()
     assert not (tmp_path / "out/tables/alignment.csv").exists()
+
+
+def test_swaps_that_hardly_change_the_meaning_are_left_out_and_counted(tmp_path, capsys):
+    rows = [record(1), record(2, near_synonym=True), record(3, near_synonym=True, verdict="valid")]
+    path = write(tmp_path / "r.jsonl", rows)
+    assert main(["alignment", path]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)[0]["n"] == 2  # people confirmed the third
+    assert "left out: 1 (--near-synonyms)" in printed.err
+    assert main(["alignment", path, "--near-synonyms"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["n"] == 3

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from analysis.__main__ import main
-from analysis.counterfactuals.drafts import draft
+from analysis.commands.counterfactuals import read_questions
+from analysis.counterfactuals.drafts import NEAR_SYNONYM, draft
 from analysis.counterfactuals.instances import Instance, context_text, instances_text, read_instances, starts
+from analysis.counterfactuals.records import usable
 from analysis.io.errors import InputError
 from tests.analysis.data import real_data
 
@@ -154,9 +156,9 @@ def test_the_command_names_what_is_wrong(tmp_path: Path, capsys, content, said):
 @pytest.mark.parametrize(
     ("name", "comparison", "coreference"),
     [
-        ("hotpot/hotpot_sample.json", 42, 42),
-        ("2wiki/2wikimultihop_dev_sample.json", 802, 0),
-        ("2wiki/2wikimultihop_train_sample.json", 276, 0),
+        ("hotpot/hotpot_sample.json", 30, 42),
+        ("2wiki/2wikimultihop_dev_sample.json", 657, 0),
+        ("2wiki/2wikimultihop_train_sample.json", 219, 0),
         ("quoref/quoref_original_subset_20191206_merged.json", 0, 398),
     ],
 )
@@ -168,3 +170,34 @@ def test_real_questions(tmp_path: Path, name: str, comparison: int, coreference:
         comparison,
         coreference,
     ]
+
+
+def test_swaps_that_hardly_change_the_meaning_are_left_out_unless_they_are_wanted_or_confirmed():
+    question = OLDER | {"question": "Who was born first, Ann Lee or Bob Ray?"}
+    plain = draft([question], steps=["comparison"], extents=["facts"])
+    assert [one.distribution for one in plain.instances] == ["in"]
+    assert plain.skipped["comparison", "facts", NEAR_SYNONYM] == 1
+    wanted = draft([question], steps=["comparison"], extents=["facts"], near_synonyms=True)
+    assert [one.near_synonym for one in wanted.instances] == [False, True]
+    assert not wanted.skipped
+    doubtful = wanted.instances[1]
+    assert usable([doubtful]) == []
+    assert usable([doubtful], near_synonyms=True) == [doubtful]
+    assert len(usable([doubtful.model_copy(update={"verdict": "repaired"})])) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "left"),
+    [
+        ("hotpot/hotpot_sample.json", 12 / 27, 15),
+        ("2wiki/2wikimultihop_dev_sample.json", 145 / 543, 398),
+        ("2wiki/2wikimultihop_train_sample.json", 57 / 189, 132),
+    ],
+)
+def test_no_real_swap_outside_training_words_is_known_wrong(name, share, left):
+    questions = list(read_questions(real_data(name)))
+    given = {"steps": ["comparison"], "distributions": ["out"], "extents": ["facts"]}
+    listed = draft(questions, **given, near_synonyms=True).instances
+    assert sum(one.near_synonym for one in listed) / len(listed) == pytest.approx(share)
+    kept = draft(questions, **given).instances
+    assert (len(kept), sum(one.near_synonym for one in kept)) == (left, 0)

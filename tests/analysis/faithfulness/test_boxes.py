@@ -1,5 +1,6 @@
 """Scores of boxes: by hand, against a plain loop, and what must not change them."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.faithfulness.boxes import AVERAGINGS, score_boxes
 from analysis.faithfulness.examples import MatchError
+from analysis.faithfulness.matching import Thresholds
 from tests.analysis.faithfulness.brute import boxes, brute, example, ideal, one_node, output, random_case
 
 UNIT = (0, 0, 1, 1)
@@ -203,3 +205,39 @@ def test_what_does_not_fit_is_named():
         score_boxes(gold, [output("e", (boxes(UNIT),), [])])
     more = [*outputs, output("f", (boxes(UNIT),), [("find", [0])])]
     assert overall(gold, more) == (1, 1, 1)
+
+
+def test_thresholds_change_what_counts():
+    """Three output boxes whose best overlaps are 1, 1/3 and 0."""
+    proposals = boxes([0, 0, 2, 1], [1, 0, 3, 1], [5, 5, 6, 6])
+    gold, outputs = one_node(boxes([0, 0, 2, 1]), proposals, [0.9, 0.9, 0.9])
+
+    def precision(averaging="per_example", **changes):
+        scores = score_boxes(gold, outputs, thresholds=Thresholds(**changes))
+        return scores.table(averaging)["find"].precision
+
+    for averaging in ("per_example", "cumulative", "per_occurrence"):
+        assert precision(averaging) == pytest.approx(1 / 3)
+        assert precision(averaging, aligned=0.3) == pytest.approx(2 / 3)
+        assert precision(averaging, wrong=0.2) == 0.5  # the middle box is neither good nor wrong
+        assert precision(averaging, wrong=0.4) == pytest.approx(1 / 3)
+        assert precision(averaging, output=0.9) == 1  # nothing is output
+    assert precision("negative_iou") == 0.5
+    assert precision("negative_iou", apart=0.4) == pytest.approx(1 / 3)
+
+
+def test_thresholds_that_make_no_sense_are_refused():
+    for changes, problem in (
+        ({"wrong": 0.6}, "wrong: 0.6 is above"),
+        ({"output": 2}, "output: 2 is not between"),
+        ({"apart": 0.0}, "apart: must be above 0"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(problem)):
+            Thresholds(**changes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wrong_box_as_in_the_negative_variant_scores_alike_in_both(seed):
+    gold, outputs = random_case(seed)
+    plain = score_boxes(gold, outputs).table("negative_iou")
+    assert score_boxes(gold, outputs, thresholds=Thresholds(wrong=1e-8)).table("per_example") == plain

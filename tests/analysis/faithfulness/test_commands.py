@@ -54,6 +54,17 @@ def failure(capsys, *arguments):
     return printed.err
 
 
+def test_thresholds_and_the_error_analysis_are_options(folder, capsys):
+    found, _ = boxes(capsys, folder, "wrong", "--threshold", "0.05", "--by-argument")
+    assert found["thresholds"]["output"] == 0.05
+    assert found["per_example"]["find"]["recall"] == 1
+    assert [(part["module"], part["n"], part["area"]) for part in found["by_argument"]] == [("find", 3, 1.0)]
+    assert [part["below"] for part in found["by_size"]] == [None]
+    given = ["faithfulness", "boxes", "--gold", folder / "gold.jsonl", "--outputs", folder / "wrong.jsonl"]
+    assert "above the threshold" in failure(capsys, *given, "--wrong-iou", "0.7")
+    assert "by_argument" not in boxes(capsys, folder, "wrong")[0]
+
+
 def test_boxes(folder, capsys):
     found, notes = boxes(capsys, folder, "right")
     expected = {"precision": 1.0, "recall": 2 / 3, "f1": 2 / 3, "n": 3}

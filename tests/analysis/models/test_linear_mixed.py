@@ -140,7 +140,7 @@ def test_refusals():
     assert "position" in fit(crossed_trials(rng).drop(columns="position")).reason
     once = crossed_trials(rng, people=(30, 30)).groupby("participant_id").sample(1, random_state=1)
     assert "no participant has two trials" in fit(once).reason
-    assert "at least 2 are needed" in fit(crossed_trials(rng, people=(1, 5))).reason
+    assert "at least 8 are needed" in fit(crossed_trials(rng, people=(7, 8))).reason
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "same outcome" in fit(crossed_trials(rng).assign(seconds=60.0)).reason

@@ -114,7 +114,7 @@ def test_metamorphic():
 def test_refusals():
     rng = np.random.default_rng(5)
     rows = crossed_trials(rng)
-    assert "at least 2 are needed" in fit(crossed_trials(rng, people=(1, 5))).reason
+    assert "at least 8 are needed" in fit(crossed_trials(rng, people=(7, 8))).reason
     assert "no single maximum" in fit(rows.assign(answer=(rows["condition"] == "b").astype(float))).reason
     assert "not a rating" in fit(rows, "seconds").reason
     once = rows.groupby("participant_id").sample(1, random_state=1)

@@ -109,4 +109,4 @@ def test_refusals():
     confounded = rows.assign(position=np.where(rows["condition"] == "b", 1.0, 0.0))
     assert fit(confounded, position=True).reason == "the likelihood has no single maximum"
     assert "same outcome" in fit(rows.assign(rating=3.0)).reason
-    assert "at least 2" in fit(crossed_trials(np.random.default_rng(6), people=(12, 1))).reason
+    assert "at least 8" in fit(crossed_trials(np.random.default_rng(6), people=(12, 7))).reason

@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 from statsmodels.stats import multivariate
 
+from analysis.models.gee_logistic import gee_logistic
+from analysis.models.linear_mixed import mixed_log_time
+from analysis.models.logit_mixed import mixed_logit
+from analysis.models.ordinal_logit import ordinal_logit
 from analysis.models.trial_model import Trials, design, fitted_model, read_trials, unsupported
 from tests.analysis.trials import crossed_trials
 
@@ -51,7 +55,8 @@ def test_a_participant_in_two_conditions_is_seen():
 
 def test_what_cannot_be_modelled():
     def why(rows, outcome="seconds", conditions=("a", "b"), position=True):
-        return unsupported(read_trials(rows, outcome, conditions=conditions), position=position)
+        trials = read_trials(rows, outcome, conditions=conditions)
+        return unsupported(trials, position=position, least=2)
 
     assert why(frame()) == ""
     assert "fewer than two conditions" in why(frame(), conditions=["a"])
@@ -61,6 +66,42 @@ def test_what_cannot_be_modelled():
     assert "position of some trial" in why(frame().drop(columns="position"))
     assert why(frame().drop(columns="position"), position=False) == ""
     assert "same position" in why(frame().assign(position=3))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fit"),
+    [
+        ("answer", gee_logistic),
+        ("seconds", mixed_log_time),
+        ("rating", ordinal_logit),
+        ("answer", mixed_logit),
+    ],
+)
+def test_intervals_exclude_no_difference_exactly_if_p_is_small(outcome, fit):
+    rng, rows = np.random.default_rng(2), 0
+    for turn in range(4):
+        trials = read_trials(
+            crossed_trials(rng, people=(9, 8), items=10, effect=turn / 3), outcome, conditions=["a", "b"]
+        )
+        for level in (0.95, 0.8):
+            for contrast in fit(trials, level=level).contrasts:
+                low, high = contrast.interval
+                assert (low <= 0 <= high) == (contrast.p > 1 - level)
+                rows += 1
+    assert rows > 4
+
+
+def test_fewer_participants_than_the_tests_need():
+    def why(people):
+        return unsupported(
+            read_trials(frame(people=people), "seconds", conditions=["a", "b"]), position=False
+        )
+
+    assert why((8, 8)) == ""
+    assert why((8, 7)) == (
+        "condition b has 7 participants with a trial; at least 8 are needed, the fewest for which "
+        "simulations show that its tests keep their level"
+    )
 
 
 def three_conditions():

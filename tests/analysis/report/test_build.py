@@ -86,7 +86,8 @@ def test_it_works(study, page, tmp_path):
     assert {
         "tables/measures.csv",
         "tables/measures.tex",
-        "tables/rank_table.csv",
+        "tables/rank_table_1.csv",
+        "tables/rank_table_2.csv",
         "tables/correlations.csv",
         "tables/exclusion_rules.csv",
         "figures/fraction-correct-by-condition.svg",

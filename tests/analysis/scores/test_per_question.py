@@ -22,7 +22,7 @@ SYSTEMS = ("sys-1", "sys-2", "sys-3")
 
 
 def table_of(rng, questions=200, systems=SYSTEMS):
-    """Rows with em, the changes for FaRM(4) and the answer's place, of every system and question."""
+    """Rows with em, FaRM(4)'s changes, the answer's place and a difference of probabilities."""
     rows = []
     for system in systems:
         for number in range(questions):
@@ -32,6 +32,7 @@ def table_of(rng, questions=200, systems=SYSTEMS):
                 "system": system, "question_id": f"q{number}", "em": float(rng.random() < 0.5),
                 "c_rel_4": float(rng.random() < 0.7), "c_irr_4": float(rng.random() < 0.1),
                 "span_answer": span, "inside": inside, "outside": (span - inside) * float(rng.random() < 0.5),
+                "comprehensiveness": round(rng.uniform(-1, 1), 6),
             })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -50,7 +51,7 @@ def scores_of(table):
         found[system] = {
             "em": own["em"].mean(), "c_rel_4": c_rel, "c_irr_4": c_irr, "farm_4": c_rel / (1 + c_irr),
             "loca": inside / (spans + outside), "loca_inside": inside / spans,
-            "loca_outside": outside / spans,
+            "loca_outside": outside / spans, "comprehensiveness": own["comprehensiveness"].mean(),
         }  # fmt: skip
     return found
 
@@ -130,6 +131,8 @@ def test_what_does_not_fit_is_named(tmp_path):
         read(pd.concat([table, table.iloc[:1]]), tmp_path)
     with pytest.raises(InputError, match=r"line 2, column em: .*is not a number from 0 to 1"):
         read(table.assign(em=50.0), tmp_path)
+    with pytest.raises(InputError, match=r"column comprehensiveness: .*is not a number from -1 to 1"):
+        read(table.assign(comprehensiveness=-1.5), tmp_path)
 
 
 def captions(study):

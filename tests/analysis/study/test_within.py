@@ -290,3 +290,25 @@ def test_power_from_such_a_pilot_is_refused(tmp_path):
     bundle = load_bundle(within_study(tmp_path / "bundle"))
     with pytest.raises(AnalysisError, match="participants saw several conditions each"):
         from_pilot(bundle, "agreement", Options(resamples=0), normal=False)
+
+
+def test_intervals_exclude_no_difference_exactly_if_p_is_small(tmp_path):
+    """Effects around the edge of significance within participants, in every measure, at two levels."""
+    rows = edges = 0
+    for turn in range(4):
+        study = study_of(tmp_path / str(turn), people=9, seed=turn, effect=turn / 4, resamples=0)
+        estimates = study.retained.estimates
+        for measure in estimates.measures:
+            nothing = 1.0 if measure.key == "time_geometric" else 0.0
+            for level in (0.95, 0.8):
+                both = compare(
+                    estimates, measure.key, "one", "three", rng=rng(), permutations=499, level=level
+                )
+                for finding in (both.these_items, both.items_like_these):
+                    if finding.p is None or finding.interval is None:
+                        continue
+                    low, high = finding.interval
+                    assert (low <= nothing <= high) == (finding.p > 1 - level), (turn, measure.key, level)
+                    rows, edges = rows + 1, edges + (1 - level < finding.p < 2 * (1 - level))
+    assert rows > 100
+    assert edges

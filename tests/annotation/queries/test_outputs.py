@@ -234,6 +234,10 @@ def test_the_pages_show_figures_worst_items_and_a_test_of_two_systems() -> None:
     page = client.get(f"{base}good/1/").content.decode()
     assert "Lowest-scoring items" in page
     assert first.external_id in page
+    for order, expected in (("item", [first, second]), ("-item", [second, first])):
+        shown = client.get(f"{base}good/1/?sort={order}").content.decode().split('id="worst"')[1]
+        places = [shown.index(f">{item.external_id}</a>") for item in expected]
+        assert places == sorted(places), order
     assert client.get(f"{base}good/2/").status_code == 404
     answer = client.get(base, {"first": "good@1", "second": "bad@1"}).content.decode()
     assert "Difference" in answer

@@ -393,3 +393,30 @@ def test_a_label_of_hundreds_of_digits_is_compared() -> None:
     edit = operation(0, 1, put=[box("a")])
     saved = save_operations(annotation=annotation.pk, operations=[edit], by=annotation.annotator)
     assert outcome(saved.annotation, saved.document)["values"][0] == 1
+
+
+def test_items_are_ordered_and_moved_by_a_manager() -> None:
+    person = manager()
+    make_items(person.project, 3)
+    script = Script(person)
+    assert script.post("items/order/", {"order": "first", "items": ["i3", "i2"]}, 200) == {"items": 2}
+    names = person.project.items.order_by("rank").values_list("external_id", flat=True)
+    assert list(names) == ["i3", "i2", "i1"]
+    assert script.post("items/order/", {"order": "file"}, 200) == {"items": 3}
+    assert list(names.all()) == ["i1", "i2", "i3"]
+    for wrong in (
+        {"order": "first"},
+        {"order": "last", "items": ["i1", "i1"]},
+        {"order": "first", "items": ["i9"]},
+        {"order": "random", "items": ["i1"]},
+        {"order": "alphabet"},
+    ):
+        script.post("items/order/", wrong, 422)
+    assert list(names.all()) == ["i1", "i2", "i3"]
+    Script(make_member(person.project, Role.ADJUDICATOR)).post("items/order/", {"order": "random"}, 403)
+
+
+def test_hidden_gold_is_not_moved() -> None:
+    person = manager()
+    make_items(person.project, 1, purpose="hidden gold")
+    Script(person).post("items/order/", {"order": "first", "items": ["i1"]}, 422)

@@ -40,7 +40,7 @@ IDS: dict[str, dict[str, str]] = {
     "annotation:stop_outputs": {"pk": "run"},
     **{
         f"annotation:{name}": {"pk": "item"}
-        for name in ("item", "adjudicate", "accept", "return", "edit_item", "delete_item")
+        for name in ("item", "adjudicate", "accept", "return", "edit_item", "delete_item", "move_item")
     },
     **{f"annotation:{name}": {"pk": "job"} for name in ("import", "apply_import")},
     "annotation:undo_import": {"pk": "import"},

@@ -231,6 +231,27 @@ def test_a_webhook_shows_its_secret_once_and_ends(client: Client, project: Proje
     assert not hook.active
 
 
+def test_imports_and_webhooks_are_sorted_by_their_heads(client: Client, project: Project) -> None:
+    for number, name in enumerate(("b.json", "a.json", "c.json")):
+        counts = {"added": number, "images": 0, "annotations": 0, "with_gold": 0}
+        project.imports.create(source=name, first=1, last=0, counts=counts)
+    base = f"/annotate/{project.slug}/items/upload/"
+    for query, expected in (
+        ("", "cab"),
+        ("?sort=file", "abc"),
+        ("?sort=-items", "cab"),
+        ("?sort=time", "bac"),
+    ):
+        shown = re.findall(r'<th scope="row">(.)\.json</th>', text_of(client, base + query))
+        assert shown == list(expected), query
+    base = f"/annotate/{project.slug}/webhooks/"
+    for name in ("b", "a"):
+        added = client.post(f"{base}add/", {"url": f"https://8.8.8.8/{name}"})
+        assert "?sort=" not in added.content.decode(), "its address takes forms alone"
+    found = re.findall("8.8.8.8/([ab])</a>", text_of(client, f"{base}?sort=-address"))
+    assert found == ["b", "a"]
+
+
 def test_an_export_is_made_and_downloaded(client: Client, project: Project) -> None:
     make_items(project, 2)
     client.post(f"/annotate/{project.slug}/export/", {"format": "jsonl"})
@@ -258,6 +279,7 @@ def test_people_assignments_and_projects_are_sorted_by_their_heads(client: Clien
         member = make_member(project)
         make_annotation(member)
         names.append(member.user.username)
+    names.sort()  # the tenth person comes before the ninth
     for page, order, expected in (
         ("members/", "person", names),
         ("members/", "-person", names[::-1]),
@@ -268,3 +290,23 @@ def test_people_assignments_and_projects_are_sorted_by_their_heads(client: Clien
         table = text.partition("<tbody>")[2].partition("</tbody>")[0]
         assert sorted(expected, key=table.index) == expected, (page, order)
     assert 'aria-sort="descending"' in text_of(client, "/annotate/?sort=-submitted")
+
+
+def test_a_manager_orders_items_and_moves_one(client: Client, project: Project) -> None:
+    make_items(project, 3)
+    base = f"/annotate/{project.slug}/items/"
+    assert "Order of assignment" in text_of(client, base)
+    last = project.items.order_by("position").last()
+    assert last is not None
+    page = f"{base}{last.pk}/"
+    assert "Assign next" in text_of(client, page)
+    moved = client.post(f"{page}move/", {"order": "first"}, follow=True).content.decode()
+    assert "This item is assigned next." in moved
+    names = project.items.order_by("rank").values_list("external_id", flat=True)
+    assert names[0] == last.external_id
+    assert "Choose an order" in client.post(f"{page}move/", {"order": "file"}, follow=True).content.decode()
+    changed = client.post(f"{base}order/", {"order": "file"}, follow=True).content.decode()
+    assert "Changed the order of 3 items." in changed
+    assert names.all()[2] == last.external_id
+    assert "Choose an order" in client.post(f"{base}order/", {"order": "x"}, follow=True).content.decode()
+    assert client_of(make_member(project).user).post(f"{base}order/", {"order": "file"}).status_code == 403

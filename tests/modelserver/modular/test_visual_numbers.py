@@ -125,6 +125,26 @@ def test_graph_count_of_one_uncertain_box_by_hand():
     assert counted("graph", [0.5, 0, 0, 0]).mean.item() == pytest.approx(2 * 0.5, abs=1e-6)
 
 
+def test_impossible_boxes_are_copies_of_each_other_where_the_released_code_is_followed():
+    # The first box is like itself by 1 and like three others by 1 - 0.5, so its loop is 0.25 / 2.5.
+    by_hand = pytest.approx(2 * 0.1**0.5, abs=1e-6)
+    assert counted("graph", [0.5, 0, 0, 0], impossible="alike").mean.item() == by_hand
+    padded = torch.cat([torch.zeros(2, 4), BOXES])
+    for most in (4, 6, None):
+        options = {"impossible": "alike", "most": most}
+        assert counted("graph", [0, 0, 0.5, 0, 0, 0], padded, **options).mean.item() == by_hand
+
+
+def test_graph_count_reads_all_boxes_where_it_has_no_limit():
+    many = torch.cat([BOXES + 0.01 * n for n in range(10)]) * torch.linspace(0.1, 1, 40)[:, None]
+    assert (
+        counted("graph", [0.8] * 40, many, most=None).mean == counted("graph", [0.8] * 40, many, most=40).mean
+    )
+    assert (
+        counted("graph", [0.8] * 40, many, most=None).mean != counted("graph", [0.8] * 40, many, most=16).mean
+    )
+
+
 def test_graph_count_has_less_than_300_parameters_and_gives_all_boxes_gradients():
     graph = Graph(36)
     assert sum(each.numel() for each in graph.parameters()) < 300

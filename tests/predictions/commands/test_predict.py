@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from foundation.errors import RunFailed
 from jobs import progress, queue
+from jobs.actions import slices
 from jobs.progress_bar import Bar
 from modelserver.serving.fake_server import FAILS, FakeModelServer
 from modelserver.wire.errors import DeadlineExceeded, Unavailable
@@ -124,7 +125,7 @@ def test_a_task_gives_up_in_the_end_and_says_so(
     monkeypatch: pytest.MonkeyPatch, error: Exception, tries: str
 ):
     run = start_run(dataset=made_dataset("films", entries(1)), system="fake", revision="1")
-    monkeypatch.setattr(queue, "TRIES", 5)
+    monkeypatch.setattr(slices, "TRIES", 5)
 
     def away(**_: int) -> None:
         raise error
@@ -133,11 +134,11 @@ def test_a_task_gives_up_in_the_end_and_says_so(
     tasks.predict_slice.apply((run.pk, 1, 1))
     run.refresh_from_db()
     assert run.status == "failed"
-    assert run.error == f"given up after {getattr(queue, tries) + 1} tries: {error}"
+    assert run.error == f"given up after {getattr(slices, tries) + 1} tries: {error}"
 
 
 def test_tries_without_a_server_are_no_slow_ones(monkeypatch: pytest.MonkeyPatch):
-    errors = [Unavailable("restarting")] * 4 + [DeadlineExceeded("slow")] * queue.SLOW_TRIES
+    errors = [Unavailable("restarting")] * 4 + [DeadlineExceeded("slow")] * slices.SLOW_TRIES
 
     def troubled(**_: int) -> None:
         if errors:

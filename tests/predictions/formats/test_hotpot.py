@@ -73,7 +73,7 @@ def test_type_and_level_may_be_absent_and_gold_facts_unknown(tmp_path: Path):
         ({"answer": None}, "answer: input should be a valid string"),
         ({"type": "x" * 41}, "type: string should have at most 40 characters"),
         ({"_id": "x" * 201}, "_id: string should have at most 200 characters"),
-        ({"_id": 7}, "entry 2: _id: input should be a valid string"),
+        ({"_id": 7}, "entry 2 (7): _id: input should be a valid string"),
         ({"context": []}, "context: list should have at least 1 item"),
         ({"context": None}, "context: input should be a valid list"),
         ({"context": [["A", ["one", 2]]]}, "context[0][1][1]: input should be a valid string"),
@@ -177,7 +177,7 @@ def test_a_predictions_file_gives_its_predictions(tmp_path: Path):
         ('{"answer": {}, "sp": {}, "types": {}}', "types: there is no such field"),
         (
             '{"answer": {}, "sp": {}, "type": {"q0": "maybe"}}',
-            "type.q0: input should be 'span', 'yes' or 'no'",
+            "type.q0: input should be 'span', 'yes', 'no' or 'label'",
         ),
         (
             '{"answer": {}, "sp": {}, "fact_probability": {"q0": [["A", 0, 1.5]]}}',

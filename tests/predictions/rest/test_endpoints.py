@@ -124,7 +124,7 @@ def test_scores_once_they_are_computed(researcher: Client) -> None:
 
 
 class Served:
-    name, revision, programs = "qi2019", "r2", None
+    name, revision, programs, spans_only = "qi2019", "r2", None, False
     language_model = LanguageModel(model="m", recipient="https://llm.example")
 
 

@@ -371,6 +371,10 @@ def test_a_run_with_failures_is_not_done(researcher: Client, model_server: FakeM
     run = PredictionRun.objects.get()
     assert b"Done with 1 failure" in page.content
     assert b"Failures by reason" in page.content
+    assert b"The system failed" in page.content
+    german = researcher.get(f"/systems/runs/{run.pk}/", headers={"accept-language": "de"}).content.decode()
+    assert "Das System ist gescheitert" in german
+    assert "prediction_failed" in german
     assert b"Done with 1 failure" in researcher.get("/systems/").content
     listed = b"".join(researcher.get(f"/systems/runs/{run.pk}/failures.csv").streaming_content)  # type: ignore[attr-defined]
     assert listed.decode().splitlines()[0] == "question,reason,message"
@@ -403,3 +407,50 @@ def test_the_search_finds_datasets_and_systems_of_the_person(researcher: Client)
     assert titles >= {"Datasets", "Systems"}
     stranger = client_of(Role.ANNOTATOR)
     assert b"film-reader" not in stranger.get("/search/?q=film").content
+
+
+CLAIM = {"uid": "a", "claim": "Ada sang.", "label": "SUPPORTED", "context": [["Ada", ["Ada sang."]]]}
+
+
+def test_claims_are_questions_with_labels(researcher: Client) -> None:
+    upload(researcher, questions(CLAIM), format="claims")
+    [preview] = Job.objects.all()
+    page = researcher.post(f"/data/imports/{preview.pk}/apply/", follow=True)
+    assert page.status_code == 200
+    question = Question.objects.get()
+    assert (question.answer, question.labels) == ("SUPPORTED", ["SUPPORTED", "NOT_SUPPORTED"])
+    assert question.wire().labels == ("SUPPORTED", "NOT_SUPPORTED")
+    assert b"SUPPORTED, NOT_SUPPORTED" in researcher.get(f"/data/questions/{question.pk}/").content
+
+
+@pytest.mark.parametrize("top", ["", "scifact/"])
+def test_a_folder_of_claims_is_uploaded_as_a_zip_file(researcher: Client, top: str) -> None:
+    abstract = {"doc_id": 4, "title": "Cells", "abstract": ["Cells divide."]}
+    claim = {"id": 1, "claim": "Cells sing.", "evidence": {}, "cited_doc_ids": [4]}
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr(f"{top}corpus.jsonl", json.dumps(abstract))
+        file.writestr(f"{top}claims.jsonl", json.dumps(claim))
+    upload(researcher, archive.getvalue(), "scifact.zip", format="scifact")
+    [preview] = Job.objects.all()
+    assert preview.result["added"] == 1
+    researcher.post(f"/data/imports/{preview.pk}/apply/")
+    assert Question.objects.get().context == [["Cells", ["Cells divide."]]]
+
+
+def test_a_file_in_place_of_a_folder_is_refused(researcher: Client) -> None:
+    page = upload(researcher, questions(CLAIM), format="fever")
+    assert b"expected a zip file of a folder" in page.content
+
+
+def test_a_reader_of_spans_is_refused_for_labels(researcher: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload(researcher, questions(CLAIM), format="claims")
+    researcher.post(f"/data/imports/{Job.objects.get().pk}/apply/")
+    served = [SystemInfo(name="qi2019", revision="1", description="", loaded=True, spans_only=True)]
+    for module in ("forms", "runs"):
+        monkeypatch.setattr(f"predictions.views.{module}.served_systems", lambda: served)
+    posted = {"dataset": str(Dataset.objects.get().pk), "system": "qi2019"}
+    page = researcher.post("/systems/predict/", posted)
+    assert page.status_code == 422
+    assert b"The answers of this dataset are labels (SUPPORTED, NOT_SUPPORTED)" in page.content
+    assert not PredictionRun.objects.exists()

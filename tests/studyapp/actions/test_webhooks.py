@@ -17,6 +17,7 @@ from studyapp.queries.flags import participant_flags
 from studyapp.queries.studies import current_page
 from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
+from tests.studyapp.actions.test_answer_quotas import GENDER, answer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -216,6 +217,18 @@ class TestQuotas:
         assert told(hook) == []
         consent(link=link)
         assert [body["data"] for body in told(hook)] == [{"scope": "link", "name": "class", "quota": 2}]
+
+    def test_a_screening_answer(self) -> None:
+        study = factories.make_study(screening=[GENDER])
+        hook = listen(study, "quota_reached")
+        link = factories.make_link(study=study)
+        for gender in ("other", "woman", "man", "man"):
+            answer(link, gender)
+        assert [body["data"] for body in told(hook)] == [
+            {"scope": "answer", "name": "gender=man", "quota": 1}
+        ]
+        answer(factories.make_link(study=study, mode="pilot"), "woman")
+        assert len(told(hook)) == 1
 
 
 @pytest.mark.parametrize("act", [delete_participant, anonymise_participant])

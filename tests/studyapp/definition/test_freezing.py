@@ -67,6 +67,12 @@ LATER: dict[str, Any] = {
     "title_for_participants": "A study of films",
     "language": "de",
     "translations": {"en": {**NO_TEXTS, "title": "In English", "consent": "Yes."}},
+    "task": {
+        "kind": "advice",
+        "confidence": False,
+        "time_limits": {"initial": 60, "final": None},
+        "bonus": {"per_correct": 0.1, "currency": "GBP"},
+    },
     "design": "within",
     "condition_order": "shuffled",
     "conditions": [
@@ -77,6 +83,7 @@ LATER: dict[str, Any] = {
             "saliency": "occlusion, level word",
             "represents": True,
             "quota": 5,
+            "advice": False,
             "shown": {
                 "q1": {
                     "answer": "Ada",

@@ -263,7 +263,10 @@ def test_field_errors(problems, change, expected):
             "questionnaire:\n  template: xqa-2020\n  post_survey:\n    - {template: sus}",
             "10: questionnaire.post_survey: scale 'sus': items must be the 10 items of the scale",
         ),
-        ("questionnaire: {template: x}", "8: questionnaire: unknown template 'x'; known templates: xqa-2020"),
+        (
+            "questionnaire: {template: x}",
+            "8: questionnaire: unknown template 'x'; known templates: advice, xqa-2020",
+        ),
         (
             "questionnaire:\n  template: xqa-2020\n  item:\n    - {key: a, text: A, scale: {kind: stars}}",
             "11: questionnaire.item[1].scale: ",

@@ -219,6 +219,23 @@ def test_psych_ds_describes_every_column(study, tmp_path, public):
         assert set(path.read_text("utf-8").splitlines()[0].split(",")) <= set(names), path
 
 
+def test_tables_in_the_folder_of_psych_ds(study, tmp_path):
+    out = tmp_path / "out"
+    for _ in range(2):  # the second replaces the first
+        call_command("export_results", study.slug, "--out", str(out), "--psych-ds")
+    copies = {path.name: path.read_bytes() for path in (out / "data").iterdir()}
+    assert sorted(copies.values()) == sorted(path.read_bytes() for path in out.glob("*.csv"))
+    # The rule for data files in the schema of Psych-DS 1.4.
+    rule = re.compile(r"[a-z]+-[a-zA-Z0-9]+(_[a-z]+-[a-zA-Z0-9]+)*_data\.csv")
+    assert all(rule.fullmatch(name) for name in copies), copies.keys()
+    slug = re.sub("[^a-z0-9]", "", study.slug)
+    assert f"study-{slug}_table-postsurvey_data.csv" in copies
+    write_bundle(study, out)
+    assert not (out / "data").exists()
+    with pytest.raises(CommandError, match="--psych-ds needs tables in CSV"):
+        call_command("export_results", study.slug, "--out", str(out), "--psych-ds", "--format", "parquet")
+
+
 def test_one_mode_alone(study, tmp_path):
     make_participant(link=make_link(study=study, mode="pilot"), completed=True)
     call_command("export_results", study.slug, "--out", str(tmp_path / "live"), "--mode", "live")

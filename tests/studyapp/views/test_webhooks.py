@@ -1,6 +1,7 @@
 """The pages of a study's webhooks."""
 
 import json
+import re
 from typing import Any
 
 import httpx
@@ -52,6 +53,16 @@ def test_it_works(page: Client, study: Study) -> None:
     assert "ended" in text(response)
     hook.refresh_from_db()
     assert not hook.active
+
+
+def test_webhooks_are_sorted_by_their_heads(page: Client, study: Study) -> None:
+    for name in ("b", "a", "c"):
+        add_webhook(study=study, url=f"https://hooks.example/{name}", kinds=[], by=factories.make_user())
+    listed = text(page.get(address(study, "?sort=-address")))
+    assert 'href="?sort=address"' in listed
+    assert re.findall("hooks.example/([abc])</a>", listed) == ["c", "b", "a"]
+    added = text(page.post(address(study, "add/"), {"url": "https://hooks.example/d", "kinds": []}))
+    assert "?sort=" not in added, "its address takes forms alone"
 
 
 def test_deliveries_with_their_results(page: Client, study: Study) -> None:

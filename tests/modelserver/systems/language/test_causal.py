@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast,
 
 from modelserver.systems.language.causal import CausalSystem, load
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights, UnusableSystem
-from modelserver.wire.schema import QAItem, QAPrediction
+from modelserver.wire.schema import LEAST_LOGPROB, QAItem, QAPrediction
 
 TEXTS = [
     "Ada was born in Bonn. She likes rain.",
@@ -117,3 +118,24 @@ def test_a_wrong_file_names_the_field(folder: Path) -> None:
         opened(configured(folder, order="both"))
     with pytest.raises(UnreadableWeights, match="no weights are shipped"):
         load(None, torch.device("cpu"), name="causal-lm", description="")
+
+
+LABELS = ("SUPPORTS", "SUPPORTED", 'say "no"')
+
+
+@pytest.mark.parametrize("order", ["explain-first", "answer-first"])
+def test_an_item_with_labels_gets_one_of_them(order: str, folder: Path) -> None:
+    system = opened(configured(folder, order=order))
+    items = [item(number).model_copy(update={"labels": LABELS}) for number in range(6)]
+    for asked, prediction in zip(items, system.predict(items), strict=True):
+        assert (prediction.type, prediction.answer in LABELS) == ("label", True)
+        # The labels share the whole probability, and the chosen one has its part of it.
+        targets = [system.predict([asked.model_copy(update={"target": label})])[0] for label in LABELS]
+        chances = {label: each.target_logprob for label, each in zip(LABELS, targets, strict=True)}
+        assert sum(math.exp(chance) for chance in chances.values() if chance is not None) == pytest.approx(1)
+        assert prediction.answer_logprob == pytest.approx(chances[prediction.answer], abs=1e-3)
+
+
+def test_an_answer_that_is_no_label_has_no_probability(folder: Path) -> None:
+    asked = item(1, target="Bonn").model_copy(update={"labels": LABELS})
+    assert opened(folder).predict([asked])[0].target_logprob == LEAST_LOGPROB

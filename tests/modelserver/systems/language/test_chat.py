@@ -429,3 +429,38 @@ def test_a_server_without_usage_is_estimated(tmp_path: Path) -> None:
     assert isinstance(prediction, QAPrediction)
     assert prediction.usage != Usage()
     assert prediction.answer_logprob is None
+
+
+def _verdict(prompt: str) -> dict[str, Any]:
+    return {"rationale": "", "facts": [1], "type": "label", "answer": "REFUTES"}
+
+
+def test_an_item_with_labels_is_asked_for_one_of_them(tmp_path: Path) -> None:
+    asked = item(labels=("SUPPORTS", "REFUTES"))
+    with FakeOpenAI(answer=_verdict) as server:
+        prediction = only(opened(tmp_path, server), asked)
+    assert isinstance(prediction, QAPrediction)
+    assert (prediction.answer, prediction.type, prediction.location) == ("REFUTES", "label", None)
+    (request,) = server.requests
+    assert 'one of "SUPPORTS", "REFUTES"' in request["messages"][0]["content"]
+    fields = request["response_format"]["json_schema"]["schema"]["properties"]
+    assert (fields["answer"]["enum"], fields["type"]["enum"]) == (["SUPPORTS", "REFUTES"], ["label"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "labels", "message"),
+    [
+        ({"answer": "MAYBE"}, ("SUPPORTS",), "answer: 'MAYBE' is none of the labels"),
+        ({"type": "yes"}, ("REFUTES",), "type: it is 'yes', and the item has labels"),
+        ({}, (), "type: it is 'label', and the item has no labels"),
+    ],
+)
+def test_an_answer_that_is_no_label_is_an_error_of_its_item(
+    changes: dict[str, str], labels: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    with FakeOpenAI(answer=lambda prompt: _verdict(prompt) | changes) as server:
+        outcome = only(opened(tmp_path, server), item(labels=labels))
+    assert isinstance(outcome, ItemError)
+    assert outcome.error == "invalid_answer"
+    assert message in outcome.message
+    assert len(server.requests) == 2  # it was asked again

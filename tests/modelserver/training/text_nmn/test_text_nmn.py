@@ -140,10 +140,15 @@ def test_the_commands(tmp_path, capsys):
         low, high = row["interval"]["overall"]
         assert low <= row["loss"]["overall"] <= high
         assert row["loss"]["find"] > 0
-    weights = tmp_path / "table" / "programs-without-sorting" / "model.safetensors"
+    weights = tmp_path / "table" / "programs-without-sorting" / "seed-1" / "model.safetensors"
     before = weights.stat().st_mtime_ns
-    assert main([*table, *only]) == 0
+    assert main([*table, "--only", "programs-without-sorting", "--beam", "2", "--seeds", "2"]) == 0
     assert weights.stat().st_mtime_ns == before
+    row = json.loads((tmp_path / "table" / "table.json").read_text())["programs-without-sorting"]
+    losses = [row["seeds"][seed]["loss"]["overall"] for seed in "12"]
+    assert row["loss"]["overall"] == pytest.approx(sum(losses) / 2)
+    assert row["sd"]["loss"]["overall"] == pytest.approx(abs(losses[0] - losses[1]) / 2**0.5)
+    assert f"{row['loss']['overall']:.2f} ± {row['sd']['loss']['overall']:.2f}" in capsys.readouterr().out
 
 
 def test_the_split_learns_on_the_largest_and_asks_about_the_smallest():

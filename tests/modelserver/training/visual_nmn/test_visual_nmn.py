@@ -142,13 +142,19 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     found = json.loads((tmp_path / "table" / "table.json").read_text())
     assert set(found) == {"layer", "graph-decont-pretraining"}
     assert found["layer"]["n"] == 4
-    before = (tmp_path / "table" / "layer" / "log.jsonl").stat().st_mtime_ns
-    assert main([*table, *common]) == 0  # what has ended is not trained again
-    assert (tmp_path / "table" / "layer" / "log.jsonl").stat().st_mtime_ns == before
+    before = (tmp_path / "table" / "layer" / "seed-1" / "log.jsonl").stat().st_mtime_ns
+    assert main([*table, *common, "--seeds", "2"]) == 0  # what has ended is not trained again
+    assert "± " in capsys.readouterr().out
+    two = json.loads((tmp_path / "table" / "table.json").read_text())["layer"]
+    accuracies = [two["seeds"][seed]["accuracy"] for seed in ("1", "2")]
+    assert two["accuracy"] == pytest.approx(sum(accuracies) / 2)
+    assert two["sd"]["accuracy"] == pytest.approx(abs(accuracies[0] - accuracies[1]) / 2**0.5)
+    assert (tmp_path / "table" / "layer" / "seed-1" / "log.jsonl").stat().st_mtime_ns == before
 
 
-def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encoder(tmp_path):
-    """A folder of transformers, regions by the images' names, and items without gold."""
+@pytest.fixture
+def detector(tmp_path):
+    """Items without gold, region features by the images' names, and a pretrained encoder."""
     encoder, tokenizer = folder.new_encoder(["Two dogs are black."], hidden=16, features=24)
     encoder.save_pretrained(tmp_path / "lxmert")
     tokenizer.save_pretrained(tmp_path / "lxmert")
@@ -168,9 +174,17 @@ def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encod
             {"external_id": str(number), "text": "Two dogs are black.", "program": program,
              "images": images, "answer": number % 2 == 0}
         )  # fmt: skip
-    items = tmp_path / "items.jsonl"
-    items.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    out = tmp_path / "out"
+    write_rows(tmp_path / "items.jsonl", rows)
+    return tmp_path, rows
+
+
+def write_rows(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encoder(detector):
+    tmp_path, rows = detector
+    items, out = tmp_path / "items.jsonl", tmp_path / "out"
     given = [
         "train",
         "visual-nmn",
@@ -190,8 +204,81 @@ def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encod
     assert network.encoder.config.visual_feat_dim == 24
     assert config.decontextualised
     rows[1]["answer"] = "maybe"
-    items.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(items, rows)
     with pytest.raises(UnreadableData, match=r"items\.jsonl, line 2: answer"):
         read_items(items, read_regions(tmp_path / "regions"))
     with pytest.raises(UnreadableData, match="no region features"):
         read_items(items, {})
+
+
+def with_gold(row, node=3):
+    """Return an item with a gold box of `find`, in its left image."""
+    objects = [{"id": "1", "image": 0, "box": [0.1, 0.1, 0.5, 0.5]}]
+    return {**row, "gold": {"layers": {str(node): {"objects": objects}}}}
+
+
+def test_the_table_and_the_scores_take_items_of_a_detector(detector, capsys):
+    where, rows = detector
+    write_rows(where / "gold.jsonl", [with_gold(row) for row in rows])
+    assert main(["visual-table", "--out", str(where / "none"), "--test-file", str(where / "gold.jsonl")]) == 1
+    assert "needs --train-file" in capsys.readouterr().err
+    given = ["--train-file", str(where / "items.jsonl"), "--regions", str(where / "regions")]
+    sizes = ["--steps", "1", "--pretraining-steps", "1", "--batch", "2", "--graph-regions", "all"]
+    table = ["visual-table", "--out", str(where / "table"), "--variants", "graph-decont-pretraining", *sizes]
+    assert main([*table, *given]) == 1
+    assert "--test-file" in capsys.readouterr().err
+    given += ["--test-file", str(where / "gold.jsonl"), "--pretraining-data", str(where / "gold.jsonl")]
+    assert main([*table, *given, "--encoder", str(where / "lxmert"), "--impossible", "alike"]) == 0
+    trained = where / "table" / "graph-decont-pretraining" / "seed-1"
+    log = (trained / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in log] == [1, 2]  # one of pretraining, and one of training
+    config = folder.load(trained, CPU)[1]
+    assert (config.most, config.impossible) == (None, "alike")
+    asked = ["visual-evaluate", "--weights", str(trained), "--outputs", str(where / "out.jsonl")]
+    capsys.readouterr()
+    assert main([*asked, "--data", str(where / "items.jsonl")]) == 1
+    assert "--regions" in capsys.readouterr().err
+    assert main([*asked, "--data", str(where / "gold.jsonl"), "--regions", str(where / "regions")]) == 0
+    scored = json.loads(capsys.readouterr().out)
+    assert scored["n"] == 4
+    assert set(scored["faithfulness"]) == {"overall", "find"}
+    modules = json.loads((where / "out.jsonl").read_text().splitlines()[0])["modules"]
+    assert [each["module"] for each in modules] == [
+        "filter",
+        "find",
+    ]  # of all modules, not of those with gold
+    assert main([*asked[:1], "--data", str(where / "items.jsonl"), "--regions", str(where / "regions")]) == 1
+    assert "24 features" in capsys.readouterr().err  # the shipped weights read others
+
+
+def test_pretraining_data_must_fit(detector, capsys):
+    where, _ = detector
+    given = ["--train-file", str(where / "items.jsonl"), "--regions", str(where / "regions")]
+    command = ["train", "visual-nmn", "--out", str(where / "out"), *given]
+    assert main([*command, "--pretraining-data", str(where / "items.jsonl")]) == 1
+    assert "no item has gold boxes" in capsys.readouterr().err
+    assert main([*command, "--most-modules", "2"]) == 1
+    assert "too few items" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
+def test_encoder_and_heads_have_rates_of_their_own(visual_network, statements, schedule):
+    recipe = Recipe(
+        pretraining=2,
+        steps=3,
+        batch=2,
+        warm_up=1,
+        rate=1e-2,
+        fine_rate=1e-3,
+        encoder_rate=1e-4,
+        schedule=schedule,
+    )
+    trainer = Trainer(visual_network(), Config("visual-nmn"), recipe, statements, statements)
+    rates = []
+    for _ in range(5):
+        trainer.step()
+        rates.append([group["lr"] for group in trainer.optimiser.param_groups])
+    assert rates[0] == pytest.approx([1e-2, 1e-4])
+    assert rates[2] == pytest.approx([1e-3, 1e-4])  # after pretraining the warm-up begins again
+    falls = {"linear": 0.4, "cosine": 0.02 + 0.98 * 0.5, "constant": 1.0}
+    assert rates[4] == pytest.approx([1e-3 * falls[schedule], 1e-4 * falls[schedule]])

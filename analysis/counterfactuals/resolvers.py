@@ -1,0 +1,170 @@
+"""Coreference clusters from the output of a resolver.
+
+Read are JSON lines, or one JSON list, of what three resolvers write for a
+text: fastcoref (`output_file` of its `predict`), maverick (the dictionary that
+its `predict` returns) and spaCy (`Doc.to_json()` of a pipeline with clusters).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..io.errors import InputError
+from ..io.whole_files import parse_model, read_json, read_lines
+from ..scores.hotpotqa import normalise_answer
+from .contexts import reduced
+from .instances import Extent, context_text
+from .partitions import Span
+
+Offset = Annotated[int, Field(ge=0)]
+Cluster = tuple[Span, ...]
+_SPACY = re.compile(r"coref_clusters_\d+")  # its heads, coref_head_clusters_1 …, are single words
+
+
+class _Span(BaseModel):
+    start: Offset
+    end: Offset
+
+
+class _Resolved(BaseModel):
+    """A text with its clusters, in any of the three forms."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: str | None = None
+    text: str | None = None
+    clusters: list[list[tuple[Offset, Offset]]] | None = None
+    clusters_char_offsets: list[list[tuple[Offset, Offset]]] | None = None
+    spans: dict[str, list[_Span]] | None = None
+
+    @model_validator(mode="after")
+    def _is_known(self) -> "_Resolved":
+        if self.id is None and self.text is None:
+            raise ValueError("needs the text, or the id of --texts")
+        if self.clusters is None and self.clusters_char_offsets is None and self.spans is None:
+            raise ValueError("has none of clusters, clusters_char_offsets and spans")
+        return self
+
+    def plain(self) -> list[Cluster]:
+        """Return the clusters as spans of code points, end exclusive."""
+        if self.clusters_char_offsets is not None:  # maverick's ends are inclusive
+            return [tuple((start, end + 1) for start, end in one) for one in self.clusters_char_offsets]
+        if self.clusters is not None:
+            return [tuple(one) for one in self.clusters]
+        named = (self.spans or {}).items()
+        return [tuple((s.start, s.end) for s in spans) for name, spans in named if _SPACY.fullmatch(name)]
+
+
+@dataclass
+class Resolutions:
+    """Clusters of texts, by the id of a text and by the text itself."""
+
+    by_id: dict[str, list[Cluster]] = field(default_factory=dict)
+    by_text: dict[str, list[Cluster]] = field(default_factory=dict)
+
+    def find(self, id: str, text: str) -> list[Cluster] | None:
+        """Return the clusters of a text, None if the resolver did not read it.
+
+        Clusters of another text would lie beyond its end: those do not count.
+        """
+        clusters = self.by_id.get(id, self.by_text.get(text))
+        if clusters is None or any(end > len(text) for one in clusters for _, end in one):
+            return None
+        return clusters
+
+
+def read_resolutions(path: Path) -> Resolutions:
+    """Read the output of a resolver.
+
+    Raises:
+        InputError: Names file, line or entry, and field.
+    """
+    resolutions = Resolutions()
+    for resolved in _entries(path):
+        clusters = resolved.plain()
+        if resolved.id is not None:
+            resolutions.by_id[resolved.id] = clusters
+        if resolved.text is not None:
+            resolutions.by_text[resolved.text] = clusters
+    return resolutions
+
+
+def _entries(path: Path) -> Iterator[_Resolved]:
+    if path.suffix == ".json":
+        content = read_json(path)
+        if not isinstance(content, list):
+            raise InputError(path, "is not a list of texts with clusters; for JSON lines end it in .jsonl")
+        for number, entry in enumerate(content, 1):
+            yield parse_model(_Resolved, entry, path, where=f"entry {number}")
+        return
+    yield from read_lines(
+        path, lambda number, line: parse_model(_Resolved, line, path, where=f"line {number}"), what="text"
+    )
+
+
+def relevant_cluster(text: str, answer: str, clusters: Iterable[Cluster]) -> list[Span]:
+    """Return the spans of the cluster that holds the answer, in order.
+
+    A mention that is the answer comes before one that has all its words or only
+    some of them; among equals the largest cluster counts. Empty without any.
+
+    Examples:
+        >>> text = "Barack Obama was president. He was born in Hawaii."
+        >>> relevant_cluster(text, "Barack Obama", [((0, 12), (28, 30))])
+        [(0, 12), (28, 30)]
+    """
+    wanted = frozenset(normalise_answer(answer).split())
+    ranked = [(max((_fit(wanted, text[slice(*span)]) for span in one), default=0), one) for one in clusters]
+    best = max(ranked, key=lambda each: (each[0], len(each[1])), default=(0, ()))
+    return sorted(best[1]) if best[0] else []
+
+
+def _fit(wanted: frozenset[str], mention: str) -> int:
+    """Grade a mention.
+
+    3: it is the answer, 2: it has all its words, 1: some of them, 0: others.
+    """
+    words = frozenset(normalise_answer(mention).split())
+    if not words or not wanted:
+        return 0
+    if words == wanted:
+        return 3
+    # A long mention that happens to hold the answer is about something else.
+    if wanted < words and len(words) <= 2 * len(wanted) + 2:
+        return 2
+    return 1 if words < wanted else 0
+
+
+def text_id(question_id: str, extent: Extent) -> str:
+    """Return the id of a question's context of some extent.
+
+    Examples:
+        >>> text_id("5a8b", "")
+        '5a8b:whole'
+    """
+    return f"{question_id}:{extent or 'whole'}"
+
+
+def texts(questions: Iterable[Mapping[str, Any]], extents: Sequence[Extent]) -> Iterator[dict[str, str]]:
+    """Yield id and text of every context for a resolver to read.
+
+    Contexts that hold no supporting fact are left out.
+    """
+    for question in questions:
+        wanted: Sequence[Extent] = extents if question.get("supporting_facts") is not None else [""]
+        for extent in wanted:
+            try:
+                shown = reduced(question, extent) if extent else question
+            except ValueError:
+                continue
+            yield {"id": text_id(question["_id"], extent), "text": context_text(shown["context"])}
+
+
+def texts_text(rows: Iterable[Mapping[str, str]]) -> str:
+    """Write texts as JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,0 +1,157 @@
+"""Read classification with rationales; the answer is a label.
+
+e-SNLI and the tasks of ERASER.
+
+Sources: Camburu et al. 2018 (e-SNLI), DeYoung et al. 2020 (ERASER).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, Field
+
+from foundation.errors import BadFile
+from foundation.findings import Findings
+from foundation.import_fields import Id, LongText, Text
+from foundation.json_stream import OnProgress
+from foundation.messages import at_field, say
+from foundation.text_files import opened
+from modelserver.wire.schema import Context, Fact
+from predictions.formats.claims import LabelText, entries_file
+from predictions.formats.entries import read_entries
+from predictions.formats.labels import labels_of
+from predictions.formats.records import QuestionRecord
+
+DOCS = "docs"
+
+
+class _Pair(BaseModel):
+    """A pair of sentences; the second names are those of the released table."""
+
+    external_id: Annotated[Id, Field(validation_alias=AliasChoices("id", "pairID"))]
+    premise: Annotated[LongText, Field(validation_alias=AliasChoices("premise", "Sentence1"))]
+    hypothesis: Annotated[LongText, Field(validation_alias=AliasChoices("hypothesis", "Sentence2"))]
+    label: Annotated[LabelText, Field(validation_alias=AliasChoices("label", "gold_label"))]
+
+
+def read_esnli(
+    path: Path, *, on_progress: OnProgress | None = None, findings: Findings | None = None
+) -> Iterator[QuestionRecord]:
+    """Yield the pairs of a file: the question is the hypothesis.
+
+    The premise is the only sentence of the only article. There are no gold facts: e-SNLI marks words.
+
+    Args:
+        path: A JSON list or JSON Lines.
+        on_progress: Called with the number of bytes read so far.
+        findings: Takes what is refused; without it the first refusal is raised.
+
+    Raises:
+        BadFile: An entry is wrong or repeats an ID; names file, line, entry and field.
+    """
+    labels = labels_of(path, ["label", "gold_label"])
+
+    def make_record(entry: dict[str, Any]) -> QuestionRecord:
+        pair = _Pair.model_validate(entry)
+        context: Context = [("Premise", [pair.premise])]
+        return _record(pair.external_id, pair.hypothesis, pair.label, context, None, labels)
+
+    yield from read_entries(path, make_record, on_progress=on_progress, findings=findings)
+
+
+def _record(
+    external_id: str,
+    text: str,
+    answer: str,
+    context: Context,
+    facts: list[Fact] | None,
+    labels: list[str],
+) -> QuestionRecord:
+    return QuestionRecord(
+        external_id=external_id,
+        text=text,
+        answer=answer,
+        kind="",
+        level="",
+        context=context,
+        supporting_facts=facts,
+        labels=labels,
+    )
+
+
+# --- ERASER ---
+
+
+class _Span(BaseModel):
+    """Words of a document, ends exclusive; a sentence of -1 is not given."""
+
+    docid: Text
+    start_token: int = -1
+    end_token: int = -1
+    start_sentence: int = -1
+    end_sentence: int = -1
+
+
+class _Annotation(BaseModel):
+    external_id: Annotated[Id, Field(validation_alias="annotation_id")]
+    query: LongText
+    classification: LabelText
+    docids: list[Text] | None = None
+    evidences: list[list[_Span]] = []
+
+
+def read_eraser(
+    folder: Path, *, on_progress: OnProgress | None = None, findings: Findings | None = None
+) -> Iterator[QuestionRecord]:
+    """Yield the annotations of a folder with one file and ``docs/``.
+
+    A line of a document is a sentence. The gold facts are the sentences that hold words of any rationale.
+
+    Arguments and errors are those of `read_esnli`.
+    """
+    path = entries_file(folder, beside=DOCS)
+    labels = labels_of(path, ["classification"])
+    document = lru_cache(maxsize=1_000)(lambda name: _sentences(folder / DOCS, name))
+
+    def make_record(entry: dict[str, Any]) -> QuestionRecord:
+        row = _Annotation.model_validate(entry)
+        spans = [span for group in row.evidences for span in group]
+        names = list(dict.fromkeys([*(row.docids or []), *(span.docid for span in spans)]))
+        texts = {name: document(name) for name in names or [row.external_id]}
+        facts = [(span.docid, index) for span in spans for index in _covered(span, texts[span.docid])]
+        unique = list(dict.fromkeys(facts)) or None
+        return _record(row.external_id, row.query, row.classification, [*texts.items()], unique, labels)
+
+    yield from read_entries(
+        path, make_record, on_progress=on_progress, findings=findings, id_field="annotation_id"
+    )
+
+
+def _sentences(folder: Path, name: str) -> list[str]:
+    """Return the sentences of a document.
+
+    Raises:
+        ValueError: The folder has no such file.
+    """
+    file = folder / name
+    if folder.resolve() not in file.resolve().parents or not file.is_file():
+        raise ValueError(at_field("docids", say("docs has no document %(name)r", name=name[:200])))
+    try:
+        with opened(file) as lines:
+            return [text for line in lines if (text := line.strip())]
+    except BadFile as error:
+        raise ValueError(at_field("docids", str(error))) from error
+
+
+def _covered(span: _Span, sentences: Sequence[str]) -> range:
+    """Return the numbers of the sentences that hold words of a span."""
+    if 0 <= span.start_sentence < span.end_sentence:
+        return range(span.start_sentence, span.end_sentence)
+    ends = list(accumulate(len(sentence.split()) for sentence in sentences))
+    if not 0 <= span.start_token < span.end_token <= (ends[-1] if ends else 0):
+        raise ValueError(at_field("evidences", say("a rationale lies outside of %(name)r", name=span.docid)))
+    return range(bisect_right(ends, span.start_token), bisect_right(ends, span.end_token - 1) + 1)

@@ -1,0 +1,174 @@
+"""The questions that a task asks by itself, page by page.
+
+Pure: no Django. They are no part of the frozen study: they follow from its task, the item and what the
+participant answered before. Their words go through ``words``, which translates them for participants.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from analysis.scores import hotpotqa
+from studyapp.definition.question_display import ShowIf
+from studyapp.definition.question_scales import Choice, LikertScale, Scale, SingleChoice, TextField
+from studyapp.definition.questionnaires import Answer, Question
+from studyapp.definition.tasks import Advice, Task
+
+Words = Callable[[str], str]
+
+INITIAL, FINAL = "initial", "final"
+ADVICE_PAGES = (INITIAL, FINAL)
+# The field of the final page by which an answer is kept, taken or replaced; only the answer is stored.
+CHOICE = "final_choice"
+MINE, SYSTEM, OTHER = "mine", "system", "other"
+LONGEST = 200  # characters of an own answer
+YES_NO = ["yes", "no"]
+
+TEXTS = {
+    "initial_answer": "What is your answer?",
+    "initial_confidence": "How confident are you that your answer is correct?",
+    "final_answer": "What is your final answer?",
+    "final_confidence": "How confident are you that your final answer is correct?",
+}
+CONFIDENCE = (
+    "Not at all confident",
+    "Slightly confident",
+    "Moderately confident",
+    "Very confident",
+    "Extremely confident",
+)
+_OPTION_WORDS = {"yes": "Yes", "no": "No"}
+
+
+def task_pages(task: Task) -> Sequence[str]:
+    """Return the names of the pages of an item; none where it has one."""
+    return ADVICE_PAGES if isinstance(task, Advice) else ()
+
+
+def own_options(gold: str | None, labels: Sequence[str]) -> list[str]:
+    """Return the answers that a question lets people choose among.
+
+    These are its labels, or yes and no if it asks for one of them; else people type, and there are none.
+    """
+    if labels:
+        return list(labels)
+    return YES_NO if hotpotqa.normalise_answer(gold or "") in YES_NO else []
+
+
+def initial_page(task: Advice, options: Sequence[str], words: Words = str) -> list[Question]:
+    """Return the questions before the advice.
+
+    Args:
+        task: The task.
+        options: The answers to choose among; the participant types if there are none.
+        words: Translates a text.
+    """
+    return [_own_answer("initial_answer", options, words), *_confidence(task, INITIAL, words)]
+
+
+def final_page(
+    task: Advice, options: Sequence[str], given: str | None, advice: str | None, words: Words = str
+) -> list[Question]:
+    """Return the questions beside the advice.
+
+    Args:
+        task: The task.
+        options: The answers to choose among; the participant types if there are none.
+        given: The first answer; None if there is none.
+        advice: The answer of the system; None in the control condition.
+        words: Translates a text.
+    """
+    confidence = _confidence(task, FINAL, words)
+    if options:
+        is_new = advice is not None and not any(hotpotqa.exact_match(one, advice) for one in options)
+        more = [advice] if is_new and advice is not None else []
+        return [_own_answer("final_answer", [*options, *more], words), *confidence]
+    kept = _kept(given, advice, words)
+    if not kept:
+        return [_own_answer("final_answer", (), words), *confidence]
+    text = words(TEXTS["final_answer"])
+    choice = _question(CHOICE, text, _choices({**kept, OTHER: words("Another answer")}))
+    shown = ShowIf.model_validate({"question": CHOICE, "is": [OTHER]})
+    other = _own_answer("final_answer", (), words, show_if=shown, text=words("The other answer"))
+    return [choice, other, *confidence]
+
+
+def own_questions(
+    task: Advice,
+    page: str,
+    options: Sequence[str],
+    given: str | None,
+    advice: str | None,
+    words: Words = str,
+) -> list[Question]:
+    """Return the task's questions of a page of an item.
+
+    The arguments are those of `initial_page` and `final_page`.
+    """
+    if page == INITIAL:
+        return initial_page(task, options, words)
+    return final_page(task, options, given, advice, words)
+
+
+def all_questions(task: Task, words: Words = str) -> list[Question]:
+    """Return the questions whose answers an item stores for its task."""
+    if not isinstance(task, Advice):
+        return []
+    pages = (initial_page(task, (), words), final_page(task, (), None, None, words))
+    return [question for page in pages for question in page]
+
+
+def confidence_on_check(task: Task, words: Words = str) -> list[Question]:
+    """Return the question of the task that attention items ask too."""
+    return _confidence(task, FINAL, words) if isinstance(task, Advice) else []
+
+
+def settled(
+    answers: Mapping[str, Answer], earlier: Mapping[str, Answer], advice: str | None
+) -> dict[str, Answer]:
+    """Return the answers of a page with the own answers that they stand for.
+
+    A kept or taken answer is written out, and white space is joined.
+    """
+    rest = {key: answer for key, answer in answers.items() if key != CHOICE}
+    chosen = {MINE: earlier.get("initial_answer"), SYSTEM: advice}.get(str(answers.get(CHOICE)))
+    if chosen is not None:
+        rest["final_answer"] = chosen
+    for key in ("initial_answer", "final_answer"):
+        if isinstance(text := rest.get(key), str):
+            rest[key] = " ".join(text.split())
+    return rest
+
+
+def _kept(given: str | None, advice: str | None, words: Words) -> dict[str, str]:
+    """Return the choices to keep the own answer and to take the advice."""
+    if given is not None and advice is not None and hotpotqa.exact_match(advice, given):
+        return {MINE: words("“%(answer)s” – my first answer, and the system’s") % {"answer": given}}
+    mine = {} if given is None else {MINE: words("My first answer: “%(answer)s”") % {"answer": given}}
+    if advice is None:
+        return mine
+    return mine | {SYSTEM: words("The system’s answer: “%(answer)s”") % {"answer": advice}}
+
+
+def _own_answer(key: str, options: Sequence[str], words: Words, **fields: Any) -> Question:
+    scale: Scale = TextField(kind="text", lines=1, max_length=LONGEST)
+    if options:
+        scale = _choices({option: words(_OPTION_WORDS.get(option, option)) for option in options})
+    return _question(key, fields.pop("text", None) or words(TEXTS[key]), scale, **fields)
+
+
+def _confidence(task: Task, page: str, words: Words) -> list[Question]:
+    if not (isinstance(task, Advice) and task.confidence):
+        return []
+    key = f"{page}_confidence"
+    scale = LikertScale(points=len(CONFIDENCE), labels=[words(label) for label in CONFIDENCE])
+    return [_question(key, words(TEXTS[key]), scale)]
+
+
+def _choices(labels: Mapping[str, str]) -> SingleChoice:
+    """Return choices whose values are answers, which may have any form."""
+    choices = [Choice.model_construct(value=value, label=label) for value, label in labels.items()]
+    return SingleChoice.model_construct(kind="single", choices=choices)
+
+
+def _question(key: str, text: str, scale: Scale, **fields: Any) -> Question:
+    return Question.model_construct(key=key, text=text, scale=scale, role=None, **fields)

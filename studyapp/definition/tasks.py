@@ -1,0 +1,73 @@
+"""The task of a study: what participants do with each item.
+
+Pure: no Django. A new task is a class with a ``kind`` here, its columns in ``exports.task_columns``, and its
+pages in ``queries.question_pages``.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field
+
+from foundation.frozen_model import FrozenModel, Growing
+
+Seconds = Annotated[int, Field(ge=5, le=3600)]
+
+
+class Bonus(FrozenModel):
+    """Pay for correct answers, beside the declared pay."""
+
+    per_correct: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] = Field(
+        description="amount for each item answered correctly; practice items earn nothing"
+    )
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = Field(
+        description="three letters, such as `GBP`: that of the recruitment platform"
+    )
+
+
+class AdviceLimits(FrozenModel):
+    """Seconds for each page of an item."""
+
+    initial: Seconds | None = Field(default=None, description="for the first answer; no limit if left out")
+    final: Seconds | None = Field(default=None, description="for the final answer; no limit if left out")
+
+
+class Verification(FrozenModel):
+    """Participants judge the system's answer beside its explanation."""
+
+    kind: Literal["verification"] = Field(default="verification", description="`verification`")
+
+
+class Advice(Growing):
+    """Participants answer, see the system's answer, and answer again."""
+
+    kind: Literal["advice"] = Field(description="`advice`")
+    confidence: bool = Field(default=True, description="ask for the confidence in both answers, from 1 to 5")
+    time_limits: AdviceLimits = Field(
+        default=AdviceLimits(),
+        description="seconds for the pages `initial` and `final`; a page that ran out is stored as it is "
+        "then, and named in the column `timed_out`",
+    )
+    bonus: Bonus | None = Field(default=None, description="pay for each correct final answer")
+
+
+Task = Annotated[Verification | Advice, Discriminator("kind")]
+KINDS: dict[str, type[Verification] | type[Advice]] = {"verification": Verification, "advice": Advice}
+
+# Names of columns and fields of tasks. In a study with a task, no question beside the items may use them.
+RESERVED = frozenset(
+    {
+        *("advice", "timed_out", "block", "options", "cannot_tell", "source_item_id", "change"),
+        *("system_answer", "prediction_right", "left_condition", "right_condition"),
+    }
+)
+RESERVED_STARTS = ("initial_", "final_", "predicted_", "preferred_")
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether a name belongs to the built-in questions of tasks."""
+    return name in RESERVED or name.startswith(RESERVED_STARTS)
+
+
+def written_task(written: Any) -> Any:
+    """Return the mapping that the word of a task stands for."""
+    return {"kind": written} if isinstance(written, str) else written

@@ -1,0 +1,125 @@
+"""The columns that the task of a study adds to tables of trials."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from analysis.scores import hotpotqa
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.task_questions import ADVICE_PAGES, CONFIDENCE, task_pages
+from studyapp.exports.columns import Column
+from studyapp.queries.correctness import digest
+
+_CLOCKS = {
+    "server_ms": "time on the page of the {which} answer, server clock",
+    "client_total_ms": "time on the page of the {which} answer, browser clock",
+    "client_visible_ms": "time with the page of the {which} answer visible, browser clock",
+}
+_WHICH = {"initial": "first", "final": "final"}
+_VALUES = "; ".join(f"{number} = {label}" for number, label in enumerate(CONFIDENCE, start=1))
+
+
+def _of_page(page: str) -> tuple[Column, ...]:
+    which = _WHICH[page]
+    return (
+        # Typed text may name a person.
+        Column(f"{page}_answer", "string", f"the participant's {which} answer", "", public="withheld"),
+        Column(f"{page}_confidence", "number", f"confidence in the {which} answer", values=_VALUES),
+        Column(
+            f"{page}_correct",
+            "boolean",
+            f"whether the {which} answer is correct: as judges decided, else by exact match after "
+            "normalisation; empty without an answer",
+        ),
+        Column(
+            f"{page}_agrees",
+            "boolean",
+            f"whether the {which} answer is the advice: equal after normalisation, or both correct; empty "
+            "without advice or answer",
+        ),
+        *(
+            Column(f"{page}_{name}", "integer", meaning.format(which=which), "", "ms")
+            for name, meaning in _CLOCKS.items()
+        ),
+    )
+
+
+ADVICE = (
+    *_of_page("initial"),
+    Column("advice", "string", "the system's answer on the second page; empty in a condition without advice"),
+    *_of_page("final"),
+    Column(
+        "timed_out", "string", "pages whose time limit ran out, joined by ;", "Trial.timed_out",
+        values="; ".join(ADVICE_PAGES),
+    ),
+)  # fmt: skip
+
+
+def task_columns(contents: Iterable[FrozenStudy]) -> tuple[Column, ...]:
+    """Return the columns of the tasks of all versions."""
+    return ADVICE if any(task_pages(content.task) for content in contents) else ()
+
+
+class Judged(NamedTuple):
+    """The facts about an item that decide if answers are correct.
+
+    Attributes:
+        question: The key of its question in the data set.
+        gold: The gold answer.
+        decided: The decisions of judges, by question and digest of the answer.
+    """
+
+    question: int | None
+    gold: str | None
+    decided: dict[tuple[int, str], bool]
+
+    def is_correct(self, answer: str | None) -> bool | None:
+        """Return whether an answer is correct.
+
+        None without an answer, or if the gold answer is unknown.
+        """
+        if answer is None or self.gold is None:
+            return None
+        if hotpotqa.exact_match(self.gold, answer):
+            return True
+        decided = self.decided.get((self.question, digest(answer))) if self.question else None
+        return bool(decided)
+
+
+def agrees(answer: str | None, advice: str | None, *, are_correct: bool) -> bool | None:
+    """Return whether an answer is the advice; None without one of them.
+
+    Two correct answers to a question mean the same, in whatever words.
+    """
+    if answer is None or advice is None:
+        return None
+    return hotpotqa.exact_match(advice, answer) or are_correct
+
+
+def task_cells(
+    trial: dict[str, Any], advice: str | None, item: Judged, *, is_right: bool | None
+) -> dict[str, Any]:
+    """Return the values of the task's columns of a trial.
+
+    Args:
+        trial: A row of `results.trial_values`.
+        advice: The answer that its condition shows; None if it shows none.
+        item: The facts about its item.
+        is_right: True if the advice is correct; None if that is unknown.
+    """
+    pages = trial["earlier"] or []
+    given = {key: answer for page in pages for key, answer in page["answers"].items()}
+    given |= trial["answers"] or {}
+    cells: dict[str, Any] = {"advice": advice, "timed_out": trial["timed_out"] or None}
+    for number, page in enumerate(ADVICE_PAGES):
+        answer = given.get(f"{page}_answer")
+        correct = item.is_correct(answer)
+        timing = pages[number] if number < len(pages) else {"timing": {}}
+        cells |= {
+            f"{page}_answer": answer,
+            f"{page}_confidence": given.get(f"{page}_confidence"),
+            f"{page}_correct": correct,
+            f"{page}_agrees": agrees(answer, advice, are_correct=bool(correct and is_right)),
+            f"{page}_server_ms": timing.get("server_ms"),
+            **{f"{page}_{name}": timing["timing"].get(name) for name in _CLOCKS if name != "server_ms"},
+        }
+    return cells

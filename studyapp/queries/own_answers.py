@@ -1,0 +1,82 @@
+"""Reads of the answers that people gave themselves."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from analysis.scores import hotpotqa
+from studyapp.definition.task_questions import ADVICE_PAGES, task_pages
+from studyapp.definition.tasks import Advice, Bonus
+from studyapp.models import Item, Mode, Outcome, Study, StudyVersion, Trial
+from studyapp.queries.correctness import Answer, decided_answers, digest
+from studyapp.queries.studies import frozen
+from studyapp.rules.survey_pages import answers_of
+
+# Bots give made-up answers, which nobody has to judge.
+_PEOPLE = (Mode.LIVE, Mode.PILOT)
+
+
+def missed_answers_of_people(study: Study) -> Iterator[Answer]:
+    """Yield the answers of people that miss the gold answer, with repetitions."""
+    rows = Trial.objects.filter(
+        participant__version__in=_versions(study),
+        participant__mode__in=_PEOPLE,
+        item__question__isnull=False,
+        earlier__isnull=False,
+    )
+    for question, gold, earlier in rows.order_by("pk").values_list(
+        "item__question", "item__gold_answer", "earlier"
+    ):
+        given = answers_of(earlier)
+        for page in ADVICE_PAGES:
+            answer = given.get(f"{page}_answer")
+            if answer and not hotpotqa.exact_match(gold or "", answer):
+                yield question, answer
+
+
+def asks_own_answers(study: Study) -> bool:
+    """Return whether a study asks people for answers of their own."""
+    return bool(_versions(study))
+
+
+def currency(study: Study) -> str:
+    """Return the currency of the newest promised bonus; empty without one."""
+    promised = [bonus.currency for _version, bonus in _promised(study)]
+    return promised[-1] if promised else ""
+
+
+def bonuses(study: Study) -> dict[str, Decimal]:
+    """Return the bonus of participants who completed, by public ID.
+
+    It is for final answers to items that are correct: as judges decided, else by exact match. Practice and
+    attention items earn nothing.
+    """
+    decided = decided_answers(study)
+    earned: dict[str, Decimal] = {}
+    for version, bonus in _promised(study):
+        rows = Trial.objects.filter(
+            participant__version=version,
+            participant__outcome=Outcome.DONE,
+            item__kind=Item.Kind.ITEM,
+            answers__isnull=False,
+        )
+        for who, question, gold, answers in rows.values_list(
+            "participant__public_id", "item__question", "item__gold_answer", "answers"
+        ):
+            answer = (answers or {}).get("final_answer")
+            is_right = answer is not None and (
+                hotpotqa.exact_match(gold or "", answer) or decided.get((question, digest(answer)), False)
+            )
+            earned[who] = earned.get(who, Decimal(0)) + is_right * Decimal(str(bonus.per_correct))
+    cents = {who: amount.quantize(Decimal("0.01")) for who, amount in earned.items()}
+    return {who: amount for who, amount in cents.items() if amount}
+
+
+def _promised(study: Study) -> list[tuple[StudyVersion, Bonus]]:
+    """Return the versions that promise a bonus, oldest first."""
+    tasks = [(version, frozen(version).task) for version in _versions(study)]
+    return [(version, task.bonus) for version, task in tasks if isinstance(task, Advice) and task.bonus]
+
+
+def _versions(study: Study) -> list[StudyVersion]:
+    versions = study.versions.defer("frozen").order_by("number")
+    return [version for version in versions if task_pages(frozen(version).task)]

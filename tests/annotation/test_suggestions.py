@@ -1,0 +1,161 @@
+"""Suggestions from answers and from module outputs, and what documents say of accepted ones."""
+
+import math
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from annotation.comparison import likeness
+from annotation.formats.checks import program_of_text
+from annotation.labels import read_label_task
+from annotation.operations import Edit, Subject, apply, checked
+from annotation.schemas import Document, SystemRecord
+from annotation.suggestions import Fit, default_fit, marks_of, questions, sentences, suggestions
+from modelserver.wire.schema import AnswerLocation, QAPrediction
+from tests.annotation.factories import BOXES, PASSAGE, PROGRAM, SPANS, SPANS_PROGRAM, span
+from tests.annotation.test_labels import COMMENT, ENTITIES, QUALITY, TONE, TOPIC, program
+
+TASK = program().task
+FACTS = Fit(marks="facts", layer=ENTITIES, label="Place")
+
+
+def answer(text: str, **more: Any) -> QAPrediction:
+    return QAPrediction(id="i", answer=text, **{"facts": [], **more})
+
+
+def values(answers: dict[int, QAPrediction]) -> dict[int, list[Any]]:
+    marks, _score = marks_of(answers, program(), SPANS, Fit())
+    return {node: [each.value for each in several] for node, several in marks.items()}  # type: ignore[union-attr]
+
+
+def test_every_answer_layer_is_asked_with_its_options() -> None:
+    asked = questions("i1", "Who won?", program(), PASSAGE, Fit())
+    assert list(asked) == [TOPIC, TONE, QUALITY, COMMENT]
+    assert asked[TOPIC].question == "Who won? Topic Answer with one of: sport, politics."
+    assert "Answer with all that apply of: calm, angry, funny." in asked[TONE].question
+    assert "Answer with one of: 0, 1, 2, 3, 4." in asked[QUALITY].question
+    assert asked[COMMENT].question == "Who won?"
+    assert [sentence for _title, several in asked[TOPIC].context for sentence in several] == [
+        "Ada kicked a 30-yard goal.", " Bo kicked a 40-yard goal.",
+    ]  # fmt: skip
+
+
+def test_answers_become_labels_and_what_has_no_meaning_is_left_out() -> None:
+    assert values({TOPIC: answer("Sport."), TONE: answer("calm and funny"), QUALITY: answer("3 of 4")}) == {
+        TOPIC: ["sport"], TONE: ["calm", "funny"], QUALITY: [3],
+    }  # fmt: skip
+    assert values({TOPIC: answer("sport or politics"), QUALITY: answer("9"), COMMENT: answer("  ")}) == {}
+
+
+def test_facts_and_answers_become_spans() -> None:
+    prediction = answer("sport", facts=[("", 1), ("", 7)], answer_logprob=math.log(0.25))
+    marks, score = marks_of({TOPIC: prediction}, program(), SPANS, FACTS)
+    (mark,) = marks[ENTITIES]
+    assert (mark.quote, mark.label) == ("Bo kicked a 40-yard goal.", "Place")  # type: ignore[union-attr]
+    assert score == pytest.approx(0.25)
+    checked(Document.model_validate({"layers": {ENTITIES: {"objects": [mark]}}}), program(), SPANS)
+    found = AnswerLocation(first=("", 1), last=("", 1), start=1, end=3)
+    fit = Fit(marks="answer", layer=ENTITIES, label="Person")
+    marks, score = marks_of({ENTITIES: answer("Bo", location=found)}, program(), SPANS, fit)
+    assert [each.quote for each in marks[ENTITIES]] == ["Bo"]  # type: ignore[union-attr]
+    assert score is None
+
+
+def test_a_program_gets_the_answer_where_people_draw() -> None:
+    made = program_of_text(SPANS_PROGRAM, "spans")
+    fit = default_fit(None)
+    assert list(questions("i", "Which goals?", made, PASSAGE, fit)) == [2]
+    marks, _score = marks_of({2: answer("a 30-yard goal.")}, made, SPANS, fit)
+    assert [each.quote for each in marks[2]] == ["a 30-yard goal."]  # type: ignore[union-attr]
+
+
+def test_the_use_of_answers_follows_from_the_task() -> None:
+    assert default_fit(TASK) == Fit(marks="facts", layer=1, label="Person")
+    spans = read_label_task("layers: [{type: spans, name: Names, labels: [Name]}]")
+    assert default_fit(spans) == Fit(marks="answer", layer=1, label="Name")
+    assert default_fit(read_label_task("layers: [{type: rating, name: Stars}]")) == Fit()
+
+
+@pytest.mark.parametrize("text", ["", "One.", "One. Two!\n\nThree", "Say “no.” Then go.", "a.b c"])
+def test_sentences_are_the_passage(text: str) -> None:
+    joined = "".join(text[start:end] for start, end in sentences(text))
+    assert "".join(joined.split()) == "".join(text.split())
+
+
+def test_modules_suggest_likely_boxes_and_attended_words() -> None:
+    proposals = [[[0.1, 0.1, 0.3, 0.5], [0.2, 0.2, 0.4, 0.4]], [[0.0, 0.0, 1.0, 1.0]]]
+    modules = [
+        {"index": 1, "module": "count", "value": 1},
+        {"index": 3, "module": "find", "probabilities": [0.9, 0.5, 0.7]},
+    ]
+    made = suggestions(
+        "s7", program_of_text(PROGRAM, "boxes"), BOXES, marks={}, proposals=proposals, modules=modules
+    )
+    assert [(each["id"], each["image"], each["probability"]) for each in made[3]] == [
+        ("s7.3.0", 0, 0.9), ("s7.3.1", 1, 0.7),
+    ]  # fmt: skip
+    assert list(made) == [3]
+    attention = [0.4, 0.2, 0.1, 0.0, 0.3] + [0.0] * 5
+    modules = [{"index": 2, "module": "find", "attention": attention}]
+    made = suggestions("s8", program_of_text(SPANS_PROGRAM, "spans"), SPANS, marks={}, modules=modules)
+    assert [each["quote"] for each in made[2]] == ["Ada kicked", "goal."]
+
+
+def test_rejected_suggestions_are_kept_and_undone() -> None:
+    edit = Edit.model_validate({"node": ENTITIES, "rejected": ["s1.1.0"]})
+    document, inverse = apply(Document(), edit, program(), SPANS)
+    assert document.layers[ENTITIES].rejected == ("s1.1.0",)
+    assert Document.model_validate_json(document.model_dump_json()) == document
+    nothing = Edit.model_validate({"node": ENTITIES, "state": "nothing"})
+    assert apply(document, nothing, program(), SPANS)[0].layers[ENTITIES].rejected == ("s1.1.0",)
+    undone, _inverse = apply(document, Edit.model_validate(inverse), program(), SPANS)
+    assert undone.layers[ENTITIES].rejected == ()
+
+
+def test_documents_of_people_alone_hold_nothing_about_suggestions() -> None:
+    document = Document.model_validate(
+        {"layers": {ENTITIES: {"objects": [span("a", 0, 1, label="Person")], "state": "done"}}}
+    )
+    assert "suggested" not in document.model_dump_json()
+    assert "rejected" not in document.model_dump_json()
+
+
+def test_an_output_says_something() -> None:
+    with pytest.raises(ValidationError, match="is missing, and so are marks"):
+        SystemRecord.model_validate({"id": "i1"})
+
+
+def given(**layers: list[Any]) -> Document:
+    nodes = {"topic": TOPIC, "tone": TONE, "quality": QUALITY, "comment": COMMENT}
+    return Document.model_validate(
+        {
+            "layers": {
+                nodes[name]: {"state": "done", "objects": [{"id": f"{name}{n}", "value": each}
+                                                           for n, each in enumerate(several)]}
+                for name, several in layers.items()
+            }
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("known, answered, score", [
+    (given(topic=["sport"]), given(topic=["sport"]), 1),
+    (given(topic=["sport"]), given(topic=["politics"]), 0),
+    (given(topic=["sport"]), given(), 0),
+    (given(quality=[4]), given(quality=[3]), 0.75),
+    (given(tone=["calm", "funny"]), given(tone=["calm"]), 2 / 3),
+    (given(topic=["sport"], quality=[4]), given(topic=["sport"], quality=[2]), 0.75),
+    (given(comment=["yes"]), given(comment=["no"]), None),
+    (given(), given(topic=["sport"]), None),
+])  # fmt: skip
+def test_answers_are_scored(known: Document, answered: Document, score: float | None) -> None:
+    found = likeness(program(), known, answered, SPANS.tokens, "spans")
+    assert found == (None if score is None else pytest.approx(score))
+
+
+def test_a_task_of_answers_alone_is_scored() -> None:
+    made = program_of_text(read_label_task("layers: [{type: rating, name: Stars}]").text, "boxes")
+    stars = Document.model_validate({"layers": {1: {"state": "done", "objects": [{"id": "a", "value": 5}]}}})
+    assert likeness(made, stars, stars, (), "boxes") == 1
+    assert Subject(kind="boxes").images == 0

@@ -1,0 +1,95 @@
+"""Suggestions of models in a real browser: accepted, changed and rejected by one key each."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.actions.outputs import import_outputs
+from annotation.models import Annotation, Project
+from annotation.schemas import SystemRecord
+from tests.functional.annotation.conftest import PHONE, Editor
+from tests.functional.annotation.items import DOGS, FIND_DOGS
+from tests.functional.annotation.steps import reload, saved
+from tests.functional.annotation.test_editor import OUTPUT
+from tests.functional.annotation.test_plain_tasks import ENTITIES, TOPIC, look, make
+
+pytestmark = pytest.mark.service
+
+MARKS = {
+    ENTITIES: [
+        {"id": "a", "label": "Person", "span": [0, 12], "tokens": [0, 2], "quote": "Ada Lovelace"},
+        {"id": "b", "label": "Place", "span": [17, 32], "tokens": [3, 5], "quote": "Charles Babbage"},
+        {"id": "c", "label": "Place", "span": [13, 16], "tokens": [2, 3], "quote": "met"},
+    ],
+    TOPIC: [{"id": "d", "value": "Sport"}],
+}
+
+
+def suggested(editor: Editor) -> int:
+    [pk] = make(editor)
+    Project.objects.update(show_predictions=True)
+    record = SystemRecord.model_validate({"id": "item", "marks": MARKS})
+    import_outputs(records=[record], project=Project.objects.get(), system="reader", revision="1")
+    return pk
+
+
+def test_each_suggestion_is_decided_by_one_key(editor: Editor, page: Page) -> None:
+    pk = suggested(editor)
+    editor.open(page, pk)
+    expect(page.locator(".suggestion")).to_have_count(0)
+    page.keyboard.press("y")
+    expect(page.locator("#announcer")).to_have_text("Show model outputs first.")
+    page.keyboard.press("p")
+    expect(page.locator(".suggestion")).to_have_count(3)
+    look(page, "suggestions")
+    page.keyboard.press("y")
+    page.keyboard.press("z")
+    page.locator(".label-option", has_text="Person").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Reject: Place: “met”").click()
+    expect(page.locator(".suggestion")).to_have_count(0)
+    expect(page.locator(".object-row").first).to_contain_text("from reader@1")
+    expect(page.locator(".object-row").nth(1)).to_contain_text("changed from reader@1")
+    look(page, "suggestions-decided")
+    saved(page)
+    layer = editor.layer(pk, ENTITIES)
+    origins = [(each["quote"], each["label"], each["suggested"]["changed"]) for each in layer["objects"]]
+    assert origins == [("Ada Lovelace", "Person", False), ("Charles Babbage", "Person", True)]
+    assert len(layer["rejected"]) == 1
+    assert Annotation.objects.get().predictions_shown == ["reader@1"]
+    reload(page)
+    expect(page.locator(".suggestion")).to_have_count(0)  # shown again without a key, and decided
+    page.keyboard.press("Control+z")
+    expect(page.locator(".suggestion")).to_have_count(1)
+
+
+def test_an_answer_is_accepted_and_can_be_overruled(editor: Editor, page: Page) -> None:
+    pk = suggested(editor)
+    page.set_viewport_size(PHONE)
+    editor.open(page, pk)
+    page.keyboard.press("p")
+    page.keyboard.press(".")
+    expect(page.locator(".suggestion")).to_have_count(1)
+    page.keyboard.press("z")
+    expect(page.locator(".label-option", has_text="Sport")).to_contain_text("from reader@1")
+    look(page, "suggestions-phone")
+    page.keyboard.press("1")
+    saved(page)
+    (answer,) = editor.objects(pk, TOPIC)
+    assert (answer["value"], answer["suggested"]["changed"]) == ("Science", True)
+
+
+def test_boxes_of_a_network_are_accepted(editor: Editor, page: Page) -> None:
+    pk = editor.make(**DOGS, predictions=OUTPUT)
+    editor.open(page, pk)
+    page.keyboard.press("p")
+    expect(page.locator(".suggestion")).to_have_count(2)
+    expect(page.locator(".suggestion").first).to_contain_text("visual-nmn@3 · 90 %")
+    look(page, "suggestions-boxes")
+    page.keyboard.press("y")
+    page.keyboard.press("ArrowRight")
+    saved(page)
+    (drawn,) = editor.objects(pk, FIND_DOGS)
+    assert drawn["suggested"]["by"] == "visual-nmn@3"
+    assert drawn["image"] == 0

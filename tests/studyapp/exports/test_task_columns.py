@@ -1,0 +1,119 @@
+"""Tests of the columns of advice studies: bots walk the study, and its bundle says what they did."""
+
+import csv
+import json
+import random
+
+import pytest
+
+from studyapp.actions.correctness import judge, queue_answers
+from studyapp.actions.pages import show_trial, submit_trial
+from studyapp.exports.bundle import write_bundle
+from studyapp.exports.task_columns import Judged, agrees
+from studyapp.models import Condition
+from studyapp.queries.bots import plan_of, stored
+from studyapp.queries.correctness import counts_of, queue, queue_counts
+from studyapp.queries.own_answers import missed_answers_of_people
+from studyapp.queries.studies import current_page
+from studyapp.rules.page_timing import PageTiming
+from studyapp.simulation.behaviours import BEHAVIOURS
+from studyapp.simulation.walk import Bot
+from tests.studyapp import factories
+from tests.studyapp.simulation.test_walk import drive
+
+pytestmark = pytest.mark.django_db
+
+
+def walked(study, *, kinds=("honest",) * 6, planted=None):
+    link, token = factories.make_link_and_token(study=study, mode="bot")
+    bots = [Bot(number, kind, random.Random(number)) for number, kind in enumerate(kinds)]
+    for bot in bots:
+        drive(bot, f"http://testserver/join/{token}/", plan_of(study), planted)
+    return link, bots
+
+
+def bundle(study, folder, **options):
+    write_bundle(study, folder, **options)
+    with (folder / "trials.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_it_works(tmp_path):
+    study = factories.make_advice(
+        items={"ids": ["q1", "q2", "q3"]},
+        practice={"ids": ["q4"]},
+        attention=[{"id": "read", "kind": "instructed", "position": 2, "text": "Choose 5.",
+                    "expected": {"final_confidence": 5}}],
+    )  # fmt: skip
+    link, bots = walked(study, kinds=[*BEHAVIOURS] * 2)
+    assert [bot.error for bot in bots] == [""] * 12
+    assert stored(link)["completed"] == 10
+    rows = bundle(study, tmp_path / "b")
+    done = [row for row in rows if row["submitted_at"]]
+    assert {row["condition"] for row in done} == {"no advice", "helper (no explanation)", "helper"}
+    for row in done:
+        is_control = row["condition"] == "no advice"
+        for name in ("advice", "initial_agrees", "final_agrees", "system_correct"):
+            assert bool(row[name]) is not is_control, name
+        assert row["initial_answer"]
+        assert row["final_answer"]
+        assert row["initial_correct"] in ("true", "false")
+        assert int(row["initial_server_ms"]) + int(row["final_server_ms"]) <= int(row["server_ms"]) + 1
+        clocks = [int(row[f"{page}_client_total_ms"]) for page in ("initial", "final")]
+        assert sum(clocks) == int(row["client_total_ms"])
+        if row["initial_agrees"] == row["final_agrees"] == "true":
+            assert row["initial_correct"] == row["final_correct"]
+    book = json.loads((tmp_path / "b" / "codebook.json").read_text())
+    names = [column["name"] for column in book["tables"]["trials"]["columns"]]
+    assert names == list(rows[0])
+    version = json.loads((tmp_path / "b" / "study_version.json").read_text())["versions"][0]
+    assert version["task"]["kind"] == "advice"
+    assert [condition.get("advice", True) for condition in version["conditions"]] == [False, True, True]
+
+
+def test_the_public_variant_holds_no_typed_answer(tmp_path):
+    study = factories.make_advice()
+    walked(study, kinds=["honest"] * 3)
+    rows = bundle(study, tmp_path / "b", public=True)
+    assert {row["initial_answer"] for row in rows} == {row["final_answer"] for row in rows} == {""}
+    assert "" not in {row["initial_correct"] for row in rows}
+
+
+@pytest.mark.parametrize(("effect", "takes"), [(0.15, 1.0), (-0.45, 0.4)])
+def test_an_effect_on_reliance_is_what_was_planted(tmp_path, effect, takes):
+    study = factories.make_advice(conditions=[{"system": "helper"}], items={"ids": ["q1", "q3"]})
+    planted = {"helper": {"reliance_if_right": effect, "initial_correct": -0.7}}
+    walked(study, kinds=["honest"] * 20, planted=planted)
+    rows = bundle(study, tmp_path / "b")
+    assert {row["initial_correct"] for row in rows} == {"false"}
+    share = sum(row["final_agrees"] == "true" for row in rows) / len(rows)
+    assert share == pytest.approx(takes, abs=0.2)
+
+
+def test_what_judges_decided_about_peoples_answers_counts(tmp_path):
+    study = factories.make_advice(conditions=[{"system": "helper"}], items={"ids": ["q1"]})
+    link = factories.make_link(study=study)
+    person = factories.make_participant(link=link)
+    for answers in ({"initial_answer": "The town of Kolwen"}, {"final_answer": "Kolwen 1"}):
+        trial = current_page(person).trial
+        show_trial(trial=trial)
+        assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming())
+    assert bundle(study, tmp_path / "a")[0]["initial_correct"] == "false"
+    missed = missed_answers_of_people(study)
+    assert queue_answers(answers=missed, by=None, study=study, from_people=True) == 1
+    run = Condition.objects.get(version__study=study).run
+    assert counts_of(run).answers == queue_counts()[run.pk].answers == 1
+    answer = queue(run).get()
+    assert answer.answer == "The town of Kolwen"
+    for _judge in range(2):
+        judge(judged=answer, is_correct=True, note="", by=factories.make_user())
+    row = bundle(study, tmp_path / "b")[0]
+    assert (row["initial_correct"], row["initial_agrees"]) == ("true", "true")
+
+
+def test_answers_that_are_both_correct_agree():
+    assert agrees("the Sea", "sea", are_correct=False) is True
+    assert agrees("by the water", "sea", are_correct=True) is True
+    assert agrees("by the water", "sea", are_correct=False) is False
+    assert agrees(None, "sea", are_correct=False) is None
+    assert Judged(None, None, {}).is_correct("sea") is None
