@@ -69,7 +69,7 @@ def _areas(first: Array, second: Array) -> tuple[float, float]:
     heights = np.unique(np.concatenate([edges[:, [1, 3]].ravel(), _crossings(edges)]))
     middle, thick = (heights[1:, None] + heights[:-1, None]) / 2, np.diff(heights)
     left, top, right, bottom = edges.T
-    hit = (top <= middle) & (middle < bottom)  # strips × edges
+    hit = (top <= middle) & (middle < bottom)  # strips by edges
     with np.errstate(divide="ignore", invalid="ignore"):
         at = np.where(hit, left + (middle - top) / (bottom - top) * (right - left), BEYOND)
     order = np.argsort(at, axis=1, kind="stable")
@@ -93,12 +93,13 @@ def _crossings(edges: Array) -> Array:
     start, way = edges[:, :2], edges[:, 2:] - edges[:, :2]
     ahead = start[None, :, :] - start[:, None, :]
 
-    def cross(one: Array, other: Array) -> Array:
-        return np.asarray(one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0])
+    def cross(left: Array, right: Array) -> Array:
+        return np.asarray(left[..., 0] * right[..., 1] - left[..., 1] * right[..., 0])
 
     slope = cross(way[:, None, :], way[None, :, :])
     with np.errstate(divide="ignore", invalid="ignore"):
         own = cross(ahead, way[None, :, :]) / slope
         other = cross(ahead, way[:, None, :]) / slope
     met = (own > 0) & (own < 1) & (other > 0) & (other < 1)
-    return np.asarray((start[:, None, 1] + own * way[:, None, 1])[met])
+    edge, other_edge = np.nonzero(met)
+    return np.asarray(start[edge, 1] + own[edge, other_edge] * way[edge, 1])
