@@ -119,7 +119,7 @@ def _of_outlines(table: Array, outlines: Mapping[int, Outline]) -> Array:
 
 
 def _middle_outline(group: Sequence[int], rows: Sequence[Box], table: Array, median: Box) -> Box:
-    """Return the median of points, and of polygons the one most like the others."""
+    """Return the median of points, or the polygon most like the others."""
     image, (left, top, _right, _bottom) = median[:2]
     if len(rows[group[0]][-1]) == 1:
         return image, (left, top, left, top), ((left, top),)

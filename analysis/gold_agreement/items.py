@@ -57,9 +57,9 @@ class Layers:
     A unit is an annotated node of an item. unit_item, unit_node: its item, and the
     position of its node in the item's order of work. layer_unit: of each layer;
     start, count: its objects in `boxes` (n × 4; a span is a box of height 1) and
-    `image`; `outlines` of those that are no boxes, by their place. number: the value
-    given there, else the number of objects; NaN if the value is not a number.
-    valued: the value given, if any. first, second: the layers of each pair.
+    `image`. outlines: of objects that are not boxes, by their place. number: the value
+    given there, else the number of objects; NaN if the value is not a number. valued: the
+    value given, if any. first, second: the layers of each pair.
     """
 
     unit_item: Index
@@ -191,13 +191,13 @@ def _check_item(item: Item) -> None:
             raise ValueError(f"item {item.id!r}, {person}: there is no node {min(annotated - indices)}")
 
 
-def reach_of(one: Box) -> Sides:
-    """Return the sides within which another object may have something in common.
+def reach_of(marked: Box) -> Sides:
+    """Return the sides within which another object may overlap.
 
     Those of a key point lie around it; others are the sides themselves.
     """
-    left, top, right, bottom = one[1]
-    if len(one) == 3 and len(one[2]) == 1:
+    left, top, right, bottom = marked[1]
+    if len(marked) == 3 and len(marked[2]) == 1:
         return left - REACH / 2, top - REACH / 2, right + REACH / 2, bottom + REACH / 2
     return left, top, right, bottom
 

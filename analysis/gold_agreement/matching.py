@@ -57,9 +57,9 @@ def _by_outline(layers: Layers, first: Index, second: Index, overlap: Array) -> 
     """Return the overlaps with those of outlines in place of their boxes'."""
     outlines = layers.outlines
     exact = overlap.copy()
-    for place, (one, other) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-        if one in outlines and other in outlines:
-            exact[place] = likeness(outlines[one], outlines[other])
+    for place, (own, other) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        if own in outlines and other in outlines:
+            exact[place] = likeness(outlines[own], outlines[other])
     return exact
 
 

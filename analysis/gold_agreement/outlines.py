@@ -93,12 +93,13 @@ def _crossings(edges: Array) -> Array:
     start, way = edges[:, :2], edges[:, 2:] - edges[:, :2]
     ahead = start[None, :, :] - start[:, None, :]
 
-    def cross(one: Array, other: Array) -> Array:
-        return np.asarray(one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0])
+    def cross(left: Array, right: Array) -> Array:
+        return np.asarray(left[..., 0] * right[..., 1] - left[..., 1] * right[..., 0])
 
     slope = cross(way[:, None, :], way[None, :, :])
     with np.errstate(divide="ignore", invalid="ignore"):
         own = cross(ahead, way[None, :, :]) / slope
         other = cross(ahead, way[:, None, :]) / slope
     met = (own > 0) & (own < 1) & (other > 0) & (other < 1)
-    return np.asarray((start[:, None, 1] + own * way[:, None, 1])[met])
+    edge, other_edge = np.nonzero(met)
+    return np.asarray(start[edge, 1] + own[edge, other_edge] * way[edge, 1])

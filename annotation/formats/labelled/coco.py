@@ -1,4 +1,4 @@
-"""COCO files whose categories are the labels of boxes and outlines, or key points."""
+"""COCO files: boxes and outlines by their label, and key points."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def classes(record: ItemRecord, document: Document | None) -> list[str]:
 
 
 def box_labels(record: ItemRecord) -> list[str]:
-    """Return the labels of all layers of marks that cover something, each once."""
+    """Return the labels of boxes, polygons and ellipses, each once."""
     covering = ("boxes", "polygons", "ellipses")
     layers = [layer for layer in task_of_record(record).layers if layer.type in covering]
     return list(dict.fromkeys(name for layer in layers for name in layer.names))

@@ -328,7 +328,7 @@ def _fitting(mark: Box | Span, types: set[LayerType], findings: Findings, path: 
 
 
 def _drawn_fields(mark: Box) -> dict[str, Any]:
-    return {name: getattr(mark, name) for name in ("id", "links", "reason", "label", "image")}
+    return {name: getattr(mark, name) for name in ("id", "suggested", "links", "reason", "label", "image")}
 
 
 def corners_of_box(box: tuple[float, float, float, float]) -> list[tuple[float, float]]:

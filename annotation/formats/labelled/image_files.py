@@ -388,13 +388,13 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
     number = 0
     for record in records:
         require_kind(record, "boxes", "CVAT")
-        known = [
+        names = [
             name
             for layer in task_of_record(record).layers
             if layer.type in (*MARKS, "choice", "choices")
             for name in layer.names
         ]
-        for name in dict.fromkeys(known):
+        for name in dict.fromkeys(names):
             if name not in listed:
                 listed[name] = _added(labels, "label")
                 _added(listed[name], "name", name)

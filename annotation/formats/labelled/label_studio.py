@@ -361,9 +361,8 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         to = target if len(record.images) == 1 else f"image{mark.image}"
         size = {"original_width": image.width, "original_height": image.height} if image.width else {}
         kind, value = _value_of(mark)
-        value |= {kind: [mark.label]}
         more = {"image_rotation": 0, **size, **_origin(mark)}
-        yield _result(layer.name, to, kind, value, mark.id) | more
+        yield _result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
     forms: dict[LayerType, str] = {"text": "textarea", "rating": "rating"}
     for layer, values in answers(record, document):
         kind = forms.get(layer.type, "choices")
@@ -373,14 +372,6 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
             else {"text" if kind == "textarea" else "choices": values}
         )
         yield _result(layer.name, target, kind, value, "")
-
-
-def _origin(mark: Box | Span) -> dict[str, Any]:
-    """Return whose mark it is, in Label Studio's words and with the system."""
-    if mark.suggested is None:
-        return {}
-    origin = "prediction-changed" if mark.suggested.changed else "prediction"
-    return {"origin": origin, OURS: {"suggested": mark.suggested.model_dump(mode="json")}}
 
 
 def _value_of(mark: Box) -> tuple[str, dict[str, Any]]:
@@ -394,6 +385,14 @@ def _value_of(mark: Box) -> tuple[str, dict[str, Any]]:
         radii = {"radiusX": (right - left) / 2, "radiusY": (bottom - top) / 2}
         return "ellipselabels", {"x": (left + right) / 2, "y": (top + bottom) / 2, **radii, "rotation": 0}
     return BOXES[0], {"x": left, "y": top, "width": right - left, "height": bottom - top, "rotation": 0}
+
+
+def _origin(mark: Box | Span) -> dict[str, Any]:
+    """Return whose mark it is, in Label Studio's words and with the system."""
+    if mark.suggested is None:
+        return {}
+    origin = "prediction-changed" if mark.suggested.changed else "prediction"
+    return {"origin": origin, OURS: {"suggested": mark.suggested.model_dump(mode="json")}}
 
 
 def _result(name: str, target: str, kind: str, value: dict[str, Any], identity: str) -> dict[str, Any]:

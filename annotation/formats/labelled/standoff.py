@@ -304,14 +304,14 @@ def _fragment(source: LabelledSource, entry: Entry, label: str, fragment: str, p
 
 def _svg(source: LabelledSource, entry: Entry, label: str, svg: str, place: str) -> Box | None:
     """Return the mark of the one shape in an SVG selector."""
-    found = re.search(r"<(polygon|circle|ellipse)\s([^<>]*?)/?>", svg)
-    about = dict(re.findall(r"""([a-z]+)=["']([^"']*)["']""", found[2])) if found else {}
+    shape = re.search(r"<(polygon|circle|ellipse)\s([^<>]*?)/?>", svg)
+    about = dict(re.findall(r"""([a-z]+)=["']([^"']*)["']""", shape[2])) if shape else {}
     width, height = size_of(entry.images[0])
-    if found and found[1] == "polygon":
+    if shape and shape[1] == "polygon":
         numbers = [float(number) for number in re.findall(r"[-+.\deE]+", about.get("points", ""))]
         corners = [(x / width, y / height) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
         return fraction_polygon(corners, label, source.findings, place)
-    if not found or not {"cx", "cy"} <= about.keys():
+    if not shape or not {"cx", "cy"} <= about.keys():
         source.findings.mend(OTHER_SHAPES, place)
         return None
     x, y = float(about["cx"]), float(about["cy"])
