@@ -8,8 +8,9 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from annotation.models import Annotation
-from annotation.schemas import Document
+from annotation.actions.outputs import import_outputs
+from annotation.models import Annotation, Project
+from annotation.schemas import Document, SystemRecord
 from tests.functional.annotation.conftest import PHONE, Editor
 from tests.functional.annotation.steps import at, drag, near, reload, saved
 from tests.functional.annotation.test_plain_tasks import look, make
@@ -141,6 +142,34 @@ def test_ellipses_and_points_by_mouse(editor: Editor, page: Page) -> None:
     saved(page)
     [mark] = editor.objects(pk, POINTS)
     near(mark["point"], (0.7, 0.4))
+
+
+def test_shapes_that_a_model_suggests(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, TASK, "boxes")
+    corners = [[0.2, 0.2], [0.6, 0.2], [0.4, 0.7]]
+    marks = {
+        OUTLINES: [{"id": "a", "image": 0, "polygon": corners, "label": "Tower"}],
+        POINTS: [{"id": "b", "image": 0, "point": [0.5, 0.25], "label": "Top"}],
+    }
+    record = SystemRecord.model_validate({"id": "item", "marks": marks})
+    project = Project.objects.get()
+    import_outputs(records=[record], project=project, system="finder", revision="1")
+    Project.objects.update(show_predictions=True)
+    editor.open(page, pk)
+    page.keyboard.press("p")
+    expect(page.locator(".suggestion")).to_contain_text("Tower: 40 × 50 %")
+    look(page, "shapes-suggested")
+    page.keyboard.press("z")
+    page.keyboard.press("q")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.get_by_role("option", name="Points").click()
+    look(page, "point-suggested")
+    page.keyboard.press("y")
+    saved(page)
+    [polygon], [point] = editor.objects(pk, OUTLINES), editor.objects(pk, POINTS)
+    near(flat(polygon), (0.2 - 10 / 640, 0.2, 0.6, 0.2, 0.4, 0.7), 0.001)
+    assert (polygon["label"], polygon["suggested"]["changed"]) == ("Tower", True)
+    assert (point["point"], point["suggested"]["changed"]) == ([0.5, 0.25], False)
 
 
 def test_on_a_turned_image_clicks_land_where_they_are_seen(editor: Editor, page: Page) -> None:
