@@ -305,7 +305,7 @@ def _fragment(source: LabelledSource, entry: Entry, label: str, fragment: str, p
 def _svg(source: LabelledSource, entry: Entry, label: str, svg: str, place: str) -> Box | None:
     """Return the mark of the one shape in an SVG selector."""
     shape = re.search(r"<(polygon|circle|ellipse)\s([^<>]*?)/?>", svg)
-    about = dict(re.findall(r"""([a-z]+)=["']([^"']*)["']""", shape[2])) if shape else {}
+    about: dict[str, str] = dict(re.findall(r"""([a-z]+)=["']([^"']*)["']""", shape[2])) if shape else {}
     width, height = size_of(entry.images[0])
     if shape and shape[1] == "polygon":
         numbers = [float(number) for number in re.findall(r"[-+.\deE]+", about.get("points", ""))]
@@ -315,7 +315,7 @@ def _svg(source: LabelledSource, entry: Entry, label: str, svg: str, place: str)
         source.findings.mend(OTHER_SHAPES, place)
         return None
     x, y = float(about["cx"]), float(about["cy"])
-    across, down = (float(about.get(name, about.get("r", 0))) for name in ("rx", "ry"))
+    across, down = (float(about.get(name, about.get("r", "0"))) for name in ("rx", "ry"))
     if not across:
         return fraction_point(x / width, y / height, label)
     edges = (x - across, y - down, x + across, y + down)

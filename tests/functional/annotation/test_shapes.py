@@ -201,7 +201,7 @@ def test_a_polygon_by_taps_on_a_phone(browser: Browser, editor: Editor) -> None:
 def test_an_adjudicator_takes_over_shapes(editor: Editor, page: Page) -> None:
     first, second = make(editor, TASK, "boxes", people=2)
     for pk, more in ((first, 0.0), (second, 0.02)):
-        drawn = {
+        drawn: dict[int, dict[str, Any]] = {
             OUTLINES: {"polygon": [[0.1, 0.1], [0.5 + more, 0.1], [0.5, 0.6]], "label": "Ball"},
             POINTS: {"point": [0.3 + more, 0.3], "label": "Top"},
         }

@@ -37,7 +37,12 @@ def item() -> ItemRecord:
         node: {"state": "done", "objects": [{"id": f"m{node}-{at}", "image": 0, **each} for at, each in rows]}
         for node, rows in ((node, list(enumerate(marks))) for node, marks in MARKS.items())
     }
-    record = {"external_id": "a.png", "kind": "boxes", "program": shape_task().text, "text": ""}
+    record: dict[str, Any] = {
+        "external_id": "a.png",
+        "kind": "boxes",
+        "program": shape_task().text,
+        "text": "",
+    }
     record |= {"images": [{"name": "a.png", "width": 200, "height": 100}], "gold": {"layers": layers}}
     return check_record(ItemRecord.model_validate(record))
 
