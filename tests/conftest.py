@@ -10,6 +10,11 @@ import pytest
 from django.apps import apps as global_apps
 from django.db.models.signals import post_migrate
 from django.utils import translation
+from hypothesis import settings as hypothesis_settings
+
+# Beside other tests an example may take any time, which says nothing about the code.
+hypothesis_settings.register_profile("suite", deadline=None)
+hypothesis_settings.load_profile("suite")
 
 # Of processes that tests start, too; `tests/analysis/conftest.py` has the others drawn where they are tested.
 os.environ.setdefault("TOUCHSTONE_FIGURES", "svg")

@@ -20,7 +20,8 @@ from ..io.errors import InputError
 from ..io.tabular_files import Column, read_csv_header, read_table
 from ..io.whole_files import sha256
 from ..participants.estimates import over_participants
-from ..participants.measures import Measure, find_measure
+from ..participants.measures import Measure
+from ..participants.tasks import find_measure
 from ..planning.declared_plan import Plan, load_plan
 from ..report.build import build_correlation_report
 from ..report.page import write_page

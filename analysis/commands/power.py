@@ -15,7 +15,7 @@ from ..participants.bundle import Bundle, load_bundle
 from ..participants.condition_looks import COLOURS
 from ..participants.learning_curves import ratings_right
 from ..participants.trial_grid import Grid
-from ..planning.power import Population, fitted
+from ..planning.power import Pilot, Population, fitted, pilot_values
 from ..planning.power import pilot as read_pilot
 from ..planning.sample_size import Design, assumed, design_sentence, plan_size, rate_text
 from ..report.figures import GRID, INK, STYLE, drawn
@@ -28,8 +28,10 @@ from .options import Count, Mode, Numbers, Positive, Sizes, print_json
 from .systems_power import RESAMPLES, print_systems
 
 Measure: TypeAlias = Literal[
-    "agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty", "helpfulness"
-]
+    "agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty", "helpfulness",
+    "final_accuracy", "advice_agreement", "switch_fraction", "over_reliance", "under_reliance",
+    "complementarity", "confidence_change",
+]  # fmt: skip
 
 
 CURVE = [
@@ -46,12 +48,20 @@ class Trait:
     """A measure of a trial.
 
     Attributes:
-        values: Participants × items of a grid, NaN if unknown.
+        values: Participants × items of a grid, NaN if unknown; None if the measure is no mean over trials.
         unit: Unit of an effect.
     """
 
-    values: Callable[[Grid], Array]
+    values: Callable[[Grid], Array] | None
     unit: str
+
+
+def _own(name: str) -> Callable[[Grid], Array]:
+    return lambda grid: grid.answers_to(name)
+
+
+def _without(name: str) -> Callable[[Grid], Array]:
+    return lambda grid: 1 - grid.answers_to(name)
 
 
 def _false_positives(grid: Grid) -> Array:
@@ -71,6 +81,13 @@ TRAITS: dict[Measure, Trait] = {
     "time_geometric": Trait(lambda grid: grid.log_seconds, "log ratio: 0.1 is 10.5 % longer"),
     "certainty": Trait(lambda grid: grid.answers_to("certainty"), "points"),
     "helpfulness": Trait(lambda grid: grid.answers_to("helpfulness"), "points"),
+    "final_accuracy": Trait(_own("final_correct"), "share"),
+    "advice_agreement": Trait(_own("final_agrees"), "share"),
+    "switch_fraction": Trait(_own("final_switched"), "share"),
+    "over_reliance": Trait(_without("final_kept_answer"), "share"),
+    "under_reliance": Trait(_without("final_took_advice"), "share"),
+    "complementarity": Trait(None, "share"),
+    "confidence_change": Trait(_own("final_confidence_change"), "points"),
 }
 
 
@@ -113,7 +130,7 @@ def print_sample_size(
         pilot: Bundle of a pilot to draw participants and trials from.
         normal: Simulate normal participants with the spreads of the pilot, for small pilots.
         measure: Measure of a trial.
-        items: Items per participant; without it those of the pilot, or 25.
+        items: Trials per participant that the measure counts; without it those of the pilot, or 25.
         participants: Sample sizes of the curve, separated by commas; without it around the result.
         target: Power to reach.
         alpha: Two-sided level, with Holm's correction over the contrasts.
@@ -184,15 +201,35 @@ def from_pilot(
             f"{bundle.path}: the pilot's participants saw several conditions each; power is simulated for "
             "conditions between participants only. Give --participant-sd and the other assumptions instead"
         )
-    grids = [grid for grid in study.retained.grids if grid.participants]
+    estimates = study.retained.estimates
+    if not estimates.available(measure):
+        raise AnalysisError(f"{bundle.path}: the pilot has no {measure}")
+    given = [name for name in estimates.conditions if estimates.get(measure, name).value is not None]
+    grids = [grid for grid in study.retained.grids if grid.condition in given]
+    values, items = TRAITS[measure].values, len(study.retained.grids[0].items)
     try:
-        source = read_pilot(grids, TRAITS[measure].values)
+        if values is None:
+            if normal:
+                raise AnalysisError(f"{measure} is no mean over trials: its participants can only be drawn")
+            own = [estimates.per_participant[measure][estimates.conditions.index(name)] for name in given]
+            drawn = pilot_values(own, items)
+            return drawn, items, _described(len(drawn.people), normal=False)
+        source = read_pilot(grids, values)
     except ValueError as error:
         raise AnalysisError(f"{bundle.path}: {error}") from None
-    people = len(source.people)
+    if estimates.get(measure, given[0]).measure.conditional:
+        items = _counted_trials(source)
+    return (fitted(source) if normal else source), items, _described(len(source.people), normal=normal)
+
+
+def _described(people: int, *, normal: bool) -> str:
     how = "normal people with the spreads of" if normal else "people drawn from"
-    items = len(study.retained.grids[0].items)
-    return (fitted(source) if normal else source), items, f"{how} the {people} participants of the pilot"
+    return f"{how} the {people} participants of the pilot"
+
+
+def _counted_trials(source: Pilot) -> int:
+    """Return how many trials a participant has that the measure counts."""
+    return max(1, round(float((~np.isnan(source.residuals)).sum(axis=1).mean())))
 
 
 def _as_values(design: Design) -> dict[str, object]:

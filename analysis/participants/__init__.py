@@ -16,13 +16,15 @@ from .exclusion_rules import Exclusions, apply_rules, parse_rules
 from .item_statistics import ItemValue, item_measures, trial_table
 from .krippendorff import Agreement, Alpha, agreements, krippendorff_alpha, pair_agreement
 from .learning_curves import Learning, learning
-from .measures import MEASURES, Measure, find_measure
+from .measures import MEASURES, Measure
 from .participant_means import ParticipantMean, ParticipantMeans, participant_means
+from .tasks import TASKS, Task, find_measure
 from .time_by_certainty import TimeAtCertainty, time_at_certainty
 from .trial_grid import Grid, build_grids
 
 __all__ = [
     "MEASURES",
+    "TASKS",
     "Agreement",
     "Allocation",
     "Alpha",
@@ -39,6 +41,7 @@ __all__ = [
     "ParticipantFlow",
     "ParticipantMean",
     "ParticipantMeans",
+    "Task",
     "TimeAtCertainty",
     "agreements",
     "allocate",

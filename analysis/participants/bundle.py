@@ -28,6 +28,7 @@ from .exclusion_rules import (
     parse_rules,
 )
 from .study_version import Study, Version
+from .tasks import TASKS
 
 MODES = ("live", "pilot", "bot")
 STATUSES = ("active", "completed", "ended", "withdrawn")
@@ -196,7 +197,8 @@ def load_bundle(path: Path) -> Bundle:
         raise InputError(path, "is not a folder")
     study = _read(path / "study_version.json", Study)
     rules = _load_rules(path / "rules.json", study)
-    trials = read_table(_table(path, "trials"), (*_TRIALS, *_question_columns(study, "item_questionnaire")))
+    questions = _question_columns(study, "item_questionnaire")
+    trials = read_table(_table(path, "trials"), (*_TRIALS, *_task_columns(study), *questions))
     participants = read_table(_table(path, "participants"), _PARTICIPANTS)
     post_path = find_table(path, "post_survey")
     post = read_table(post_path, (*_PERSON, *_question_columns(study, "post_survey"))) if post_path else None
@@ -311,13 +313,19 @@ def _table(path: Path, name: str) -> Path:
     return file
 
 
+def _task_columns(study: Study) -> list[Column]:
+    """Return the columns of trials that the tasks of the versions have."""
+    kinds = dict.fromkeys(version.task.kind for version in study.versions)
+    return list(dict.fromkeys(column for kind in kinds for column in TASKS[kind].columns))
+
+
 def _question_columns(study: Study, part: str) -> list[Column]:
     """Build the columns of all versions' questions.
 
     One key must mean one scale throughout.
     """
     columns: dict[str, Column] = {}
-    taken = {column.name for column in _TRIALS}
+    taken = {column.name for column in (*_TRIALS, *_task_columns(study))}
     for version in study.versions:
         for question in getattr(version, part):
             if question.key in taken:

@@ -8,6 +8,7 @@ import pandas as pd
 from ..stats.streams import substream
 from .exclusion_rules import CLOCK_COLUMNS, Clock
 from .study_version import Question, Version
+from .tasks import TASKS
 from .trial_grid import Grid, build_grids
 
 
@@ -37,15 +38,16 @@ def condition_grids(
         items: The items to show if no trial is retained.
         post_columns: Columns of ``post_survey`` by key; those of the version if not given.
     """
+    values = TASKS[version.task.kind].values(trials)
     if post_columns is None and post_survey is not None:
         post_columns = _named(version.post_survey) | _scores(version, "post_survey")
     return build_grids(
-        trials,
+        trials.assign(**values),
         members,
         post_survey,
         conditions=[condition.name for condition in version.conditions],
         clock=CLOCK_COLUMNS[clock] if clock else None,
-        item_columns=item_columns(version),
+        item_columns=item_columns(version) | {name: name for name in values},
         post_columns=post_columns or {},
         items=None if len(trials) else items,
         unasked=version.unasked(),

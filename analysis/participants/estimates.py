@@ -30,6 +30,7 @@ NO_TRIAL = "no trial is retained"
 NO_TIME = "no clock has a value"
 ONE_SURVEY = "the post survey is answered once, after all conditions that a participant saw"
 NOT_ASKED = "the condition does not ask for it"
+NO_ADVICE = "the condition shows no advice"
 UNDEFINED = (
     "its formula divides by zero for every participant (no answer of the kind that it counts was shown)"
 )
@@ -102,13 +103,15 @@ class Estimates:
 
     def available(self, measure: str) -> bool:
         """True if any condition has a value."""
-        return any(self.get(measure, condition).value is not None for condition in self.conditions)
+        estimates = (self.table.get((measure, condition)) for condition in self.conditions)
+        return any(estimate is not None and estimate.value is not None for estimate in estimates)
 
     def item_influence(self, measure: Measure, condition: str) -> Array:
         """Return what items do to each participant's value, participants × items.
 
         (items − 1) times what the value, or its logarithm if geometric, changes by when the item is left out;
-        0 for an item that was not shown, NaN where nothing would be left.
+        0 for an item that was not shown, NaN where nothing would be left. A participant whose only trial of a
+        conditional measure is on the item would leave with it: the value then changes to the others' mean.
         """
         key = (measure.key, condition)
         if key not in self._influences:
@@ -116,6 +119,8 @@ class Estimates:
             summed, count = Summed(grid), len(grid.items)
             whole = measure.formula(summed.sums(np.ones((count, 1))))
             rest = measure.formula(summed.without_item(median=measure.key == "time_median"))
+            if measure.conditional and (~np.isnan(whole)).any():
+                rest = np.where(np.isnan(rest), np.nanmean(whole), rest)
             if measure.geometric:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     whole, rest = np.log(whole), np.log(rest)
@@ -179,7 +184,7 @@ def missing_reason(measure: Measure, grid: Grid) -> str:
             if np.isnan(grid.seconds).all():
                 return NO_TIME
         elif need in grid.unasked:
-            return NOT_ASKED
+            return NO_ADVICE if need == "advice" else NOT_ASKED
         elif (answers := (grid.answers | grid.post).get(need)) is None:
             return f"the study does not ask for it (no question with the role {need})"
         elif np.isnan(answers).all():

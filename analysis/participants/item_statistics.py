@@ -6,7 +6,7 @@ independent draws of participants, with the item fixed. Shares have Wilson's
 (1927) interval, means Student's t, geometric means the same on the log scale.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,13 +57,20 @@ ITEM_MEASURES: dict[str, str] = {
 }  # fmt: skip
 
 
-def item_measures(grids: Sequence[Grid]) -> list[ItemValue]:
+def item_measures(grids: Sequence[Grid], own: Mapping[str, str] | None = None) -> list[ItemValue]:
     """Compute every measure of `ITEM_MEASURES` for every condition and item.
 
     Undefined ones are included, with the reason.
+
+    Args:
+        grids: One per condition.
+        own: Answers of 1 and 0 that only this study has, with their meaning: their shares come first.
     """
     rows = []
     for grid in grids:
+        for key in own or {}:
+            values = grid.answers_to(key)
+            rows += _rows(grid, key, values, WILSON, *_wilson(values))
         rated = grid.answers_to("correctness_rating")
         right = ratings_right(grid)
         judged = ~np.isnan(right)

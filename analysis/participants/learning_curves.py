@@ -87,6 +87,9 @@ TRAITS: tuple[Trait, ...] = (
     Trait("fraction_correct", "Fraction of correct ratings", "share", ratings_right),
     Trait("agreement", "Agreement", "share", lambda grid: grid.answers_to("correctness_rating")),
     Trait("certainty", "Certainty", "points", lambda grid: grid.answers_to("certainty")),
+    Trait(
+        "final_accuracy", "Accuracy of final answers", "share", lambda grid: grid.answers_to("final_correct")
+    ),
 )
 
 

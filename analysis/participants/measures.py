@@ -38,6 +38,7 @@ class Measure:
     wanted: the direction that is better for people; None where neither is.
     geometric: participants are averaged on the log scale.
     headline: shown in the report's narrow tables; all measures are in its files.
+    conditional: of the trials of one kind, of which a participant may have one or none.
     """
 
     key: str
@@ -50,6 +51,7 @@ class Measure:
     definition: str
     geometric: bool = False
     headline: bool = True
+    conditional: bool = False
 
 
 def precision(s: Sums) -> Array:
@@ -97,7 +99,8 @@ def criterion(s: Sums) -> Array:
     return -(hits + false_alarms) / 2
 
 
-def _mean(name: str) -> Formula:
+def mean_of(name: str) -> Formula:
+    """Build the mean of the trials that have a value of this name."""
     return lambda s: ratio(s[name], s[f"{name}_n"])
 
 
@@ -132,7 +135,7 @@ def _survey(key: str, label: str, wanted: Wanted = "higher") -> Measure:
 MEASURES: tuple[Measure, ...] = (
     Measure(
         "agreement", "Agreement", "share", None, ("correctness_rating",), "correctness_rating_n",
-        _mean("correctness_rating"), "share of trials rated correct",
+        mean_of("correctness_rating"), "share of trials rated correct",
     ),
     _judged(
         "accuracy", "System accuracy on these trials", None, _of_all("tp", "fn"),
@@ -179,7 +182,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "time_mean", "Completion time, mean", "seconds", None, ("time",), "seconds_n",
-        _mean("seconds"), "mean time of a participant's trials",
+        mean_of("seconds"), "mean time of a participant's trials",
     ),
     Measure(
         "time_median", "Completion time, median", "seconds", None, ("time",), "seconds_n",
@@ -191,24 +194,18 @@ MEASURES: tuple[Measure, ...] = (
         "geometric mean of a participant's times, and of the participants", geometric=True, headline=False,
     ),
     Measure(
-        "certainty", "Certainty", "points", "higher", ("certainty",), "certainty_n", _mean("certainty"),
+        "certainty", "Certainty", "points", "higher", ("certainty",), "certainty_n", mean_of("certainty"),
         "mean rating over trials",
     ),
     Measure(
         "helpfulness", "Helpfulness", "points", "higher", ("helpfulness",), "helpfulness_n",
-        _mean("helpfulness"), "mean rating over trials",
+        mean_of("helpfulness"), "mean rating over trials",
     ),
     _survey("trust", "Trust"),
     _survey("relevant_information", "Relevant information"),
     _survey("irrelevant_information", "Irrelevant information", "lower"),
     _survey("satisfaction", "Satisfaction"),
 )  # fmt: skip
-
-
-def find_measure(name: str) -> Measure | None:
-    """Find a measure by key or label, ignoring case; None without one."""
-    wanted = name.strip().lower()
-    return next((m for m in MEASURES if wanted in (m.key, m.label.lower())), None)
 
 
 def own_measures(item_questions: Iterable[Question], post_questions: Iterable[Question]) -> list[Measure]:
@@ -231,7 +228,7 @@ def scale_measures(scores: Iterable[ScaleScore]) -> list[Measure]:
             wanted=None,
             needs=(score.column,),
             counted=f"{score.column}_n" if score.table == "trials" else "",
-            formula=_mean(score.column) if score.table == "trials" else _answer(score.column),
+            formula=mean_of(score.column) if score.table == "trials" else _answer(score.column),
             definition=f"score of {len(score.items)} items, {score.range[0]:g} to {score.range[1]:g}",
             headline=False,
         )
@@ -252,7 +249,7 @@ def _own(question: Question, counted: str) -> Measure:
         wanted=None,
         needs=(question.key,),
         counted=counted,
-        formula=_mean(question.key) if counted else _answer(question.key),
+        formula=mean_of(question.key) if counted else _answer(question.key),
         definition="mean answer to this study's own question",
         headline=False,
     )

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from ..io.tabular_files import Column
 
+Kind = Literal["verification", "advice"]
 Role = Literal[
     "correctness_rating",
     "known_before",
@@ -67,6 +68,7 @@ class Condition(BaseModel):
     group: its participants saw all conditions of the group; None where the bundle does not say.
     explanation: the style of explanation; None where the bundle does not say.
     represents: it stands for its system in rankings of systems.
+    advice: False for the control condition of a study of advice, which shows none.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Condition(BaseModel):
     group: str | None = None
     explanation: str | None = None
     represents: bool = False
+    advice: bool = True
 
     @property
     def explained(self) -> bool:
@@ -172,6 +175,12 @@ class Definition(BaseModel):
         return self.recruitment.pay if self.recruitment else None
 
 
+class TaskOptions(BaseModel):
+    """The task of participants in a trial."""
+
+    kind: Kind = "verification"
+
+
 class Sources(BaseModel):
     """Correctness of a condition's answers, and where it comes from.
 
@@ -201,6 +210,7 @@ class Version(BaseModel):
 
     version: int
     hash: str
+    task: TaskOptions = TaskOptions()
     conditions: list[Condition] = Field(min_length=1)
     item_questionnaire: list[Question]
     post_survey: list[Question] = []
@@ -226,7 +236,10 @@ class Version(BaseModel):
         ]
 
     def unasked(self) -> dict[str, frozenset[str]]:
-        """Return roles, or keys without one, that each condition does not ask."""
+        """Return roles, or keys without one, that each condition does not ask.
+
+        A condition without advice has "advice" among them.
+        """
         questions = self.item_questionnaire + self.post_survey
         return {
             condition.name: frozenset(
@@ -234,6 +247,7 @@ class Version(BaseModel):
                 for question in questions
                 if question.only is not None and condition.name not in question.only
             )
+            | frozenset(() if condition.advice else ("advice",))
             for condition in self.conditions
         }
 

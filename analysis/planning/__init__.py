@@ -1,7 +1,18 @@
 """Planning of studies: power analysis, sample size, pre-registration."""
 
 from .declared_plan import Plan, load_plan
-from .power import Assumed, Pilot, Power, SmallestDesign, fitted, pilot, power_curve, smallest_design
+from .power import (
+    Assumed,
+    Pilot,
+    PilotValues,
+    Power,
+    SmallestDesign,
+    fitted,
+    pilot,
+    pilot_values,
+    power_curve,
+    smallest_design,
+)
 from .preregistration import FrozenVersion, load_frozen, preregistration
 from .sample_size import Design, against_first, assumed, design_sentence, plan_size
 
@@ -10,6 +21,7 @@ __all__ = [
     "Design",
     "FrozenVersion",
     "Pilot",
+    "PilotValues",
     "Plan",
     "Power",
     "SmallestDesign",
@@ -20,6 +32,7 @@ __all__ = [
     "load_frozen",
     "load_plan",
     "pilot",
+    "pilot_values",
     "plan_size",
     "power_curve",
     "preregistration",

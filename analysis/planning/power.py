@@ -67,6 +67,31 @@ class Pilot:
 
 
 @dataclass(frozen=True)
+class PilotValues:
+    """Participants like those of a pilot, each with their own value.
+
+    For measures that are no mean over trials, such as the better of two accuracies: a value cannot be drawn
+    for another number of items than that of the pilot.
+
+    Attributes:
+        people: Distance of each pilot participant from the mean of their condition.
+        items: Items of the pilot.
+    """
+
+    people: Array
+    items: int
+
+    def means(
+        self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
+    ) -> Array:
+        """Draw pilot participants with replacement."""
+        if items != self.items:
+            raise ValueError(f"this measure can only be planned with the {self.items} items of the pilot")
+        who = rng.integers(0, len(self.people), (simulations, len(effects), participants))
+        return np.asarray(effects[:, None] + self.people[who])
+
+
+@dataclass(frozen=True)
 class Assumed:
     """Participants by assumption: everything is normal around the mean.
 
@@ -181,6 +206,31 @@ def pilot(grids: Sequence[Grid], values: Callable[[Grid], Array]) -> Pilot:
     """
     people, residuals = zip(*(_centred(grid.condition, values(grid)) for grid in grids), strict=True)
     return Pilot(np.concatenate(people), np.concatenate(residuals))
+
+
+def pilot_values(values: Sequence[Array], items: int) -> PilotValues:
+    """Build a population from the participants' values of a pilot.
+
+    Args:
+        values: One array per condition, NaN where a participant has no value.
+        items: Items of the pilot.
+
+    Raises:
+        ValueError: A condition has fewer than two values, or nothing varies.
+
+    Examples:
+        >>> pilot_values([np.array([0.0, 1.0])], 8).people.round(2).tolist()
+        [-0.71, 0.71]
+    """
+    people = []
+    for own in (each[~np.isnan(each)] for each in values):
+        if len(own) < 2:
+            raise ValueError("each condition of the pilot needs the values of two participants")
+        # Drawing from n values would spread by a factor of (n-1)/n too little.
+        people.append((own - own.mean()) * np.sqrt(len(own) / (len(own) - 1)))
+    if not np.concatenate(people).any():
+        raise ValueError("all values of the pilot are the same within its conditions")
+    return PilotValues(np.concatenate(people), items)
 
 
 def fitted(source: Pilot) -> Assumed:

@@ -17,8 +17,17 @@ from pydantic import BaseModel, Field
 from ..io.errors import AnalysisError, InputError
 from ..io.whole_files import parse_model, read_json
 from ..participants.exclusion_rules import Rule, parse_rules
-from ..participants.measures import MEASURES, Measure, own_measures, scale_measures
-from ..participants.study_version import Bounds, Definition, Points, Question, Version
+from ..participants.measures import Measure, own_measures, scale_measures
+from ..participants.study_version import (
+    Bounds,
+    Condition,
+    Definition,
+    Kind,
+    Points,
+    Question,
+    Version,
+)
+from ..participants.tasks import TASKS
 from ..stats.correlations import LEAST_FOR_P, LEAST_SYSTEMS
 from ..stats.equivalence import check_margin
 from ..stats.sequential import SPENDING_LABELS, Boundaries, cost_of_looks
@@ -27,6 +36,16 @@ from .power import Power
 from .registration_forms import FORMS
 
 FILE = "study_version.json"
+
+
+_TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, where they do not judge an answer
+    "advice": (
+        "Each item has two pages. On the first, participants give their own answer and their confidence (1 "
+        "to 5); it is stored and cannot be changed. On the second they see the system's answer, with its "
+        "explanation where the condition has one, and give a final answer and their confidence in it.",
+        "",
+    ),
+}
 
 
 class _Item(BaseModel):
@@ -99,10 +118,11 @@ class FrozenVersion:
 def measures_of(version: Version) -> list[Measure]:
     """Return the measures that questionnaires allow, own questions last."""
     roles = {question.role for question in (*version.item_questionnaire, *version.post_survey)}
-    given = roles | {"system_correct", "time"}
+    task = TASKS[version.task.kind]
+    given = roles | {"system_correct", "time"} | task.given
     own = own_measures(version.item_questionnaire, version.post_survey)
     scales = scale_measures(version.scale_scores)
-    return [measure for measure in MEASURES if set(measure.needs) <= given] + own + scales
+    return [measure for measure in task.measures if set(measure.needs) <= given] + own + scales
 
 
 def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
@@ -300,11 +320,7 @@ def _design(frozen: FrozenVersion) -> list[str]:
     lines = [*_who_sees_what(frozen), ""]
     for condition in frozen.version.conditions:
         declared = conditions.get(condition.name)
-        shows = (
-            f"answers and facts of `{condition.system}`"
-            if condition.system
-            else "gold answers and gold facts"
-        )
+        shows = _shows(condition)
         more = f", revision `{declared.revision}`" if declared and declared.revision else ""
         weight = f", weight {declared.weight:g}" if declared and declared.weight != 1 else ""
         lines.append(f"- **{condition.title}** (`{condition.name}`): {shows}{more}{weight}")
@@ -324,6 +340,12 @@ def _design(frozen: FrozenVersion) -> list[str]:
             "participants; at random among ties."
         )
     return lines
+
+
+def _shows(condition: Condition) -> str:
+    if not condition.advice:
+        return "no advice"
+    return f"answers and facts of `{condition.system}`" if condition.system else "gold answers and gold facts"
 
 
 def _groups(frozen: FrozenVersion) -> dict[str, list[str]]:
@@ -349,8 +371,10 @@ def _who_sees_what(frozen: FrozenVersion) -> list[str]:
 
 
 def _questions(version: Version) -> list[str]:
-    lines = ["Beside every item:", ""]
-    lines += [_question(question) for question in version.item_questionnaire]
+    lines = [*_TASK_WORDS.get(version.task.kind, ())]
+    if version.item_questionnaire or not lines:
+        lines += ["Beside every item:", ""]
+        lines += [_question(question) for question in version.item_questionnaire]
     if version.post_survey:
         lines += ["", "Once, at the end:", ""]
         lines += [_question(question) for question in version.post_survey]

@@ -7,6 +7,7 @@ from importlib.metadata import version as installed_version
 
 from .. import __version__
 from ..participants.exclusion_rules import CLOCK_LABELS
+from ..participants.study_version import Kind
 from ..planning.declared_plan import Plan, frozen_plan
 from ..study.analysis import Study
 from ..study.human_vs_model import Relations
@@ -47,6 +48,24 @@ BANNERS = {
     "run; it says nothing about people's judgement of the systems.",
     "pilot": "This is a pilot. Its participants do not count for the study.",
     "live": "",
+}
+MEASURED: dict[Kind, str] = {  # how the report describes the measures
+    "verification": "Over-estimation is agreement minus the system's accuracy over the same trials. False "
+    "positives, false negatives, true positives and true negatives are shares of all responses; rates per "
+    "actual class have names of their own. d′ and c use the log-linear correction.",
+    "advice": "RAIR is the share of right final answers where the first answer was wrong and the advice "
+    "right, RSR where the first answer was right and the advice wrong (Schemmer et al. 2023); over-reliance "
+    "is 1 − RSR, under-reliance 1 − RAIR. Complementarity is final accuracy minus the better of the "
+    "participant's first answers and the system's, on the same trials (Bansal et al. 2021).",
+}
+TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
+    "advice": (
+        "Participants gave an answer, saw the system's advice, and gave a final answer. Over-reliance is the "
+        "share of right first answers given up for wrong advice, under-reliance the share of wrong first "
+        "answers that right advice did not correct (1 − RSR and 1 − RAIR of Schemmer et al. 2023); "
+        "complementarity is final accuracy minus the better of the participant's first answers and the "
+        "system's (Bansal et al. 2021).",
+    ),
 }
 OPEN = ("measures", "differences", "ranks")  # parts that are open at first
 LIBRARIES = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "matplotlib", "jinja2", "pydantic")
@@ -190,9 +209,7 @@ def _methods_section(study: Study, inference: Inference) -> Section:
     sentences = [
         "Measures are computed for every participant over the retained trials and then averaged over the "
         "participants of a condition; the mean leaves out undefined values, and the tables count them.",
-        "Over-estimation is agreement minus the system's accuracy over the same trials. False positives, "
-        "false negatives, true positives and true negatives are shares of all responses; rates per actual "
-        "class have names of their own. d′ and c use the log-linear correction.",
+        MEASURED[study.version.task.kind],
         f"Completion times are those of {clock}.",
         _interval_method(study),
         "The rank table follows Schuff, Adel and Vu (2020), section 6.6; the correlations follow their "
@@ -222,6 +239,7 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
         f"submitted {exclusions.total} trials, of which {exclusions.excluded} were excluded by the study's "
         "rules.",
         "Measures were computed per participant and averaged over the participants of a condition.",
+        *TASK_SENTENCES.get(study.version.task.kind, ()),
         f"{family} for two claims: about items like these, with participants and items as samples, by t of a "
         "quasi-F over both (Clark 1973; Satterthwaite's degrees of freedom), and about these items, by "
         f"{_permuted(inference)} ({inference.plan.permutations} permutations, two-sided, +1 correction; "

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import NamedTuple
 
-from ..participants.measures import find_measure
+from ..participants.tasks import TASKS, find_measure
 from ..scores.score_table import find_score
 
 _MEANINGS = dict(
@@ -148,6 +148,8 @@ def meaning(column: str) -> str:
         return _MEANINGS[column]
     if measure := find_measure(column):
         return f"{measure.label}: {measure.definition}"
+    if own := next((task.item_shares[column] for task in TASKS.values() if column in task.item_shares), ""):
+        return own
     if score := find_score(column):
         return f"model score {score.label}"
     return column.replace("_", " ")

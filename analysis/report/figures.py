@@ -67,6 +67,7 @@ METADATA: dict[str, dict[str, Any]] = {  # nothing that differs between two runs
 }
 UNITS = {"share": "%", "seconds": "s", "points": "points", "number": ""}
 SCALE = {"share": 100.0}
+DIFFERENCES = ("over_estimation", "complementarity", "confidence_change")  # 0 is marked
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xlabel(axis_label(first.label, first.unit))
         axes.grid(axis="x", color=GRID, linewidth=0.6)
-        if first.key == "over_estimation":
+        if first.key in DIFFERENCES:
             axes.axvline(0, color=INK, linewidth=0.8)
         svg, prints = drawn(canvas)
     sentences = [

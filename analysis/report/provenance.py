@@ -13,7 +13,10 @@ _NAMES = {  # function to the tables and figures that it computes
     ),
     "participants.estimates.estimate": (
         "measures participant_measures agreement-by-condition helpfulness-by-condition "
-        "fraction-correct-by-condition fp-by-condition over-estimation-by-condition measures-as-boxes"
+        "fraction-correct-by-condition fp-by-condition over-estimation-by-condition measures-as-boxes "
+        "over-reliance-by-condition under-reliance-by-condition final-accuracy-by-condition "
+        "complementarity-by-condition advice-agreement-by-condition switch-fraction-by-condition "
+        "confidence-change-by-condition"
     ),
     "participants.time_by_certainty.time_at_certainty": "time-by-certainty",
     "report.distribution_figures.level_shares": "answers-by-condition",

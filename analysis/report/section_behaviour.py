@@ -1,6 +1,6 @@
 """Section on behaviour: learning, certainty, agreement and items."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +20,12 @@ from ..study.analysis import Study
 from .page import Block, Data, Section, Text
 from .tables import Cell, Column, Table, csv_rows, fields, value_cell
 
-SHOWN_TRAITS = {"seconds": (1.0, 1), "fraction_correct": (100.0, 1), "certainty": (1.0, 2)}
+SHOWN_TRAITS = {
+    "seconds": (1.0, 1),
+    "fraction_correct": (100.0, 1),
+    "certainty": (1.0, 2),
+    "final_accuracy": (100.0, 1),
+}
 MOST_TRIALS = 200_000  # in the table of trials; a larger one repeats the bundle at length
 
 
@@ -59,7 +64,7 @@ def describe_behaviour(study: Study) -> Behaviour:
         if levels
         else [],
         agreement=agreements(grids, questions, rng=substream(rng, "agreement"), resamples=resamples),
-        items=item_measures(grids),
+        items=item_measures(grids, study.task.item_shares),
     )
 
 
@@ -101,7 +106,7 @@ def behaviour_section(study: Study, behaviour: Behaviour) -> Section:
         )
     if behaviour.agreement:
         blocks.append(_agreement_table(behaviour.agreement, titles))
-    blocks.append(_items_data(behaviour.items))
+    blocks.append(_items_data(behaviour.items, study.task.item_shares))
     blocks.append(_trials_data(study))
     return Section("behaviour", "Behaviour of participants", blocks)
 
@@ -235,10 +240,10 @@ def _alpha_cell(row: Agreement | None) -> Cell:
     )
 
 
-def _items_data(items: Sequence[ItemValue]) -> Data:
+def _items_data(items: Sequence[ItemValue], shares: Mapping[str, str]) -> Data:
     columns = [
         *fields("condition", "item", "measure"),
-        Column("definition", lambda row: ITEM_MEASURES[row.measure]),
+        Column("definition", lambda row: {**ITEM_MEASURES, **shares}[row.measure]),
         Column("value"),
         Column("low high", "interval"),
         *fields("n", "missing", "reason"),
@@ -256,6 +261,7 @@ def _trials_data(study: Study) -> Block:
         clock=CLOCK_COLUMNS[study.clock] if study.clock else None,
         rating=rating.key if rating else None,
     )
+    table = table.assign(**study.task.values(study.trials))
     rows = table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
     return Data("trials", "Every trial with what it contributes", list(table.columns), list(rows))
 

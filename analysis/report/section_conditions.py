@@ -150,6 +150,15 @@ def _what_is_compared(inference: Inference, titles: dict[str, str]) -> str:
             f"The plan declared {size} comparisons before the data; they are confirmatory "
             f"{SHORT[inference.plan.target]}, alpha {alpha:g}. {corrected}"
         )
+    if inference.from_unexplained:
+        contrasts = (
+            "conditions with explanations are compared in the main measures with the one that shows the same "
+            "without, and all in the accuracy of final answers with the one without advice, if there is one"
+        )
+        return (
+            f"No family was declared (report --plan), so {contrasts}: {size} comparisons, all exploratory, "
+            f"which can suggest, not confirm. {corrected}"
+        )
     contrasts = (
         f"each condition is compared with {titles[inference.baseline]} in the main measures"
         if inference.baseline

@@ -73,6 +73,8 @@ def _number(source: str, row: Sources) -> int:
 
 def _both(study: Study) -> list[Block]:
     """Compare the main measures under both sources if they differ."""
+    if study.version.task.kind != "verification":
+        return []
     exact = by_exact_match(study)
     if exact is None:
         return [Text("The correctness of every answer is that of exact match.")] if _is_known(study) else []

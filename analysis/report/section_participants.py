@@ -23,6 +23,7 @@ from ..participants.bundle import ConditionFlow
 from ..participants.estimates import Estimate
 from ..participants.exclusion_rules import CLOCK_LABELS
 from ..participants.measures import Measure
+from ..participants.study_version import Kind
 from ..stats.streams import substream
 from ..study.analysis import Study
 from .distribution_figures import boxes_figure, likert_figure, times_figure
@@ -53,6 +54,22 @@ DRAWN = {
     "between": "within their condition",
     "within": "with all their conditions",
     "mixed": "within their group, with all its conditions,",
+}
+DRAWN_MEASURES: dict[Kind, dict[str, str]] = {  # with their captions; others are on the first screen
+    "verification": {
+        "agreement": "Agreement: share of trials rated correct.",
+        "fraction_correct": "Fraction of correct ratings.",
+        "fp": "False positives, as a share of all responses: the answer is rated correct and is wrong.",
+        "over_estimation": "Over-estimation: agreement minus the system's accuracy on the same trials.",
+    },
+    "advice": {
+        "final_accuracy": "Accuracy of final answers.",
+        "under_reliance": "Under-reliance: share of wrong first answers that right advice did not correct.",
+        "advice_agreement": "Agreement with advice: share of final answers that equal it.",
+        "switch_fraction": "Switch fraction: share of final answers that equal the advice, where the first "
+        "answer did not.",
+        "confidence_change": "Change of confidence from the first to the final answer.",
+    },
 }
 SEVERAL_CONDITIONS = (
     "Each participant saw several conditions, so the flow counts participants by their group, and a "
@@ -162,13 +179,11 @@ def _how_averaged(study: Study) -> str:
 
 
 def figures_section(study: Study) -> Section:
-    """Draw the figures of the 2020 paper, as far as the data allow."""
-    captions = {
-        "agreement": "Agreement: share of trials rated correct.",
-        "fraction_correct": "Fraction of correct ratings.",
-        "fp": "False positives, as a share of all responses: the answer is rated correct and is wrong.",
-        "over_estimation": "Over-estimation: agreement minus the system's accuracy on the same trials.",
-    }
+    """Draw the main measures, as far as the data allow.
+
+    Those of judging a system are the figures of the 2020 paper.
+    """
+    captions = DRAWN_MEASURES[study.version.task.kind]
     with_points = (
         " Small marks are participants, the large one is their mean with its 95 % confidence interval."
     )

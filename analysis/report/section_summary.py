@@ -1,155 +1,73 @@
 """First screen of the report: the answers, and how sure they are."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..participants.estimates import Estimate
 from ..stats.correlations import LEAST_FOR_P, smallest_p
 from ..stats.results import Target
 from ..study.analysis import Study
-from ..study.comparisons import Comparison
 from ..study.inference import Inference
-from .figures import ForestRow, condition_figure, forest_figure
+from .claims import claims_figure, claims_of, first_rows, verdicts
+from .figures import condition_figure
 from .page import Card, Cards, Figure, Section, Text
 from .section_against_scores import against_scores_section
-from .section_participants import FORMATS
-from .tables import interval, number, p_text, scale
+from .section_explanations import QUESTIONS, against_zero_card, explanation_card
+from .tables import number
 
-MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
-MOST_NAMED = 2  # differences that the first screen spells out
+HELPFUL = "Is the explanation helpful?"
 TARGET_WORDS: dict[Target, str] = {
     "items_like_these": "about items like these: participants and items count as samples",
     "these_items": "about these items: participants count as a sample",
 }
-MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement")  # the first that the data have
-
-
-class _Claim(NamedTuple):
-    """A difference with the interval and corrected p of one target."""
-
-    comparison: Comparison
-    estimate: float | None
-    interval: tuple[float, float] | None
-    n: tuple[int, int]
-    p: float | None
-
-    def is_clear(self, alpha: float) -> bool:
-        """True if the corrected test rejects."""
-        return self.p is not None and self.p <= alpha
-
-
-def _claims(comparisons: Sequence[Comparison], target: Target) -> list[_Claim]:
-    """Return the comparisons that have an estimate, in their order."""
-    about = [(one, one.about(target)) for one in comparisons]
-    claims = [_Claim(one, each.estimate, each.interval, each.n, one.adjusted[target]) for one, each in about]
-    return [claim for claim in claims if claim.estimate is not None]
 
 
 def summary_section(study: Study, inference: Inference) -> Section:
     """Answer the questions of the study in a sentence and a figure each."""
+    first = _explanation_cards if study.version.task.kind in QUESTIONS else _system_cards
     cards = [
-        _differ_card(study, inference),
-        _follow_card(against_scores_section(study, inference.plan)),
-        _helpful_card(study, inference),
+        *first(study, inference),
         Card("How sure is this?", _certainty(study, inference)),
         Card("What was planned?", _planned(study, inference)),
     ]
     return Section("summary", "In short", [Cards(cards)])
 
 
-def _differ_card(study: Study, inference: Inference) -> Card:
+def _system_cards(study: Study, inference: Inference) -> list[Card]:
+    """Answer what a study of systems asks."""
     title = "Do the systems differ?" if len(study.systems) > 1 else "Do the conditions differ?"
-    claims, alpha = _claims(inference.family.comparisons, inference.plan.target), inference.plan.alpha
+    return [
+        _differ_card(study, inference, title),
+        _follow_card(against_scores_section(study, inference.plan)),
+        _helpful_card(study, inference),
+    ]
+
+
+def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
+    """Answer what a study of explanations asks, and what else its data hold."""
+    cards = [explanation_card(study, inference), against_zero_card(study)]
+    cards.append(_differ_card(study, inference, "What else differs?"))
+    if len(study.systems) > 1 and study.retained.relations.scores:
+        cards.append(_follow_card(against_scores_section(study, inference.plan)))
+    if study.retained.estimates.available("helpfulness"):
+        cards.append(_ratings_card(study))
+    return [card for card in cards if card]
+
+
+def _differ_card(study: Study, inference: Inference, title: str) -> Card:
+    claims, alpha = claims_of(inference.family.comparisons, inference.plan.target), inference.plan.alpha
     if not claims:
         return Card(
             title, ["No two conditions could be compared. The section on differences gives the reasons."]
         )
-    shown = _first_rows(claims, alpha)
+    shown = first_rows(claims, alpha)
     left = len(claims) - len(shown)
     caption = (
         "Differences with 95 % confidence intervals; a filled diamond is clear after Holm’s correction. The "
         f"claim is {TARGET_WORDS[inference.plan.target]}."
         + (f" {left} more are in the table of differences." if left else "")
     )
-    figure = _forest(study, shown, alpha, "differences-forest", caption)
-    return Card(title, _verdicts(study, claims, alpha), figure)
-
-
-def _first_rows(claims: Sequence[_Claim], alpha: float) -> list[_Claim]:
-    """Return the rows of a forest plot: clear ones, then the main measure."""
-    if len(claims) <= MOST_ROWS:
-        return list(claims)
-    present = [claim.comparison.measure.key for claim in claims]
-    main = next((key for key in MAIN_MEASURES if key in present), present[0])
-    ordered = sorted(
-        claims, key=lambda claim: (not claim.is_clear(alpha), claim.comparison.measure.key != main)
-    )
-    return ordered[:MOST_ROWS]
-
-
-def _verdicts(study: Study, claims: Sequence[_Claim], alpha: float) -> list[str]:
-    """Name the differences that are clear after correction."""
-    titles = {condition.name: condition.title for condition in study.conditions}
-    clear = sorted((claim for claim in claims if claim.is_clear(alpha)), key=lambda claim: claim.p or 0.0)
-    if not clear:
-        return [
-            f"None of {len(claims)} comparisons is clear after Holm’s correction. That does not show that "
-            "the conditions are alike: the intervals give the differences that remain possible."
-        ]
-    points = [f"{len(clear)} of {len(claims)} comparisons are clear after Holm’s correction."]
-    return points + [_difference_sentence(claim, titles) for claim in clear[:MOST_NAMED]]
-
-
-def _difference_sentence(claim: _Claim, titles: dict[str, str]) -> str:
-    pair, (factor, decimals, unit) = claim.comparison, _format(claim.comparison)
-    value = number((claim.estimate or 0.0) * factor, decimals)
-    between = " as a ratio to " if pair.measure.geometric else " minus "
-    return (
-        f"{pair.measure.label}: {titles[pair.second]}{between}{titles[pair.first]} is {value}{unit} "
-        f"{interval(scale(claim.interval, factor), decimals)}, p {p_text(claim.p)}."
-    )
-
-
-def _forest(study: Study, shown: Sequence[_Claim], alpha: float, name: str, caption: str) -> Figure | None:
-    """Draw claims, those about a measure together."""
-    measures = list(dict.fromkeys(claim.comparison.measure for claim in shown))
-    alike = len({_sizes(claim) for claim in shown}) == 1
-    rows = [
-        _forest_row(study, claim, alpha, n_in_panel=alike)
-        for claim in sorted(shown, key=lambda claim: measures.index(claim.comparison.measure))
-    ]
-    return forest_figure(name, caption, rows)
-
-
-def _forest_row(study: Study, claim: _Claim, alpha: float, *, n_in_panel: bool) -> ForestRow:
-    titles = {condition.name: condition.title for condition in study.conditions}
-    pair, (factor, _, unit) = claim.comparison, _format(claim.comparison)
-    geometric = pair.measure.geometric
-    panel = f"{pair.measure.label} ({'ratio' if geometric else unit.strip() or 'points'})"
-    label = f"{titles[pair.second]}{' / ' if geometric else ' − '}{titles[pair.first]}"
-    n = f", n\u00a0=\u00a0{_sizes(claim)}"
-    return ForestRow(
-        panel=panel + n if n_in_panel else panel,
-        label=label if n_in_panel else label + n,
-        estimate=(claim.estimate or 0.0) * factor,
-        interval=scale(claim.interval, factor),
-        no_difference=1.0 if geometric else 0.0,
-        is_clear=claim.is_clear(alpha),
-    )
-
-
-def _sizes(claim: _Claim) -> str:
-    first, second = claim.n
-    return str(first) if claim.comparison.paired else f"{first} and {second}"
-
-
-def _format(pair: Comparison) -> tuple[float, int, str]:
-    """Return factor, decimals and unit of a difference."""
-    if pair.measure.geometric:
-        return 1, 2, ""
-    shown = FORMATS[pair.measure.unit]
-    units = {"share": " percentage points", "seconds": " s"}
-    return shown.factor, shown.decimals, units.get(pair.measure.unit, "")
+    figure = claims_figure(study, shown, alpha, "differences-forest", caption)
+    return Card(title, verdicts(study, claims, alpha), figure)
 
 
 def _follow_card(section: Section) -> Card:
@@ -161,25 +79,28 @@ def _follow_card(section: Section) -> Card:
 
 def _helpful_card(study: Study, inference: Inference) -> Card:
     """Compare styles of one system, or show the ratings of helpfulness."""
-    title = "Is the explanation helpful?"
-    if claims := _claims(inference.styles.comparisons, inference.plan.target):
+    if claims := claims_of(inference.styles.comparisons, inference.plan.target):
         alpha = inference.plan.alpha
         caption = "Styles of the same system: differences with 95 % confidence intervals."
-        figure = _forest(study, _first_rows(claims, alpha), alpha, "styles-forest", caption)
-        return Card(title, _verdicts(study, claims, alpha), figure)
-    estimates = study.retained.estimates
-    if not estimates.available("helpfulness"):
+        figure = claims_figure(study, first_rows(claims, alpha), alpha, "styles-forest", caption)
+        return Card(HELPFUL, verdicts(study, claims, alpha), figure)
+    if not study.retained.estimates.available("helpfulness"):
         return Card(
-            title,
+            HELPFUL,
             ["Not known: the study has no rating of helpfulness, and shows no system in two styles."],
         )
+    return _ratings_card(study)
+
+
+def _ratings_card(study: Study) -> Card:
+    estimates = study.retained.estimates
     rated = [estimates.get("helpfulness", condition.name) for condition in study.conditions]
     points = _helpfulness(study, [one for one in rated if one.value is not None])
     caption = (
         "Helpfulness of the explanations: small marks are participants, large ones their means with 95 % "
         "confidence intervals."
     )
-    return Card(title, points, condition_figure(study, "helpfulness", caption))
+    return Card(HELPFUL, points, condition_figure(study, "helpfulness", caption))
 
 
 def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
@@ -229,7 +150,13 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
                 else "."
             )
         )
-    truth = [one.title for one in study.conditions if one.system is None or one.ground_truth]
+    controls = [one.title for one in study.conditions if not one.advice]
+    if controls:
+        points.append(
+            f"Without advice: {', '.join(controls)}. It has no measures of reliance and is left out of "
+            "rankings and correlations."
+        )
+    truth = [one.title for one in study.conditions if one.advice and (one.system is None or one.ground_truth)]
     if truth:
         points.append(
             f"Ground truth, not a system: {', '.join(truth)}. It is measured like the others and left out of "
@@ -241,7 +168,8 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
             "to what people said about them."
         )
     points += _rationales(study)
-    if not study.retained.estimates.available("fraction_correct"):
+    correct = "fraction_correct" if study.version.task.kind == "verification" else "final_accuracy"
+    if not study.retained.estimates.available(correct):
         points.append(
             "The data do not record which answers are correct, so they cannot show how well people judged."
         )

@@ -5,13 +5,12 @@ from .comparisons import (
     Comparison,
     Family,
     Omnibus,
-    against_baseline,
-    all_pairs,
     compare,
     compare_family,
     holm,
     omnibus,
 )
+from .contrasts import against_baseline, all_pairs, unexplained_pairs
 from .human_vs_model import Relation, Relations, relate
 from .inference import Inference, infer
 from .leave_one_out import Robustness, leave_one_out
@@ -42,4 +41,5 @@ __all__ = [
     "omnibus",
     "relate",
     "rule_hits",
+    "unexplained_pairs",
 ]

@@ -20,8 +20,9 @@ from ..participants.exclusion_rules import (
     Exclusions,
     apply_rules,
 )
-from ..participants.measures import MEASURES, Measure, own_measures, scale_measures
+from ..participants.measures import Measure, own_measures, scale_measures
 from ..participants.study_version import Condition, Points, Version
+from ..participants.tasks import TASKS, Task
 from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
 from ..participants.trial_grid import Grid, choose_clock
 from ..scores.per_question import check_agreement, score_replicates
@@ -91,6 +92,11 @@ class Study:
     def conditions(self) -> list[Condition]:
         """Return the conditions of the version."""
         return self.version.conditions
+
+    @property
+    def task(self) -> Task:
+        """Return what participants did in a trial."""
+        return TASKS[self.version.task.kind]
 
 
 def analyse(
@@ -226,7 +232,7 @@ class _Viewer:
         grids, resamples = self.grids(trials, members), self.options.resamples
         version = self.version
         own = own_measures(version.item_questionnaire, version.post_survey)
-        measures = [*MEASURES, *own, *scale_measures(version.scale_scores)]
+        measures = [*TASKS[version.task.kind].measures, *own, *scale_measures(version.scale_scores)]
         estimates = estimate(
             grids,
             measures,

@@ -7,7 +7,6 @@ interval excludes no difference exactly if p is at most 1 − its level.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from math import exp, log
 
 import numpy as np
@@ -175,18 +174,6 @@ def compare_family(
             for place, one in enumerate(comparisons)
         )
     )
-
-
-def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[tuple[str, str, str]]:
-    """The family of all pairs of conditions for each measure (keys)."""
-    return [(measure, *pair) for measure in measures for pair in combinations(conditions, 2)]
-
-
-def against_baseline(
-    measures: Sequence[str], baseline: str, conditions: Sequence[str]
-) -> list[tuple[str, str, str]]:
-    """The family of contrasts of each other condition with the baseline."""
-    return [(measure, baseline, name) for measure in measures for name in conditions if name != baseline]
 
 
 def compare(

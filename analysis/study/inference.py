@@ -16,14 +16,22 @@ from ..models.trial_model import Model, Trials, read_trials
 from ..participants.exclusion_rules import CLOCK_COLUMNS
 from ..participants.item_statistics import trial_table
 from ..participants.study_version import Points, Question
+from ..participants.tasks import TASKS
 from ..planning.declared_plan import Plan
 from ..stats.streams import substream
 from .analysis import Study
-from .comparisons import Family, Omnibus, against_baseline, all_pairs, compare_family, omnibus
+from .comparisons import Family, Omnibus, compare_family, omnibus
+from .contrasts import (
+    EXPLORED,
+    WITHOUT_ADVICE,
+    Contrast,
+    against_baseline,
+    against_control,
+    all_pairs,
+    unexplained_pairs,
+)
 from .systems import style_pairs
 
-# What is compared where nothing was declared. Few, for Holm's correction counts them all.
-EXPLORED = ("agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty")
 MOST_FOR_PAIRS = 3  # conditions; more are compared with a baseline, for all pairs would be too many
 MOST_TRIALS = 100_000  # that the models read; larger studies have the R script
 MOST_BAYES_TRIALS = 20_000  # that the Bayesian models read: they take the longest by far
@@ -40,6 +48,7 @@ class Inference:
         declared: A plan named the family; otherwise it is exploratory.
         baseline: Condition with which the others are compared; "" where the plan names a family, and where
             all pairs are compared.
+        from_unexplained: Conditions with explanations are compared with those without.
         omnibus: Tests that a measure of the family is alike in all conditions but the ground truth, if there
             are more than two.
         styles: Comparisons of conditions that show the same system, a family of its own.
@@ -52,6 +61,7 @@ class Inference:
     plan: Plan
     declared: bool
     baseline: str
+    from_unexplained: bool
     family: Family
     omnibus: list[Omnibus]
     styles: Family
@@ -65,7 +75,8 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     """Compare the conditions of a study.
 
     The family is that of the plan. Without one, all pairs of up to three conditions, or contrasts of more
-    with a baseline, in the main measures; the ground truth is not a system and left out.
+    with a baseline, in the main measures; the ground truth is not a system and left out. Studies of other
+    tasks than verification compare explanations with none, and advice with none.
 
     Raises:
         AnalysisError: The plan names a measure or condition that the study lacks.
@@ -75,13 +86,18 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
         seed=study.options.seed, permutations=_permutations(len(study.people), Plan().permutations)
     )
     names = [condition.name for condition in study.conditions]
-    shown = [condition.name for condition in study.conditions if not condition.ground_truth]
-    systems = shown if len(shown) > 1 else names
-    measures = [key for key in EXPLORED if estimates.available(key)]
-    baseline = _baseline(used, systems)
-    family = list(used.family) or (
-        against_baseline(measures, baseline, systems) if baseline else all_pairs(measures, systems)
-    )
+    shown = [
+        condition.name for condition in study.conditions if condition.advice and not condition.ground_truth
+    ]
+    control = against_control(study.conditions)
+    systems = shown if len(shown) > 1 or control else names
+    measures = [key for key in EXPLORED[study.version.task.kind] if estimates.available(key)]
+    plain = _against_unexplained(study, measures, used)
+    baseline = "" if plain else _baseline(used, systems)
+    family = list(used.family) or [
+        *(plain or _between(measures, systems, baseline)),
+        *((measure, *pair) for measure in measures if measure in WITHOUT_ADVICE for pair in control),
+    ]
     # One stream for both families: a comparison that is in both has one p.
     rng = substream(np.random.default_rng(study.options.seed), "comparisons")
     try:
@@ -99,6 +115,8 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     except ValueError as error:
         raise AnalysisError(f"the plan does not fit the study: {error}") from None
     within_systems = [(key, *pair) for key in measures for pair in style_pairs(study.conditions)]
+    if study.task is not TASKS["verification"]:  # where most styles are compared in the family
+        within_systems = [each for each in within_systems if each not in family]
     styles = compare_family(
         estimates, within_systems, rng=rng, permutations=used.permutations, level=1 - used.alpha
     )
@@ -109,6 +127,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
         plan=used,
         declared=bool(used.family),
         baseline=baseline,
+        from_unexplained=bool(plain) and not used.family,
         family=compared,
         omnibus=alike,
         styles=styles,
@@ -117,6 +136,19 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
         bayes=bayes,
         too_many=0 if few else trials,
     )
+
+
+def _against_unexplained(study: Study, measures: Sequence[str], plan: Plan) -> list[Contrast]:
+    """Compare explanations with none; empty if the study is about systems."""
+    if study.task is TASKS["verification"] or plan.baseline is not None:
+        return []
+    return [(measure, *pair) for measure in measures for pair in unexplained_pairs(study.conditions)]
+
+
+def _between(measures: Sequence[str], conditions: Sequence[str], baseline: str) -> list[Contrast]:
+    if baseline:
+        return against_baseline(measures, baseline, conditions)
+    return all_pairs(measures, conditions)
 
 
 def _baseline(plan: Plan, systems: Sequence[str]) -> str:
@@ -147,7 +179,7 @@ def _models(
     models: dict[str, Model] = {}
     mixed: dict[str, Model] = {}
     bayes: dict[str, BayesModel] = {}
-    for label, column in {"Rated correct": "rated_correct", "Right rating": "right"}.items():
+    for label, column in study.task.outcomes.items():
         if (trials := _trials(frame, column, names)) is not None:
             models[label] = gee_logistic(trials, position=_adjusted(trials))
             mixed[label] = mixed_logit(trials, position=_adjusted(trials))
@@ -190,7 +222,7 @@ def _frame(study: Study) -> pd.DataFrame:
     )
     answers = [question.key for question in study.version.item_questionnaire]
     own = trials[[key for key in answers if key not in table.columns]]
-    return pd.concat([table, own], axis=1)
+    return pd.concat([table, own], axis=1).assign(**study.task.values(trials))
 
 
 def _trials(frame: pd.DataFrame, outcome: str, names: Sequence[str]) -> Trials | None:

@@ -13,8 +13,9 @@ from analysis.participants.allocation import allocate
 from analysis.participants.condition_grids import condition_grids, item_columns, measure_stream
 from analysis.participants.estimates import Estimate, estimate
 from analysis.participants.exclusion_rules import CLOCK_COLUMNS, parse_rules
-from analysis.participants.measures import Measure, find_measure, scale_measures
+from analysis.participants.measures import Measure, scale_measures
 from analysis.participants.study_version import ScaleScore, Version
+from analysis.participants.tasks import find_measure
 from analysis.participants.trial_grid import choose_clock
 from studyapp.exports import documents, rows
 from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial

@@ -9,11 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analysis.io.spreadsheet import original_text
-from analysis.participants.measures import find_measure
+from analysis.participants.tasks import find_measure
 from foundation.frozen_model import FrozenModel
 
 ALPHA = 0.05  # of Holm's p
-KEY_MEASURES = ("over_estimation", "fraction_correct", "agreement")  # the first that the data have
+KEY_MEASURES = (
+    "over_estimation",
+    "fraction_correct",
+    "agreement",
+    "over_reliance",
+    "final_accuracy",
+)  # the first that the data have
 
 
 class Estimated(FrozenModel):

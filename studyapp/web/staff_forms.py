@@ -198,7 +198,7 @@ class SystemSizeForm(_AssumptionsForm):
     kind = SystemSettings
     correlations = forms.CharField(max_length=200, initial="0.5, 0.7, 0.9")
     coefficient = forms.ChoiceField(
-        choices=[("pearson", "Pearson"), ("spearman", "Spearman"), ("kendall", "Kendall")]
+        choices=[("pearson", _("Pearson")), ("spearman", _("Spearman")), ("kendall", _("Kendall"))]
     )
     noise = forms.FloatField(min_value=0, max_value=100, required=False)
     target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)

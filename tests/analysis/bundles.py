@@ -39,7 +39,7 @@ def write_bundle(folder, conditions, trials, participants, post, **more):
     """Writes rows (dicts) as a bundle; None is a missing value.
 
     conditions: name to system or None. more: rules, scores, published, flow, version, item_questions,
-    explanations (by condition, facts where left out).
+    explanations (by condition, facts where left out), task (options; verification where left out).
     """
     folder.mkdir(parents=True, exist_ok=True)
     _csv(folder / "trials.csv", trials)
@@ -47,7 +47,8 @@ def write_bundle(folder, conditions, trials, participants, post, **more):
     if post:
         _csv(folder / "post_survey.csv", post)
     arms = [
-        {"name": name, "label": name, "system": system, "ground_truth": system is None}
+        {"name": name, "label": name, "system": system, "ground_truth": system is None and "task" not in more}
+        | ({"advice": False} if system is None and "task" in more else {})
         | ({"explanation": more["explanations"].get(name, "facts")} if "explanations" in more else {})
         for name, system in conditions.items()
     ]
@@ -57,10 +58,12 @@ def write_bundle(folder, conditions, trials, participants, post, **more):
         "frozen_at": "2026-01-02T00:00:00Z",
         "conditions": arms,
         "item_questionnaire": more.get("item_questions", ITEM_QUESTIONS),
-        "post_survey": POST_QUESTIONS,
+        "post_survey": POST_QUESTIONS if post else [],
         "published": more.get("published"),
         "definition": {},
     }
+    if "task" in more:
+        version["task"] = more["task"]
     study = {"study": "a-study", "title": "A study & its title", "versions": [version]}
     _json(folder / "study_version.json", study)
     _json(folder / "rules.json", {"rules": more.get("rules", rules())})

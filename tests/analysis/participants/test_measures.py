@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from analysis.participants.estimates import estimate, over_participants
-from analysis.participants.measures import MEASURES, find_measure, own_measures
+from analysis.participants.measures import MEASURES, own_measures
 from analysis.participants.study_version import Points, Question
+from analysis.participants.tasks import find_measure
 from analysis.participants.trial_grid import build_grids, pooled_sums, weighted_sums
 
 KEYS = {measure.key: measure for measure in MEASURES}

@@ -12,7 +12,8 @@ from scipy import stats
 from analysis.participants.estimates import estimate
 from analysis.participants.measures import MEASURES
 from analysis.stats.results import TARGETS
-from analysis.study.comparisons import against_baseline, all_pairs, compare, compare_family, holm, omnibus
+from analysis.study.comparisons import compare, compare_family, holm, omnibus
+from analysis.study.contrasts import against_baseline, all_pairs
 from tests.analysis.participants.test_estimates import grid_of
 
 BY_KEY = {measure.key: measure for measure in MEASURES}

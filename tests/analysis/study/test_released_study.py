@@ -15,7 +15,8 @@ from analysis.report.page import render
 from analysis.stats.rank_agreement import sign_shares
 from analysis.stats.results import TARGETS
 from analysis.study.analysis import Options, analyse
-from analysis.study.comparisons import all_pairs, compare_family
+from analysis.study.comparisons import compare_family
+from analysis.study.contrasts import all_pairs
 from tests.analysis.bundles import NAMES_IN_TABLE, released_study
 from tests.analysis.data import real_data
 

@@ -1,0 +1,17 @@
+"""Tasks of studies: what their trials hold, and what is measured of them."""
+
+from ..measures import Measure
+from .advice import ADVICE
+from .task import Task
+from .verification import VERIFICATION
+
+TASKS: dict[str, Task] = {task.kind: task for task in (VERIFICATION, ADVICE)}
+
+__all__ = ["TASKS", "Task", "find_measure"]
+
+
+def find_measure(name: str) -> Measure | None:
+    """Find a measure by key or label, ignoring case; None without one."""
+    wanted = name.strip().lower()
+    every = (measure for task in TASKS.values() for measure in task.measures)
+    return next((m for m in every if wanted in (m.key, m.label.lower())), None)

@@ -1,0 +1,62 @@
+"""A task of studies, as the analysis reads its trials."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...io.tabular_files import Column
+from ...stats.arrays import Array
+from ..measures import MEASURES, Measure
+
+TrialValues = Callable[[pd.DataFrame], dict[str, Array]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of participants: its columns, values and measures.
+
+    Attributes:
+        kind: Name in definitions.
+        columns: Columns of `trials` that only this task has.
+        values: Computes the values of trials that measures sum up, by name; each has one number per row, NaN
+            where the trial does not enter. The names are reserved, so that no question has them.
+        measures: All measures beside those of a study's own questions.
+        outcomes: Values of trials, 1 or 0, that models of single trials explain, by label.
+        item_shares: Values of trials, 1 or 0, whose shares are given for each item, with their meaning.
+    """
+
+    kind: str
+    columns: tuple[Column, ...]
+    values: TrialValues
+    measures: tuple[Measure, ...]
+    outcomes: dict[str, str]
+    item_shares: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of what the task itself asks, which measures may need."""
+        return frozenset(self.values(pd.DataFrame()))
+
+
+def common_measures() -> tuple[Measure, ...]:
+    """Return the measures that need no rating of the system's answer."""
+    judging = {"correctness_rating", "system_correct"}
+    return tuple(measure for measure in MEASURES if not judging & set(measure.needs))
+
+
+def numbers(trials: pd.DataFrame, *names: str) -> tuple[Array, ...]:
+    """Return columns as floats, truth values as 1 and 0; NaN where missing."""
+    return tuple(
+        trials[name].to_numpy(dtype=float, na_value=np.nan)
+        if name in trials
+        else np.full(len(trials), np.nan)
+        for name in names
+    )
+
+
+def only(values: Array, where: NDArray[np.bool_]) -> Array:
+    """Keep the values where the condition holds, NaN elsewhere."""
+    return np.where(where, values, np.nan)

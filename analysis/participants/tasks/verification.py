@@ -1,0 +1,24 @@
+"""Verification: participants judge the system's answer.
+
+Source: Schuff et al. 2020.
+"""
+
+import pandas as pd
+
+from ...stats.arrays import Array
+from ..measures import MEASURES
+from .task import Task
+
+
+def _no_values(trials: pd.DataFrame) -> dict[str, Array]:
+    """Return nothing: the answers to the questions are the values."""
+    return {}
+
+
+VERIFICATION = Task(
+    kind="verification",
+    columns=(),
+    values=_no_values,
+    measures=MEASURES,
+    outcomes={"Rated correct": "rated_correct", "Right rating": "right"},
+)

@@ -1,0 +1,118 @@
+"""Differences on the first screen: sentences and forest plots."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..stats.results import Target
+from ..study.analysis import Study
+from ..study.comparisons import Comparison
+from .figures import ForestRow, forest_figure
+from .page import Figure
+from .section_participants import FORMATS
+from .tables import interval, number, p_text, scale
+
+MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
+MOST_NAMED = 2  # differences that the first screen spells out
+# The first that the data have.
+MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement", "over_reliance", "final_accuracy")
+
+
+class Claim(NamedTuple):
+    """A difference with the interval and corrected p of one target."""
+
+    comparison: Comparison
+    estimate: float | None
+    interval: tuple[float, float] | None
+    n: tuple[int, int]
+    p: float | None
+
+    def is_clear(self, alpha: float) -> bool:
+        """True if the corrected test rejects."""
+        return self.p is not None and self.p <= alpha
+
+
+def claims_of(comparisons: Sequence[Comparison], target: Target) -> list[Claim]:
+    """Return the comparisons that have an estimate, in their order."""
+    about = [(one, one.about(target)) for one in comparisons]
+    claims = [Claim(one, each.estimate, each.interval, each.n, one.adjusted[target]) for one, each in about]
+    return [claim for claim in claims if claim.estimate is not None]
+
+
+def first_rows(claims: Sequence[Claim], alpha: float) -> list[Claim]:
+    """Return the rows of a forest plot: clear ones, then the main measure."""
+    if len(claims) <= MOST_ROWS:
+        return list(claims)
+    present = [claim.comparison.measure.key for claim in claims]
+    main = next((key for key in MAIN_MEASURES if key in present), present[0])
+    ordered = sorted(
+        claims, key=lambda claim: (not claim.is_clear(alpha), claim.comparison.measure.key != main)
+    )
+    return ordered[:MOST_ROWS]
+
+
+def verdicts(study: Study, claims: Sequence[Claim], alpha: float) -> list[str]:
+    """Name the differences that are clear after correction."""
+    titles = {condition.name: condition.title for condition in study.conditions}
+    clear = sorted((claim for claim in claims if claim.is_clear(alpha)), key=lambda claim: claim.p or 0.0)
+    if not clear:
+        return [
+            f"None of {len(claims)} comparisons is clear after Holm’s correction. That does not show that "
+            "the conditions are alike: the intervals give the differences that remain possible."
+        ]
+    points = [f"{len(clear)} of {len(claims)} comparisons are clear after Holm’s correction."]
+    return points + [difference_sentence(claim, titles) for claim in clear[:MOST_NAMED]]
+
+
+def difference_sentence(claim: Claim, titles: dict[str, str]) -> str:
+    """State a difference with its interval and p."""
+    pair, (factor, decimals, unit) = claim.comparison, format_of(claim.comparison)
+    value = number((claim.estimate or 0.0) * factor, decimals)
+    between = " as a ratio to " if pair.measure.geometric else " minus "
+    return (
+        f"{pair.measure.label}: {titles[pair.second]}{between}{titles[pair.first]} is {value}{unit} "
+        f"{interval(scale(claim.interval, factor), decimals)}, p {p_text(claim.p)}."
+    )
+
+
+def claims_figure(
+    study: Study, shown: Sequence[Claim], alpha: float, name: str, caption: str
+) -> Figure | None:
+    """Draw claims, those about a measure together."""
+    measures = list(dict.fromkeys(claim.comparison.measure for claim in shown))
+    alike = len({_sizes(claim) for claim in shown}) == 1
+    rows = [
+        _row(study, claim, alpha, n_in_panel=alike)
+        for claim in sorted(shown, key=lambda claim: measures.index(claim.comparison.measure))
+    ]
+    return forest_figure(name, caption, rows)
+
+
+def _row(study: Study, claim: Claim, alpha: float, *, n_in_panel: bool) -> ForestRow:
+    titles = {condition.name: condition.title for condition in study.conditions}
+    pair, (factor, _, unit) = claim.comparison, format_of(claim.comparison)
+    geometric = pair.measure.geometric
+    panel = f"{pair.measure.label} ({'ratio' if geometric else unit.strip() or 'points'})"
+    label = f"{titles[pair.second]}{' / ' if geometric else ' − '}{titles[pair.first]}"
+    n = f", n\u00a0=\u00a0{_sizes(claim)}"
+    return ForestRow(
+        panel=panel + n if n_in_panel else panel,
+        label=label if n_in_panel else label + n,
+        estimate=(claim.estimate or 0.0) * factor,
+        interval=scale(claim.interval, factor),
+        no_difference=1.0 if geometric else 0.0,
+        is_clear=claim.is_clear(alpha),
+    )
+
+
+def _sizes(claim: Claim) -> str:
+    first, second = claim.n
+    return str(first) if claim.comparison.paired else f"{first} and {second}"
+
+
+def format_of(pair: Comparison) -> tuple[float, int, str]:
+    """Return factor, decimals and unit of a difference."""
+    if pair.measure.geometric:
+        return 1, 2, ""
+    shown = FORMATS[pair.measure.unit]
+    units = {"share": " percentage points", "seconds": " s"}
+    return shown.factor, shown.decimals, units.get(pair.measure.unit, "")

@@ -1,0 +1,165 @@
+"""First screen of studies of explanations and people's answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..participants.estimates import Estimate
+from ..participants.study_version import Kind
+from ..stats.results import Target
+from ..study.analysis import Study
+from ..study.contrasts import unexplained_pairs
+from ..study.inference import Inference
+from .claims import Claim, claims_of, format_of
+from .figures import condition_figure
+from .page import Card
+from .section_participants import FORMATS
+from .tables import interval, number, p_text, scale
+
+SMALL_MARKS = "Small marks are participants, large ones their means with 95 % confidence intervals."
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the first screen, and the measure that answers it.
+
+    Attributes:
+        undefined: Why participants may lack the measure.
+    """
+
+    title: str
+    measure: str
+    caption: str
+    undefined: str = ""
+
+
+@dataclass(frozen=True)
+class AgainstZero:
+    """A question that a condition answers by a measure above or below 0."""
+
+    title: str
+    measure: str
+    caption: str
+    above: str
+    below: str
+
+
+QUESTIONS: dict[Kind, Question] = {
+    "advice": Question(
+        "Do explanations reduce over-reliance?",
+        "over_reliance",
+        "Over-reliance: share of right first answers that were given up for wrong advice.",
+        "never gave a right first answer before wrong advice",
+    ),
+}
+AGAINST_ZERO: dict[Kind, AgainstZero] = {
+    "advice": AgainstZero(
+        "Are people with advice better than either alone?",
+        "complementarity",
+        "Complementarity: final accuracy minus the better of a participant’s first answers and the system’s, "
+        "on the same trials.",
+        "Better than people and system alone",
+        "Worse than the better of the two",
+    ),
+}
+
+
+def explanation_card(study: Study, inference: Inference) -> Card:
+    """Say if explanations change the main measure of the task as wanted."""
+    question = QUESTIONS[study.version.task.kind]
+    titles = {condition.name: condition.title for condition in study.conditions}
+    points = [_sentence(claim, titles, inference.plan.alpha) for claim in _main_claims(study, inference)]
+    if not points:
+        points = [_not_compared(study)]
+    estimates = study.retained.estimates
+    undefined = sum(
+        estimates.get(question.measure, name).undefined
+        for name in estimates.conditions
+        if estimates.get(question.measure, name).participants
+    )
+    if undefined and question.undefined:
+        points.append(f"Left out: {undefined} participants who {question.undefined}.")
+    points.append(ABOUT_CLAIM[inference.plan.target])
+    return Card(
+        question.title, points, condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}")
+    )
+
+
+ABOUT_CLAIM: dict[Target, str] = {
+    "items_like_these": "The answer is about items like these: participants and items count as samples.",
+    "these_items": "The answer is about these items: participants count as a sample.",
+}
+
+
+def _main_claims(study: Study, inference: Inference) -> list[Claim]:
+    """Return the claims about the main measure, explanations against none."""
+    key = QUESTIONS[study.version.task.kind].measure
+    pairs = unexplained_pairs(study.conditions)
+    compared = [*inference.family.comparisons, *inference.styles.comparisons]
+    own = [one for one in compared if one.measure.key == key and (one.first, one.second) in pairs]
+    return claims_of(own, inference.plan.target)
+
+
+def _sentence(claim: Claim, titles: dict[str, str], alpha: float) -> str:
+    """Answer for one condition with explanations."""
+    pair, (factor, decimals, unit) = claim.comparison, format_of(claim.comparison)
+    value, bounds = (claim.estimate or 0.0) * factor, interval(scale(claim.interval, factor), decimals)
+    second, first, label = titles[pair.second], titles[pair.first], pair.measure.label.lower()
+    if not claim.is_clear(alpha):
+        return (
+            f"Not shown for {second}: {label} differs from that with {first} by "
+            f"{number(value, decimals)}{unit} {bounds}, p {p_text(claim.p)}. That does not show that "
+            "explanations change nothing: every difference in the interval remains possible."
+        )
+    lower = value < 0
+    answer = "Yes" if lower == (pair.measure.wanted == "lower") else "No, the opposite"
+    return (
+        f"{answer}, with {second}: {label} is {number(abs(value), decimals)}{unit} "
+        f"{'lower' if lower else 'higher'} than with {first} (difference {number(value, decimals)} {bounds}, "
+        f"p {p_text(claim.p)})."
+    )
+
+
+def _not_compared(study: Study) -> str:
+    if not unexplained_pairs(study.conditions):
+        return (
+            "This study cannot say: it takes a condition with explanations and one that shows the same "
+            "without. The figure has the conditions that there are."
+        )
+    return "This study cannot say: the section on differences gives the reasons."
+
+
+def against_zero_card(study: Study) -> Card | None:
+    """Say for each condition on which side of 0 a measure is, if it is known."""
+    question = AGAINST_ZERO.get(study.version.task.kind)
+    estimates = study.retained.estimates
+    if question is None or not estimates.available(question.measure):
+        return None
+    titles = {condition.name: condition.title for condition in study.conditions}
+    every = [estimates.get(question.measure, name) for name in estimates.conditions]
+    given = [estimate for estimate in every if estimate.value is not None]
+    points = [
+        f"{words}: {_listed(own, titles)}."
+        for words, own in (
+            (question.above, [each for each in given if each.interval and each.interval[0] > 0]),
+            (question.below, [each for each in given if each.interval and each.interval[1] < 0]),
+            (
+                "Open",
+                [each for each in given if not each.interval or each.interval[0] <= 0 <= each.interval[1]],
+            ),
+        )
+        if own
+    ]
+    return Card(
+        question.title, points, condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}")
+    )
+
+
+def _listed(estimates: Sequence[Estimate], titles: dict[str, str]) -> str:
+    shown = []
+    for estimate in estimates:
+        how = FORMATS[estimate.measure.unit]
+        value = number((estimate.value or 0.0) * how.factor, how.decimals)
+        bounds = interval(scale(estimate.interval, how.factor), how.decimals)
+        unit = " percentage points" if estimate.measure.unit == "share" else ""
+        shown.append(f"{titles[estimate.condition]}, {value}{unit} {bounds}".rstrip())
+    return "; ".join(shown)

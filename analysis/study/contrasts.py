@@ -1,0 +1,55 @@
+"""Comparisons of a study whose plan names none."""
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from ..participants.study_version import Condition, Kind
+
+Contrast = tuple[str, str, str]  # measure, first and second condition
+
+# What is compared where nothing was declared. Few, for Holm's correction counts them all.
+EXPLORED: dict[Kind, tuple[str, ...]] = {
+    "verification": (
+        *("agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty"),
+    ),
+    "advice": (
+        *("over_reliance", "under_reliance", "final_accuracy", "complementarity", "confidence_change"),
+        "time_geometric",
+    ),
+}
+WITHOUT_ADVICE = ("final_accuracy",)  # what is compared with the control condition of a study of advice
+
+
+def all_pairs(measures: Sequence[str], conditions: Sequence[str]) -> list[Contrast]:
+    """The family of all pairs of conditions for each measure (keys)."""
+    return [(measure, *pair) for measure in measures for pair in combinations(conditions, 2)]
+
+
+def against_baseline(measures: Sequence[str], baseline: str, conditions: Sequence[str]) -> list[Contrast]:
+    """The family of contrasts of each other condition with the baseline."""
+    return [(measure, baseline, name) for measure in measures for name in conditions if name != baseline]
+
+
+def unexplained_pairs(conditions: Iterable[Condition]) -> list[tuple[str, str]]:
+    """Pair each condition with an explanation with the one that shows none.
+
+    That is the condition without explanation of the same system, else the first one.
+    """
+    shown = [condition for condition in conditions if condition.advice and not condition.ground_truth]
+    plain = [condition for condition in shown if not condition.explained]
+    pairs = []
+    for condition in shown:
+        own = [one for one in plain if one.system == condition.system] or plain
+        if condition.explained and own:
+            pairs.append((own[0].name, condition.name))
+    return pairs
+
+
+def against_control(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
+    """Pair the conditions without advice with all those that show some."""
+    return [
+        (control.name, condition.name)
+        for control in conditions
+        for condition in conditions
+        if not control.advice and condition.advice and not condition.ground_truth
+    ]

@@ -1,0 +1,51 @@
+"""Bundles of studies of other tasks than verification, with planted effects."""
+
+import numpy as np
+
+from tests.analysis.bundles import write_bundle
+
+WHEN = "2026-01-02T10:00:00Z"
+ADVISED = {"control": None, "plain": "sys-1", "facts": "sys-1"}
+EXPLANATIONS = {"control": "none", "plain": "none"}
+
+
+def advice_study(folder, *, arms=None, people=10, items=12, seed=1, gives_up=None, takes=0.6, **more):
+    """A study of advice: own answer, advice, final answer.
+
+    gives_up: by condition, the chance that wrong advice replaces a right first answer; takes: that right
+    advice replaces a wrong one.
+    """
+    rng = np.random.default_rng(seed)
+    arms = ADVISED if arms is None else arms
+    gives_up = gives_up or {}
+    right = rng.random(items) < 0.6
+    trials, participants = [], []
+    for arm, system in arms.items():
+        for person in range(people):
+            base = {"participant_id": f"{arm}-{person:03d}", "mode": "live", "version": 1, "condition": arm}
+            participants.append(base | {"status": "completed", "items_submitted": items})
+            for item in range(items):
+                advice = None if system is None else bool(right[item])
+                trials.append(
+                    base
+                    | {"item_id": f"item-{item:02d}", "position": item + 1, "submitted_at": WHEN}
+                    | _advised(rng, advice, gives_up.get(arm, 0.5), takes)
+                    | {"server_ms": int(rng.lognormal(10.5, 0.5))}
+                )
+    settings = {"explanations": EXPLANATIONS, "task": {"kind": "advice"}, "item_questions": [], "rules": []}
+    return write_bundle(folder, arms, trials, participants, [], **(settings | more))
+
+
+def _advised(rng, right, gives_up, takes):
+    """One trial. right: the advice is correct, None without advice."""
+    first = bool(rng.random() < 0.6)
+    agreed = None if right is None else (first and right) or (not first and not right and rng.random() < 0.3)
+    switched = agreed is False and rng.random() < (takes if right else gives_up)
+    sure = int(rng.integers(1, 5))
+    return {
+        "initial_answer": "a", "final_answer": "a", "advice": None if right is None else "a",
+        "initial_correct": first, "final_correct": right if switched else first, "system_correct": right,
+        "initial_agrees": agreed, "final_agrees": None if right is None else bool(agreed or switched),
+        "initial_confidence": sure, "final_confidence": sure + int(rng.integers(0, 2)),
+        "initial_server_ms": 12_000, "final_server_ms": 8_000, "timed_out": None,
+    }  # fmt: skip
