@@ -9,6 +9,8 @@
 import { holds, moved, overlap, within } from "./rectangles.js";
 
 const SVG = "http://www.w3.org/2000/svg";
+const GRID = 32; // points across and down, by which outlines are compared
+const SAME = 0.5; // overlap above which two marks are the same
 const NEAR = 0.05; // of an image's sides: two points closer than this are the same, as in the agreement
 
 /** @param {number} x @param {number} y @returns {Place} a key point */
@@ -104,12 +106,39 @@ function surrounds(polygon, x, y) {
   }, false);
 }
 
-/** Return true if two marks mean the same; of polygons their boxes tell it. @param {Place} one @param {Place} other */
+/** Return true if two marks mean the same, as in the agreement. @param {Place} one @param {Place} other */
 export function areAlike(one, other) {
   if (!one.box || !other.box || one.image !== other.image) return false;
   if (one.point || other.point)
     return Boolean(one.point && other.point) && Math.hypot(one.box[0] - other.box[0], one.box[1] - other.box[1]) < NEAR;
-  return overlap(one.box, other.box) > 0.5;
+  const plain = !(one.polygon || other.polygon || one.shape || other.shape);
+  return (plain || !overlap(one.box, other.box) ? overlap(one.box, other.box) : sampled(one, other)) > SAME;
+}
+
+/**
+ * The intersection over union of two marks with outlines, by a grid of points; the site has the exact one.
+ * @param {Place} one @param {Place} other
+ */
+function sampled(one, other) {
+  const [left, top] = [0, 1].map((side) => Math.min(one.box?.[side] ?? 0, other.box?.[side] ?? 0));
+  const [right, bottom] = [2, 3].map((side) => Math.max(one.box?.[side] ?? 1, other.box?.[side] ?? 1));
+  let [both, either] = [0, 0];
+  for (let place = 0; place < GRID * GRID; place += 1) {
+    const x = left + (((place % GRID) + 0.5) / GRID) * (right - left);
+    const y = top + ((Math.floor(place / GRID) + 0.5) / GRID) * (bottom - top);
+    const [first, second] = [covers(one, x, y), covers(other, x, y)];
+    both += Number(first && second);
+    either += Number(first || second);
+  }
+  return either ? both / either : 0;
+}
+
+/** @param {Place} place @param {number} x @param {number} y */
+function covers({ box, polygon, shape }, x, y) {
+  if (!box || !holds(box, x, y, 0)) return false;
+  if (polygon) return surrounds(polygon, x, y);
+  const [left, top, right, bottom] = box;
+  return !shape || Math.hypot((2 * x - left - right) / (right - left), (2 * y - top - bottom) / (bottom - top)) <= 1;
 }
 
 /**

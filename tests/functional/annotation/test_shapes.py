@@ -200,15 +200,19 @@ def test_a_polygon_by_taps_on_a_phone(browser: Browser, editor: Editor) -> None:
 
 def test_an_adjudicator_takes_over_shapes(editor: Editor, page: Page) -> None:
     first, second = make(editor, TASK, "boxes", people=2)
+    # Of the second person alone: the other half of the same box.
+    rest = {"id": "b", "image": 0, "polygon": [[0.1, 0.1], [0.1, 0.6], [0.5, 0.6]], "label": "Ball"}
     for pk, more in ((first, 0.0), (second, 0.02)):
         drawn: dict[int, dict[str, Any]] = {
             OUTLINES: {"polygon": [[0.1, 0.1], [0.5 + more, 0.1], [0.5, 0.6]], "label": "Ball"},
             POINTS: {"point": [0.3 + more, 0.3], "label": "Top"},
         }
-        layers = {
+        layers: dict[int, dict[str, Any]] = {
             node: {"state": "done", "objects": [{"id": f"a{node}", "image": 0, **mark}]}
             for node, mark in drawn.items()
         }
+        if more:
+            layers[OUTLINES]["objects"].append(rest)
         Annotation.objects.filter(pk=pk).update(
             document=Document.model_validate({"layers": layers}).model_dump(mode="json"),
             status="submitted",
@@ -218,9 +222,12 @@ def test_an_adjudicator_takes_over_shapes(editor: Editor, page: Page) -> None:
     editor.log_in(page, editor.row(second).annotator)
     page.goto(f"{editor.server.url}/annotate/plain/items/{item.pk}/")
     look(page, "shapes-compared")
-    expect(page.locator("svg.overlay polygon")).to_have_count(2)
+    expect(page.locator("svg.overlay polygon")).to_have_count(3)
     page.get_by_role("button", name="Adjudicate").click()
     expect(page.locator("#editor[data-ready]")).to_be_attached()
+    page.get_by_role("option", name="Outlines").click()
+    page.locator(".cluster").filter(has_not_text="✓ added").get_by_role("button", name="Add").click()
+    look(page, "outlines-adjudication")
     page.get_by_role("option", name="Points").click()
     look(page, "shapes-adjudication")
     expect(page.locator(".cluster")).to_contain_text("Top: 31 %, 30 %")
@@ -231,4 +238,4 @@ def test_an_adjudicator_takes_over_shapes(editor: Editor, page: Page) -> None:
     saved(page)
     work = Annotation.objects.exclude(pk__in=(first, second)).get()
     near(editor.objects(work.pk, POINTS)[0]["point"], (0.31, 0.3))
-    assert len(editor.objects(work.pk, OUTLINES)[0]["polygon"]) == 3
+    assert [len(mark["polygon"]) for mark in editor.objects(work.pk, OUTLINES)] == [3, 3]
