@@ -43,8 +43,9 @@ export function createSuggestions(store, root, acts, announce, keyOf, focusAnswe
         class: "button second small-button",
         "aria-label": `${word}: ${name}`,
         title: isFirst ? `${word} (${keyOf(key)})` : word,
+        "data-key": isFirst ? keyOf(key) : false, // drawn by the stylesheet: it is no part of the button's name
         disabled: Boolean(store.locked),
-      }, isFirst ? element("kbd", { "aria-hidden": "true" }, keyOf(key)) : null);
+      });
     const chance = suggestion.probability === undefined ? "" : `${Math.round(suggestion.probability * 100)} %`;
     return element(
       "li",
