@@ -12,11 +12,33 @@ from string import ascii_uppercase
 from typing import Any
 
 from analysis import gold_agreement
-from analysis.gold_agreement import Cluster, box_clusters, finer, nodes_of, span_clusters, units_between
+from analysis.gold_agreement import (
+    Cluster,
+    Outline,
+    box_clusters,
+    ellipse_outline,
+    finer,
+    nodes_of,
+    span_clusters,
+    units_between,
+)
 from analysis.programs import Program
 from annotation.labels import MARKS, LabelLayer, LabelProgram
 from annotation.operations import executed, resolved
-from annotation.schemas import Answer, Box, Chosen, Document, Kind, Layer, Object, Span, State
+from annotation.schemas import (
+    Answer,
+    Box,
+    Chosen,
+    Document,
+    Ellipse,
+    KeyPoint,
+    Kind,
+    Layer,
+    Object,
+    Polygon,
+    Span,
+    State,
+)
 
 SAME = 0.5  # overlap above which two boxes count as the same object
 
@@ -148,7 +170,19 @@ def _units(documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]])
 
 
 def _place(shape: Box | Span, units: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
-    return (shape.image, shape.box) if isinstance(shape, Box) else units_between(shape.span, units)
+    if isinstance(shape, Span):
+        return units_between(shape.span, units)
+    outline = outline_of(shape)
+    return (shape.image, shape.box, outline) if outline else (shape.image, shape.box)
+
+
+def outline_of(shape: Box) -> Outline:
+    """Return the corners of a mark that is no box, or its one point."""
+    if isinstance(shape, Polygon):
+        return shape.polygon
+    if isinstance(shape, KeyPoint):
+        return (shape.point,)
+    return ellipse_outline(shape.box) if isinstance(shape, Ellipse) else ()
 
 
 @dataclass(frozen=True)
@@ -171,8 +205,7 @@ class Step:
             return {"value": member.value}
         label = {} if isinstance(member, Chosen) or not member.label else {"label": member.label}
         if not passage:
-            image, box = cluster.median
-            return {"image": image, "box": box, **label}
+            return {**_shape_at(member, *cluster.median[:3]), **label}
         first, beyond = cluster.median
         span = self.units[first][0], self.units[beyond - 1][1]
         return {"span": span, "tokens": units_between(span, tokens), "quote": passage[slice(*span)], **label}
@@ -184,6 +217,15 @@ class Step:
             layer.state in ("done", "nothing") for layer in self.layers.values()
         )
         return finished and all(len(cluster.members) == len(self.layers) for cluster in self.clusters)
+
+
+def _shape_at(member: Object, image: int, box: Any, outline: Outline = ()) -> dict[str, Any]:
+    """Return the place of a mark like one, as a document holds it."""
+    if isinstance(member, Polygon):
+        return {"image": image, "box": box, "polygon": outline}
+    if isinstance(member, KeyPoint):
+        return {"image": image, "box": box, "point": outline[0]}
+    return {"image": image, "box": box} | ({"shape": member.shape} if isinstance(member, Ellipse) else {})
 
 
 def steps(
@@ -292,5 +334,6 @@ def _settled(
     if len(set(links)) > 1 or "" in links[0]:
         return None
     reason = "everybody saw a new one" if role == "choose" else ""
-    shape = Box if "box" in place else Span
+    first = next(iter(members.values()))
+    shape = Span if "span" in place else type(first) if isinstance(first, Box) else Box
     return shape(id=name, links=links[0], reason=reason, **place)

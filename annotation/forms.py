@@ -30,6 +30,7 @@ TASKS = {
     "classification": _("Classification"),
     "rationale": _("Class with rationale"),
     "boxes": _("Boxes in images"),
+    "outlines": _("Outlines and key points in images"),
     "evidence": _("Evidence for a claim"),
     YAML: _("Label configuration in YAML"),
 }

@@ -19,9 +19,17 @@ from foundation.frozen_model import FrozenModel
 from foundation.import_fields import first_error
 from foundation.messages import Message, at_field, message_of, say, split_field
 
-LayerType = Literal["spans", "boxes", "choice", "choices", "text", "rating"]
+LayerType = Literal[
+    "spans", "boxes", "polygons", "ellipses", "points", "choice", "choices", "text", "rating"
+]  # fmt: skip
 # Layers of objects with a place, and the kind of items they need.
-MARKS: dict[LayerType, Kind] = {"spans": "spans", "boxes": "boxes"}
+MARKS: dict[LayerType, Kind] = {
+    "spans": "spans",
+    "boxes": "boxes",
+    "polygons": "boxes",
+    "ellipses": "boxes",
+    "points": "boxes",
+}
 LABELLED = {*MARKS, "choice", "choices"}
 ROOT = "task"
 MOST_CHARACTERS = 50_000  # of a configuration in YAML
@@ -136,8 +144,8 @@ class LabelTask(FrozenModel):
         if twice := [name for name in names if names.count(name) > 1]:
             text = "two have the name “%(name)s”; give each its own"
             raise ValueError(at_field("layers", say(text, name=twice[0])))
-        if len({layer.type for layer in self.layers} & MARKS.keys()) > 1:
-            text = "a task has spans of a text or boxes in images, not both; make two projects"
+        if len({MARKS[layer.type] for layer in self.layers if layer.type in MARKS}) > 1:
+            text = "a task has spans of a text or marks in images, not both; make two projects"
             raise ValueError(at_field("layers", say(text)))
         return self
 
@@ -199,6 +207,11 @@ TEMPLATES: dict[str, list[dict[str, Any]]] = {
          "hint": "Mark the words that decide the class."},
     ],
     "boxes": [{"type": "boxes", "name": "Objects", "labels": ["Person", "Animal", "Vehicle"]}],
+    "outlines": [
+        {"type": "polygons", "name": "Outlines", "labels": ["Person", "Animal", "Vehicle"]},
+        {"type": "points", "name": "Key points", "labels": ["Head", "Left hand", "Right hand"],
+         "required": False},
+    ],
     "evidence": [
         {"type": "spans", "name": "Evidence", "labels": ["Supports", "Refutes"],
          "hint": "Mark the sentences that decide the claim."},

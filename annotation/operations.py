@@ -22,11 +22,14 @@ from annotation.schemas import (
     Box,
     Chosen,
     Document,
+    Ellipse,
+    KeyPoint,
     Kind,
     Layer,
     Note,
     Object,
     ObjectId,
+    Polygon,
     Position,
     Problem,
     Span,
@@ -36,6 +39,14 @@ from foundation.frozen_model import FrozenModel
 from foundation.messages import Message, say
 
 MOST_OBJECTS = 5000  # of one layer
+# The objects of each layer of marks; steps of programs take boxes and spans.
+SHAPES: dict[str, type[Box | Span]] = {
+    "spans": Span,
+    "boxes": Box,
+    "polygons": Polygon,
+    "ellipses": Ellipse,
+    "points": KeyPoint,
+}
 
 
 class Change(FrozenModel):
@@ -190,8 +201,9 @@ def _check_mark(
         raise BadEdit(say("%(module)s has no labels", module=node.module), field=f"{field}.label")
     if layer is not None and shape.label not in layer.names:
         raise BadEdit(_no_label(shape.label, layer), field=f"{field}.label")
-    if isinstance(shape, Box) != (subject.kind == "boxes"):
-        raise BadEdit(say("this project marks %(kind)s", kind=subject.kind), field=field)
+    wanted = subject.kind if layer is None else layer.type
+    if type(shape) is not SHAPES[wanted]:
+        raise BadEdit(say("this project marks %(kind)s", kind=wanted), field=field)
     if node.role == "choose" and not shape.reason.strip():
         raise BadEdit(
             say(

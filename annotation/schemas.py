@@ -68,6 +68,51 @@ class Box(Drawn):
         return self
 
 
+class Ellipse(Box):
+    """An upright ellipse; ``box`` is the box around it."""
+
+    shape: Literal["ellipse"]
+
+
+Corner = tuple[Fraction, Fraction]  # from the left and from the top
+
+
+def _with_bounds(value: Any, name: str) -> Any:
+    """Return the fields of a mark with the box around its corners."""
+    try:
+        corners = value[name] if name == "polygon" else [value[name]]
+        across, down = zip(*corners, strict=True)
+        return {**value, "box": (min(across), min(down), max(across), max(down))}
+    except (TypeError, ValueError, KeyError):
+        return {"box": (0, 0, 1, 1), **value} if isinstance(value, dict) else value
+
+
+class Polygon(Box):
+    """An outline by its corners; ``box`` follows from them."""
+
+    polygon: Annotated[tuple[Corner, ...], Field(min_length=3, max_length=2000)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounds(cls, value: Any) -> Any:
+        return _with_bounds(value, "polygon")
+
+
+class KeyPoint(Box):
+    """A point of an image; ``box`` is the point twice."""
+
+    point: Corner
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounds(cls, value: Any) -> Any:
+        return _with_bounds(value, "point")
+
+    @model_validator(mode="after")
+    def _has_an_area(self) -> KeyPoint:
+        return self  # a point has none
+
+
 class Span(Drawn):
     """A stretch of the passage in code points and tokens, with the quote."""
 
@@ -103,26 +148,38 @@ class Answer(FrozenModel):
     value: Annotated[int, Field(strict=True)] | Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
 
 
+# The field that only one kind of object has; what has none is a box.
+_FIELDS = {
+    "ref": "chosen",
+    "span": "span",
+    "value": "answer",
+    "polygon": "polygon",
+    "point": "point",
+    "shape": "ellipse",
+}
+_CLASSES: dict[type, str] = {
+    Chosen: "chosen",
+    Span: "span",
+    Answer: "answer",
+    Polygon: "polygon",
+    KeyPoint: "point",
+    Ellipse: "ellipse",
+}
+
+
 def _shape(value: object) -> str:
     """Return the kind of an object, by the field that only that kind has."""
     if isinstance(value, dict):
-        return (
-            "chosen"
-            if "ref" in value
-            else "span"
-            if "span" in value
-            else "answer"
-            if "value" in value
-            else "box"
-        )
+        return next((kind for field, kind in _FIELDS.items() if field in value), "box")
     # Called for each object written: looking up absent attributes of a model would take most of the time.
-    if isinstance(value, Answer):
-        return "answer"
-    return "chosen" if isinstance(value, Chosen) else "span" if isinstance(value, Span) else "box"
+    return _CLASSES.get(type(value), "box")
 
 
 Object = Annotated[
     Annotated[Box, Tag("box")]
+    | Annotated[Ellipse, Tag("ellipse")]
+    | Annotated[Polygon, Tag("polygon")]
+    | Annotated[KeyPoint, Tag("point")]
     | Annotated[Span, Tag("span")]
     | Annotated[Chosen, Tag("chosen")]
     | Annotated[Answer, Tag("answer")],

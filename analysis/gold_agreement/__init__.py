@@ -8,6 +8,7 @@ adjudication.
 from .agreement import DRAWN, Agreement, Group, Metrics, Parting, agreement
 from .clusters import Cluster, box_clusters, span_clusters
 from .items import Item, Node, finer, nodes_of, units_between
+from .outlines import Outline, ellipse_outline
 
 __all__ = [
     "DRAWN",
@@ -17,9 +18,11 @@ __all__ = [
     "Item",
     "Metrics",
     "Node",
+    "Outline",
     "Parting",
     "agreement",
     "box_clusters",
+    "ellipse_outline",
     "finer",
     "nodes_of",
     "span_clusters",

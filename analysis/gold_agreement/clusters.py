@@ -9,7 +9,8 @@ import numpy as np
 
 from ..faithfulness.overlap import overlapping
 from ..stats.arrays import Array
-from .items import Box, Span
+from .items import Box, Span, reach_of
+from .outlines import Outline, likeness
 
 Object = TypeVar("Object", Box, Span)
 
@@ -43,12 +44,18 @@ def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) ->
         [{'ada': 0, 'ben': 0}]
     """
     people, places, rows = _listed(objects)
-    boxes = np.array([sides for _, sides in rows], dtype=float).reshape(-1, 4)
-    images = np.array([image for image, _ in rows])
+    boxes = np.array([row[1] for row in rows], dtype=float).reshape(-1, 4)
+    images = np.array([row[0] for row in rows])
+    table = _table(np.array([reach_of(row) for row in rows]).reshape(-1, 4), images)
+    outlines = {place: row[2] for place, row in enumerate(rows) if len(row) == 3}
+    if outlines:
+        table = _of_outlines(table, outlines)
     clusters = []
-    for group in _joined(people, _table(boxes, images), above):
+    for group in _joined(people, table, above):
         left, top, right, bottom = map(float, np.median(boxes[group], axis=0))
-        median = (int(images[group[0]]), (left, top, right, bottom))
+        median: Box = (int(images[group[0]]), (left, top, right, bottom))
+        if group[0] in outlines:
+            median = _middle_outline(group, rows, table, median)
         clusters.append(Cluster({people[member]: places[member] for member in group}, median))
     return sorted(
         clusters,
@@ -100,6 +107,24 @@ def _table(boxes: Array, images: Array) -> Array:
     for first, second, overlap in overlapping(boxes, boxes, nothing, nothing + count):
         table[first, second] = np.where(images[first] == images[second], overlap, 0.0)
     return table
+
+
+def _of_outlines(table: Array, outlines: Mapping[int, Outline]) -> Array:
+    """Return the overlaps with those of outlines in place of their boxes'."""
+    exact = table.copy()
+    for first, second in np.argwhere(np.triu(table, 1) > 0).tolist():
+        if first in outlines and second in outlines:
+            exact[first, second] = exact[second, first] = likeness(outlines[first], outlines[second])
+    return exact
+
+
+def _middle_outline(group: Sequence[int], rows: Sequence[Box], table: Array, median: Box) -> Box:
+    """Return the median of points, or the polygon most like the others."""
+    image, (left, top, _right, _bottom) = median[:2]
+    if len(rows[group[0]][-1]) == 1:
+        return image, (left, top, left, top), ((left, top),)
+    shared = table[np.ix_(group, group)].sum(axis=1)
+    return rows[group[int(np.argmax(np.round(shared, 9)))]]
 
 
 def _joined(people: Sequence[str], table: Array, above: float) -> list[list[int]]:

@@ -11,9 +11,12 @@ import numpy as np
 from ..faithfulness.overlap import Index
 from ..programs import Program
 from ..stats.arrays import Array
+from .outlines import REACH, Outline
 
 Kind = Literal["boxes", "spans"]
-Box = tuple[int, tuple[float, float, float, float]]  # image; left, top, right, bottom
+Sides = tuple[float, float, float, float]  # left, top, right, bottom
+# Image and sides; of polygons, ellipses and key points also their outline.
+Box = tuple[int, Sides] | tuple[int, Sides, Outline]
 Span = tuple[int, int]  # tokens (code points where it says so), end exclusive
 Value = bool | int | float | str
 
@@ -54,9 +57,9 @@ class Layers:
     A unit is an annotated node of an item. unit_item, unit_node: its item, and the
     position of its node in the item's order of work. layer_unit: of each layer;
     start, count: its objects in `boxes` (n × 4; a span is a box of height 1) and
-    `image`. number: the value given there, else the number of objects; NaN if the
-    value is not a number. valued: the value given, if any. first, second: the
-    layers of each pair.
+    `image`. outlines: of objects that are not boxes, by their place. number: the value
+    given there, else the number of objects; NaN if the value is not a number. valued: the
+    value given, if any. first, second: the layers of each pair.
     """
 
     unit_item: Index
@@ -69,6 +72,7 @@ class Layers:
     valued: tuple[Value | None, ...]
     boxes: Array
     image: Index
+    outlines: Mapping[int, Outline]
     first: Index
     second: Index
 
@@ -131,6 +135,7 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
     annotators: list[str] = []
     valued: list[Value | None] = []
     rows: list[tuple[float, ...]] = []
+    outlines: dict[int, Outline] = {}
     for place, item in enumerate(items):
         _check_item(item)
         for order, node, person, objects, value in _layers_of(item):
@@ -138,6 +143,8 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
             layers.append((len(units) - 1, len(rows), len(objects)))
             annotators.append(person)
             valued.append(value)
+            if kind == "boxes":
+                outlines |= {len(rows) + at: one[2] for at, one in enumerate(objects) if len(one) == 3}
             rows += [_row(item, person, node, one, kind) for one in objects]
     table = np.array(rows, dtype=float).reshape(-1, 5)
     unit, start, count = _columns(layers, 3)
@@ -154,6 +161,7 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
         valued=tuple(valued),
         boxes=table[:, 1:],
         image=table[:, 0].astype(np.int64),
+        outlines=outlines,
         first=first,
         second=second,
     )
@@ -183,17 +191,29 @@ def _check_item(item: Item) -> None:
             raise ValueError(f"item {item.id!r}, {person}: there is no node {min(annotated - indices)}")
 
 
-def _row(item: Item, person: str, node: Node, marked: tuple[Any, Any], kind: Kind) -> tuple[float, ...]:
+def reach_of(marked: Box) -> Sides:
+    """Return the sides within which another object may overlap.
+
+    Those of a key point lie around it; others are the sides themselves.
+    """
+    left, top, right, bottom = marked[1]
+    if len(marked) == 3 and len(marked[2]) == 1:
+        return left - REACH / 2, top - REACH / 2, right + REACH / 2, bottom + REACH / 2
+    return left, top, right, bottom
+
+
+def _row(item: Item, person: str, node: Node, marked: Any, kind: Kind) -> tuple[float, ...]:
     """Return image, left, top, right and bottom of an object.
 
     A span is in image 0, from 0 to 1.
     """
     where = f"item {item.id!r}, {person}, node {node.index}"
     try:
-        first, second = marked
         if kind == "boxes":
-            image, (left, top, right, bottom) = float(first), map(float, second)
+            first, _sides, *_outline = marked
+            image, (left, top, right, bottom) = float(first), map(float, reach_of(marked))
         else:
+            first, second = marked
             image, left, top, right, bottom = 0.0, float(first), 0.0, float(second), 1.0
     except (TypeError, ValueError):
         raise ValueError(f"{where}: {marked!r} is not of {kind}") from None

@@ -15,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from ..faithfulness.overlap import Index, overlapping, ragged
 from ..stats.arrays import Array
 from .items import Layers
+from .outlines import likeness
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,24 @@ def overlaps_of(layers: Layers) -> Overlaps:
         same = layers.image[place[first]] == layers.image[there]
         first, there, overlap = first[same], there[same], overlap[same]
         own = pair[first]
+        if layers.outlines:
+            overlap = _by_outline(layers, place[first], there, overlap)
         chunks.append((own, first, first_other[own] + there - starts[own], overlap))
     if not chunks:
         nothing = np.zeros(0, dtype=np.int64)
         return Overlaps(nothing, nothing, nothing, np.zeros(0))
     own, ones, others, amounts = (np.concatenate(column) for column in zip(*chunks, strict=True))
     return Overlaps(own, ones, others, amounts)
+
+
+def _by_outline(layers: Layers, first: Index, second: Index, overlap: Array) -> Array:
+    """Return the overlaps with those of outlines in place of their boxes'."""
+    outlines = layers.outlines
+    exact = overlap.copy()
+    for place, (own, other) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        if own in outlines and other in outlines:
+            exact[place] = likeness(outlines[own], outlines[other])
+    return exact
 
 
 def matched(overlaps: Overlaps, above: float) -> NDArray[np.bool_]:

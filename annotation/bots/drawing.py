@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.bots.behaviours import Behaviour
-from annotation.schemas import Answer, Box, Chosen, Document, Layer, Object, Span
+from annotation.schemas import Answer, Box, Chosen, Document, Ellipse, KeyPoint, Layer, Object, Span
 
 Json = dict[str, Any]
 
@@ -100,7 +100,7 @@ class _Pen:
                     label = ""
                 self._add(index, self._moved(each), links, each.reason, each.id, label)
             if not isinstance(each, Chosen) and self.rng.random() < self.behaviour.wrong:
-                self._add(index, self._anywhere(), links, "looks like one")
+                self._add(index, self._anywhere(index), links, "looks like one")
 
     def _add(
         self,
@@ -153,27 +153,28 @@ class _Pen:
         role = self.sheet.nodes[index]["role"]
         if role == "draw":
             for _ in range(self.rng.randint(1, 3)):
-                self._add(index, self._anywhere())
+                self._add(index, self._anywhere(index))
             return
         for name in below:
             if role == "link":
-                self._add(index, self._anywhere(), [name])
+                self._add(index, self._anywhere(index), [name])
             elif self.rng.random() < 0.5:
                 self._add(index, {"ref": name})
 
-    def _anywhere(self) -> Json:
+    def _anywhere(self, index: int) -> Json:
         if self.sheet.kind == "boxes":
             width, height = self.rng.uniform(0.05, 0.4), self.rng.uniform(0.05, 0.4)
             left, top = self.rng.uniform(0, 1 - width), self.rng.uniform(0, 1 - height)
             image = self.rng.randrange(max(1, self.sheet.images))
-            return {"image": image, "box": [left, top, left + width, top + height]}
+            layer = self.sheet.nodes[index].get("layer") or {"type": "boxes"}
+            return {"image": image, **_shape_of(layer["type"], (left, top, left + width, top + height))}
         first = self.rng.randrange(len(self.sheet.tokens))
         return self._span(first, min(first + self.rng.randint(1, 3), len(self.sheet.tokens)))
 
     def _moved(self, shape: Object) -> Json:
         """Return an object of the gold, distorted."""
         if isinstance(shape, Box):
-            return {"image": shape.image, "box": self._moved_box(shape.box)}
+            return {"image": shape.image, **self._moved_mark(shape)}
         assert isinstance(shape, Span)
         first, beyond = shape.tokens
         moved = [place + self._slip() for place in (first, beyond)]
@@ -193,9 +194,31 @@ class _Pen:
         ]
         return moved if moved[2] > moved[0] and moved[3] > moved[1] else list(box)
 
+    def _moved_mark(self, mark: Box) -> Json:
+        corners = [mark.point] if isinstance(mark, KeyPoint) else getattr(mark, "polygon", ())
+        if not corners:
+            box = self._moved_box(mark.box)
+            return {"box": box} | ({"shape": mark.shape} if isinstance(mark, Ellipse) else {})
+        left, top, right, bottom = mark.box
+        step = self.behaviour.jitter * max(right - left, bottom - top, 0.05)
+        moved = [
+            [min(1.0, max(0.0, edge + self.rng.gauss(0, step))) for edge in corner] for corner in corners
+        ]
+        return {"point": moved[0]} if len(moved) == 1 else {"polygon": moved}
+
     def _span(self, first: int, beyond: int) -> Json:
         start, end = self.sheet.tokens[first][0], self.sheet.tokens[beyond - 1][1]
         return {"span": [start, end], "tokens": [first, beyond], "quote": self.sheet.passage[start:end]}
+
+
+def _shape_of(kind: str, box: tuple[float, float, float, float]) -> Json:
+    """Return a mark of a layer with a box around it."""
+    left, top, right, bottom = box
+    if kind == "points":
+        return {"point": [left, top]}
+    if kind == "polygons":
+        return {"polygon": [[left, top], [right, top], [(left + right) / 2, bottom]]}
+    return {"box": list(box)} | ({"shape": "ellipse"} if kind == "ellipses" else {})
 
 
 def edits(layers: Mapping[int, Sequence[Json]]) -> list[Json]:

@@ -5,14 +5,14 @@ from typing import Any
 
 from analysis.gold_agreement import DRAWN, Agreement
 from analysis.programs import Program, describe
-from annotation.comparison import Step, steps
+from annotation.comparison import Step, outline_of, steps
 from annotation.labels import LabelProgram
 from annotation.models import Item, Project
 from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.annotations import images, outcome
 from annotation.queries.comparison import documents_of, lettered
 from annotation.queries.review import finished_annotations
-from annotation.schemas import Answer, Box, Span
+from annotation.schemas import Answer, Box, KeyPoint, Span
 
 WORDS = {
     "f1_50": "F1 of boxes, IoU above 0.5",
@@ -106,19 +106,29 @@ def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:
     height = image["height"] or 3
     high = round(1000 * height / width)
     boxes = [
-        {
-            "letter": f"{who} {each.label}".strip(),
-            "number": number % 6,
-            "x": round(1000 * each.box[0]),
-            "y": round(high * each.box[1]),
-            "width": round(1000 * (each.box[2] - each.box[0])),
-            "height": round(high * (each.box[3] - each.box[1])),
-        }
+        {"letter": f"{who} {each.label}".strip(), "number": number % 6, **_drawn(each, high)}
         for number, (who, objects) in enumerate(step.objects.items())
         for each in objects
         if isinstance(each, Box) and each.image == place
     ]
     return {"url": image["url"], "name": image["name"], "high": high, "boxes": boxes}
+
+
+def _drawn(mark: Box, high: int) -> dict[str, Any]:
+    """Return a mark in thousandths of the image's sides, as SVG draws it."""
+    left, top, right, bottom = (
+        round(side * edge) for side, edge in zip((1000, high) * 2, mark.box, strict=True)
+    )
+    corners = " ".join(f"{1000 * x:.0f},{high * y:.0f}" for x, y in outline_of(mark))
+    point = isinstance(mark, KeyPoint)
+    return {
+        "x": left,
+        "y": top,
+        "width": right - left,
+        "height": bottom - top,
+        "corners": "" if point else corners,
+        "point": point,
+    }
 
 
 def agreement_rows(agreement: Agreement, *, names: bool) -> list[dict[str, Any]]:

@@ -21,11 +21,13 @@ from studyapp.definition.yaml_document import Location
 
 Draft = dict[str, Any]
 
+
 class Problem(NamedTuple):
     """One thing wrong: where in the draft, and a sentence."""
 
     location: Location
     message: str
+
 
 def opened(content: Mapping[str, Any]) -> Draft:
     """Return the draft with questions and rules written out.
@@ -46,6 +48,7 @@ def opened(content: Mapping[str, Any]) -> Draft:
         }
     )
 
+
 def _questionnaire(written: Any) -> Any:
     """Return a valid questionnaire written out, another one as it is."""
     try:
@@ -54,8 +57,10 @@ def _questionnaire(written: Any) -> Any:
     except ValidationError:
         return written
 
+
 # The template of each task, and the rules that fit its questions.
 TEMPLATES_OF = {"verification": ("xqa-2020", RULES_2020), "advice": ("advice", RULES_2020[:2])}
+
 
 def fitted(draft: Draft, before: Draft) -> Draft:
     """Exchange questions and rules that nobody changed with the task.
@@ -69,6 +74,7 @@ def fitted(draft: Draft, before: Draft) -> Draft:
         return draft
     return draft | {name: is_now[name] for name in is_now if draft.get(name) == was[name]}
 
+
 def _defaults(draft: Draft) -> Draft | None:
     """Return the questionnaire and the rules of a task without others."""
     task = written_task(draft.get("task", "verification"))
@@ -79,6 +85,7 @@ def _defaults(draft: Draft) -> Draft | None:
     rows = [rule.model_dump(mode="json", exclude_none=True) for rule in rules]
     return _plainly({"questionnaire": _questionnaire(name), "exclusions": rows})
 
+
 def _unnamed(conditions: list[Draft]) -> list[Draft]:
     """Return conditions without default names, which follow the content."""
     return [
@@ -86,6 +93,7 @@ def _unnamed(conditions: list[Draft]) -> list[Draft]:
         for row in conditions
         for rest in [{name: value for name, value in row.items() if name not in ("name", "label")}]
     ]
+
 
 def _plainly(part: Any) -> Any:
     """Return the draft with rating scales reduced to their ends if possible."""
@@ -97,6 +105,7 @@ def _plainly(part: Any) -> Any:
         return {"points": part["points"], "ends": list(ends)}
     return {name: _plainly(value) for name, value in part.items()}
 
+
 def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
     """Return the definition that a draft is, None if it is not one yet."""
     try:
@@ -104,10 +113,12 @@ def valid(content: Mapping[str, Any]) -> StudyDefinition | None:
     except ValidationError:
         return None
 
+
 def stored(content: Mapping[str, Any]) -> Draft:
     """Return the stored form of a draft: complete if valid, else as it is."""
     definition = valid(content)
     return dict(content) if definition is None else definition.model_dump(mode="json")
+
 
 def problems(content: Mapping[str, Any]) -> list[Problem]:
     """Return the problems of a draft, in the order of the definition."""
@@ -117,6 +128,7 @@ def problems(content: Mapping[str, Any]) -> list[Problem]:
         details = error.errors(include_url=False)
         return list(dict.fromkeys(Problem(_locate(content, detail), sentence(detail)) for detail in details))
     return []
+
 
 def _locate(content: Any, detail: Any) -> Location:
     """Return the location in the draft of an error of pydantic.
@@ -133,12 +145,14 @@ def _locate(content: Any, detail: Any) -> Location:
         content = inside and inside[0]
     return tuple(location)
 
+
 def _inside(content: Any, part: int | str) -> tuple[Any] | None:
     if isinstance(content, list) and isinstance(part, int) and part < len(content):
         return (content[part],)
     if isinstance(content, Mapping) and part in content:
         return (content[part],)
     return None
+
 
 def ends_of(scale: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the ends of a rating scale labelled only at its ends, else None."""
@@ -154,13 +168,17 @@ def ends_of(scale: Mapping[str, Any]) -> tuple[str, str] | None:
         return None
     return (low, high) if same else None
 
+
 class _Dumper(yaml.SafeDumper):
     """A dumper that writes texts of several lines as blocks."""
+
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
+
 _Dumper.add_representer(str, _text)
+
 
 def as_yaml(content: Mapping[str, Any]) -> str:
     """Return the draft as YAML that ``create_study`` reads once complete."""

@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from analysis.gold_agreement import agreement
 from analysis.programs import ProgramError
@@ -14,8 +15,8 @@ from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
 from annotation.labels import LabelProgram, read_label_task
 from annotation.operations import Edit, apply, checked, open_nodes
-from annotation.schemas import Document, Span
-from tests.annotation.factories import SPANS, span
+from annotation.schemas import Document, Ellipse, KeyPoint, Polygon, Span
+from tests.annotation.factories import BOXES, SPANS, span
 
 TASK = """
 layers:
@@ -138,7 +139,7 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
         ("layers: [{type: text, name: A}, {type: text, name: A}]", "layers: two have the name “A”"),
         (
             "layers: [{type: spans, name: A, labels: [b]}, {type: boxes, name: B, labels: [b]}]",
-            "spans of a text or boxes in images, not both",
+            "spans of a text or marks in images, not both",
         ),
         (
             "layers: [{type: spans, name: A, labels: [{name: b, key: d}]}]",
@@ -223,3 +224,61 @@ def test_bots_mark_with_labels_and_answer() -> None:
             drawn = draw(sheet, gold, BEHAVIOURS[name], random.Random(7))
             document = edited(*edits(drawn))
             assert open_nodes(document, program()) == []
+
+
+SHAPES = """
+layers:
+  - {type: polygons, name: Outlines, labels: [Ball]}
+  - {type: ellipses, name: Rounds, labels: [Ball]}
+  - {type: points, name: Points, labels: [Top]}
+"""
+TRIANGLE = [[0.1, 0.2], [0.5, 0.2], [0.3, 0.8]]
+
+
+def shapes(*edits: dict[str, Any]) -> Document:
+    document = Document()
+    for edit in edits:
+        made = program_of_text(read_label_task(SHAPES).text, "boxes")
+        document, _inverse = apply(document, Edit.model_validate(edit), made, BOXES)
+    return document
+
+
+def test_marks_of_each_shape_go_to_layers_of_their_type() -> None:
+    document = shapes(
+        {"node": 1, "put": [{"id": "a", "image": 0, "polygon": TRIANGLE, "label": "Ball"}]},
+        {
+            "node": 2,
+            "put": [{"id": "b", "image": 0, "box": [0, 0, 1, 1], "shape": "ellipse", "label": "Ball"}],
+        },
+        {"node": 3, "put": [{"id": "c", "image": 0, "point": [0.5, 0.25], "label": "Top"}]},
+    )
+    marks = [document.layers[node].objects[0] for node in (1, 2, 3)]
+    assert [type(mark) for mark in marks] == [Polygon, Ellipse, KeyPoint]
+    assert [mark.box for mark in marks] == [  # type: ignore[union-attr]
+        (0.1, 0.2, 0.5, 0.8), (0, 0, 1, 1), (0.5, 0.25, 0.5, 0.25),
+    ]  # fmt: skip
+    assert Document.model_validate_json(document.model_dump_json()) == document
+
+
+@pytest.mark.parametrize(
+    ("node", "mark"),
+    [
+        (1, {"box": [0, 0, 1, 1]}),
+        (1, {"point": [0, 0]}),
+        (2, {"box": [0, 0, 1, 1]}),
+        (2, {"polygon": TRIANGLE}),
+        (3, {"box": [0, 0, 1, 1]}),
+        (1, {"polygon": TRIANGLE[:2]}),
+        (1, {"polygon": [[0, 0], [1, 1.2], [0, 1]]}),
+        (1, {"polygon": [[0, 0], [1, 0], [0.5, 0]]}),
+        (1, {"polygon": "abc"}),
+        (1, {"polygon": [[0], 1, None]}),
+        (3, {"point": [0.5]}),
+        (3, {"point": [float("nan"), 0]}),
+        (2, {"box": [0, 0, 1, 1], "shape": "star"}),
+    ],
+)
+def test_a_mark_of_another_or_no_shape_is_refused(node: int, mark: dict[str, Any]) -> None:
+    label = "Top" if node == 3 else "Ball"
+    with pytest.raises((BadEdit, ValidationError)):
+        shapes({"node": node, "put": [{"id": "a", "image": 0, "label": label, **mark}]})

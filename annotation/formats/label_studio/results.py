@@ -59,17 +59,17 @@ def box_of(
                 "image_rotation", say("boxes on a rotated image cannot be placed in the image as it is shown")
             )
         )
-    number = _image(result.get("to_name"), images)
+    number = image_of(result.get("to_name"), images)
     edges = (shape.x / 100, shape.y / 100, (shape.x + shape.width) / 100, (shape.y + shape.height) / 100)
     slack = SLACK
     if shape.rotation % 360:
-        edges, slack = _upright(shape, result, images[number]), 1.0
+        edges, slack = _upright(result, images[number]), 1.0
         findings.mend(ROTATED, path)
     fits = fitted(edges, slack=slack, findings=findings, path=path)
     return None if fits is None else Box(id=name, image=number, box=fits)
 
 
-def _image(name: Any, images: Sequence[Image]) -> int:
+def image_of(name: Any, images: Sequence[Image]) -> int:
     """Return the number of a result's image: by name, or the only one."""
     match = re.fullmatch(r"image[-_]?(\d+)", str(name))
     if match and int(match[1]) < len(images):
@@ -88,11 +88,15 @@ def _image(name: Any, images: Sequence[Image]) -> int:
     )
 
 
-def _upright(shape: _Shape, result: dict[str, Any], image: Image) -> Edges:
-    """Return the upright box around a rotated one, in pixels.
+def turned_corners(result: dict[str, Any], image: Image) -> list[tuple[float, float]]:
+    """Return the corners of a rotated box as fractions of its image.
 
     Label Studio rotates clockwise by degrees about the top left corner.
+
+    Raises:
+        ValueError: It cannot be read, or the size of the image is unknown.
     """
+    shape = _Shape.model_validate(result.get("value", {}))
     width = result.get("original_width") or image.width
     height = result.get("original_height") or image.height
     if not width or not height:
@@ -101,11 +105,16 @@ def _upright(shape: _Shape, result: dict[str, Any], image: Image) -> Edges:
         )
     turn = math.radians(shape.rotation)
     across, down = shape.width * width, shape.height * height  # in hundredths of pixels
-    corners = [(0.0, 0.0), (across, 0.0), (0.0, down), (across, down)]
+    corners = [(0.0, 0.0), (across, 0.0), (across, down), (0.0, down)]
     xs = [shape.x * width + u * math.cos(turn) - v * math.sin(turn) for u, v in corners]
     ys = [shape.y * height + u * math.sin(turn) + v * math.cos(turn) for u, v in corners]
-    scale = (100 * width, 100 * height)
-    return min(xs) / scale[0], min(ys) / scale[1], max(xs) / scale[0], max(ys) / scale[1]
+    return [(x / (100 * width), y / (100 * height)) for x, y in zip(xs, ys, strict=True)]
+
+
+def _upright(result: dict[str, Any], image: Image) -> Edges:
+    """Return the upright box around a rotated one."""
+    xs, ys = zip(*turned_corners(result, image), strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
 
 
 def span_of_result(

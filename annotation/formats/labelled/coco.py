@@ -1,4 +1,4 @@
-"""COCO files whose categories are the labels of boxes."""
+"""COCO files: boxes and outlines by their label, and key points."""
 
 from __future__ import annotations
 
@@ -9,26 +9,42 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from annotation.formats.labelled.documents import box_labels, boxes, pixels, require_kind
+from annotation.formats.labelled.documents import (
+    box_labels,
+    boxes,
+    corners_of,
+    pixels,
+    points,
+    require_kind,
+    task_of_record,
+)
 from annotation.formats.labelled.entries import (
     OBJECTS,
     OTHER_SHAPES,
     Entry,
     LabelledSource,
     Labelling,
+    fraction_point,
+    fraction_polygon,
     guarded,
     image_named,
     pixel_box,
+    size_of,
+    takes,
 )
 from annotation.formats.writing import encoded, written
 from annotation.labels import LabelLayer
-from annotation.schemas import ItemRecord
+from annotation.schemas import ItemRecord, KeyPoint
 from foundation.json_stream import read_document
 from foundation.messages import at_field, say
 
+Row = dict[str, Any]
+
 NAME = "coco"
+SEEN = 2  # COCO's number of a key point that is in sight
 DIGITS = 6  # of a pixel
 OUTLINES = "outline of an object, left out; its box is kept"
+PARTS = "outline in several parts, one polygon for each"
 CROWDS = "region of a crowd, kept as an ordinary box"
 
 
@@ -40,6 +56,7 @@ class _Named(BaseModel):
 
 class _Category(_Named):
     name: Annotated[str, Field(min_length=1)]
+    keypoints: list[str] = []
 
 
 class _Picture(_Named):
@@ -56,6 +73,7 @@ class _Object(BaseModel):
     category_id: int | str
     bbox: tuple[float, float, float, float] | None = None
     segmentation: Any = None
+    keypoints: list[float] = []
     iscrowd: int = 0
 
 
@@ -73,13 +91,10 @@ def read(source: LabelledSource) -> Iterator[Entry]:
     element = read_document(path)
     for _field, content in findings.each_of(_File, [element.value], path, element, ""):
         categories = {
-            each.id: each.name
+            each.id: each
             for _at, each in findings.each_of(_Category, content.categories, path, element, "categories")
         }
-        names = tuple(dict.fromkeys(categories.values()))
-        layer = (
-            LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": names}) if names else None
-        )
+        layers = list(_declared(categories.values()))
         drawn: dict[int | str, list[tuple[str, _Object]]] = {}
         for at, each in findings.each_of(_Object, content.annotations, path, element, "annotations"):
             drawn.setdefault(each.image_id, []).append((at, each))
@@ -88,7 +103,7 @@ def read(source: LabelledSource) -> Iterator[Entry]:
                 _entry, source, picture, drawn.pop(picture.id, []), categories, bool(content.annotations)
             )
             for entry in guarded(source, {"element": element, "within": at}, make):
-                entry.declared = [layer] if layer else []
+                entry.declared = layers
                 about = {"info": content.info, "licenses": content.licenses}
                 entry.extra = {
                     NAME: {**entry.extra, **{name: value for name, value in about.items() if value}}
@@ -106,7 +121,7 @@ def _entry(
     source: LabelledSource,
     picture: _Picture,
     drawn: list[tuple[str, _Object]],
-    categories: dict[int | str, str],
+    categories: dict[int | str, _Category],
     is_annotated: bool,
 ) -> list[Entry]:
     image = image_named(source, picture.file_name, picture.width, picture.height)
@@ -117,36 +132,69 @@ def _entry(
         if each.category_id not in categories:
             text = "%(at)s.category_id: there is no category %(category_id)r"
             raise ValueError(say(text, at=at, category_id=each.category_id))
-        if each.segmentation:
-            source.findings.mend(OUTLINES, at)
         if each.iscrowd:
             source.findings.mend(CROWDS, at)
-        if each.bbox is None:
-            source.findings.mend(OTHER_SHAPES, at)
-            continue
-        x, y, width, height = each.bbox
-        edges = (x, y, x + width, y + height)
-        box = pixel_box(
-            edges, categories[each.category_id], image, source.findings, at, name=str(each.id or "")
-        )
-        if box is not None:
-            gold.marks.append((OBJECTS, box))
+        _take(source, entry, gold, each, categories[each.category_id], at)
     entry.labellings = [gold] if is_annotated else []
     return [entry]
 
 
+def _declared(categories: Iterable[_Category]) -> Iterator[LabelLayer]:
+    """Yield the layers of a file: key points by their category, and the rest."""
+    names = tuple(dict.fromkeys(each.name for each in categories if not each.keypoints))
+    if names:
+        yield LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": names})
+    for each in categories:
+        if each.keypoints:
+            labels = tuple(dict.fromkeys(each.keypoints))
+            yield LabelLayer.model_validate({"type": "points", "name": each.name, "labels": labels})
+
+
+def _take(
+    source: LabelledSource, entry: Entry, gold: Labelling, each: _Object, category: _Category, at: str
+) -> None:
+    """Add the key points of an object, its outline, or else its box."""
+    image, name = entry.images[0], str(each.id or "")
+    width, height = size_of(image)
+    if category.keypoints and each.keypoints:
+        for label, x, y, seen in zip(
+            category.keypoints, each.keypoints[::3], each.keypoints[1::3], each.keypoints[2::3], strict=False
+        ):
+            if seen:
+                gold.marks.append((category.name, fraction_point(x / width, y / height, label)))
+        return
+    parts = each.segmentation if isinstance(each.segmentation, list) else []
+    if parts and takes(source, "polygons"):
+        for part in parts:
+            corners = [(x / width, y / height) for x, y in zip(part[::2], part[1::2], strict=True)]
+            polygon = fraction_polygon(corners, category.name, source.findings, at, name=name)
+            gold.marks += [(OBJECTS, polygon)] if polygon else []
+        if len(parts) > 1:
+            source.findings.mend(PARTS, at)
+        return
+    if each.segmentation:
+        source.findings.mend(OUTLINES, at)
+    if each.bbox is None:
+        source.findings.mend(OTHER_SHAPES, at)
+        return
+    x, y, across, down = each.bbox
+    box = pixel_box((x, y, x + across, y + down), category.name, image, source.findings, at, name=name)
+    gold.marks += [(OBJECTS, box)] if box else []
+
+
 def write(records: Iterable[ItemRecord], path: Path) -> None:
     """Write the gold of all images as one file, which is held in memory."""
-    images: list[dict[str, Any]] = []
-    objects: list[dict[str, Any]] = []
-    categories: dict[str, int] = {}
-    head: dict[str, Any] = {}
+    images: list[Row] = []
+    objects: list[Row] = []
+    categories: dict[tuple[str, str], Row] = {}  # by type and name
+    head: Row = {}
     for record in records:
         require_kind(record, "boxes", "COCO")
         kept = record.extra.get(NAME, {})
         head = head or {name: kept[name] for name in ("info", "licenses") if name in kept}
-        for name in box_labels(record):
-            categories.setdefault(name, len(categories) + 1)
+        for kind, name, more in _categories(record):
+            about = {"id": len(categories) + 1, "name": name, "supercategory": "", **more}
+            categories.setdefault((kind, name), about)
         first = len(images) + 1
         for place, image in enumerate(record.images):
             width, height = pixels(record, place)
@@ -154,26 +202,76 @@ def write(records: Iterable[ItemRecord], path: Path) -> None:
             images.append(
                 {**about, "id": first + place, "file_name": image.name, "width": width, "height": height}
             )
-        for _layer, box in boxes(record, record.gold):
-            width, height = pixels(record, box.image)
-            left, top, right, bottom = box.box
-            bbox = (left * width, top * height, (right - left) * width, (bottom - top) * height)
-            area = round(bbox[2] * bbox[3], DIGITS)
-            rounded = [round(value, DIGITS) for value in bbox]
-            about = {
-                "id": len(objects) + 1,
-                "image_id": first + box.image,
-                "category_id": categories[box.label],
-            }
-            objects.append({**about, "bbox": rounded, "area": area, "iscrowd": 0})
-    listed = [{"id": number, "name": name, "supercategory": ""} for name, number in categories.items()]
-    file = {
-        "info": {},
-        "licenses": [],
-        **head,
-        "images": images,
-        "annotations": objects,
-        "categories": listed,
-    }
+        for kind, name, image_place, row in _objects(record):
+            about = {"image_id": first + image_place, "category_id": categories[kind, name]["id"]}
+            objects.append({"id": len(objects) + 1, **about, **row})
+    listed = {"images": images, "annotations": objects, "categories": list(categories.values())}
     with written(path) as out:
-        out.write(encoded(file) + b"\n")
+        out.write(encoded({"info": {}, "licenses": [], **head, **listed}) + b"\n")
+
+
+def _categories(record: ItemRecord) -> Iterator[tuple[str, str, Row]]:
+    """Yield type, name and further fields of the categories of an item."""
+    yield from (("boxes", name, {}) for name in box_labels(record))
+    for layer in task_of_record(record).layers:
+        if layer.type == "points":
+            yield "points", layer.name, {"keypoints": list(layer.names), "skeleton": []}
+
+
+def _objects(record: ItemRecord) -> Iterator[tuple[str, str, int, Row]]:
+    """Yield type and name of the category, image and fields of each object."""
+    for _layer, mark in boxes(record, record.gold):
+        width, height = pixels(record, mark.image)
+        left, top, right, bottom = mark.box
+        bbox = (left * width, top * height, (right - left) * width, (bottom - top) * height)
+        row = {"bbox": _rounded(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
+        if corners := corners_of(mark):
+            flat = [value for x, y in corners for value in (x * width, y * height)]
+            row |= {"segmentation": [_rounded(flat)], "area": round(_area(flat), DIGITS)}
+        yield "boxes", mark.label, mark.image, row
+    for layer, image, shown in _instances(record):
+        yield "points", layer.name, image, _keypoints(record, layer, image, shown)
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    return [round(value, DIGITS) for value in values]
+
+
+def _area(flat: list[float]) -> float:
+    """Return the area of a polygon by the shoelace formula."""
+    xs, ys = flat[::2], flat[1::2]
+    return (
+        abs(
+            sum(
+                x * ys[place - 1] - xs[place - 1] * y for place, (x, y) in enumerate(zip(xs, ys, strict=True))
+            )
+        )
+        / 2
+    )
+
+
+def _instances(record: ItemRecord) -> Iterator[tuple[LabelLayer, int, dict[str, KeyPoint]]]:
+    """Yield sets of key points: the n-th of each label belong together."""
+    sets: dict[tuple[str, int], list[dict[str, KeyPoint]]] = {}
+    layers: dict[str, LabelLayer] = {}
+    for layer, point in points(record, record.gold):
+        layers[layer.name] = layer
+        own = sets.setdefault((layer.name, point.image), [])
+        free = next((each for each in own if point.label not in each), None)
+        if free is None:
+            own.append(free := {})
+        free[point.label] = point
+    for (name, image), several in sets.items():
+        yield from ((layers[name], image, each) for each in several)
+
+
+def _keypoints(record: ItemRecord, layer: LabelLayer, image: int, shown: dict[str, KeyPoint]) -> Row:
+    width, height = pixels(record, image)
+    flat: list[float] = []
+    for name in layer.names:
+        x, y = shown[name].point if name in shown else (0.0, 0.0)
+        flat += [*_rounded((x * width, y * height)), SEEN if name in shown else 0]
+    xs, ys = zip(*((each.point[0] * width, each.point[1] * height) for each in shown.values()), strict=True)
+    bbox = (min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
+    about = {"bbox": _rounded(bbox), "area": round(bbox[2] * bbox[3], DIGITS), "iscrowd": 0}
+    return {"keypoints": flat, "num_keypoints": len(shown), **about}

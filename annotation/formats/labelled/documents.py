@@ -6,9 +6,20 @@ from collections.abc import Iterator
 from typing import Any, cast
 from urllib.parse import quote
 
+from analysis.gold_agreement import Outline, ellipse_outline
 from annotation.formats.checks import record_program
 from annotation.labels import LabelLayer, LabelProgram, LabelTask
-from annotation.schemas import AnnotationRecord, Answer, Box, Document, ItemRecord, Span
+from annotation.schemas import (
+    AnnotationRecord,
+    Answer,
+    Box,
+    Document,
+    Ellipse,
+    ItemRecord,
+    KeyPoint,
+    Polygon,
+    Span,
+)
 from foundation.messages import at_field, say
 
 
@@ -37,10 +48,27 @@ def spans(record: ItemRecord, document: Document | None) -> Iterator[tuple[Label
         yield from ((layer, each) for each in stored.objects if isinstance(each, Span))
 
 
-def boxes(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
-    """Yield the boxes of a document with their layers."""
+def image_marks(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
+    """Yield the boxes, polygons, ellipses and key points of a document."""
     for layer, stored in _layers(record, document):
         yield from ((layer, each) for each in stored.objects if isinstance(each, Box))
+
+
+def boxes(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Box]]:
+    """Yield the marks that cover something, for formats that hold their boxes."""
+    return ((layer, each) for layer, each in image_marks(record, document) if not isinstance(each, KeyPoint))
+
+
+def points(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, KeyPoint]]:
+    """Yield the key points of a document with their layers."""
+    return ((layer, each) for layer, each in image_marks(record, document) if isinstance(each, KeyPoint))
+
+
+def corners_of(mark: Box) -> Outline:
+    """Return the corners of a polygon or ellipse; a box has none."""
+    if isinstance(mark, Polygon):
+        return mark.polygon
+    return ellipse_outline(mark.box) if isinstance(mark, Ellipse) else ()
 
 
 def answers(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, list[str | int]]]:
@@ -57,8 +85,9 @@ def classes(record: ItemRecord, document: Document | None) -> list[str]:
 
 
 def box_labels(record: ItemRecord) -> list[str]:
-    """Return the labels of all layers of boxes, each once."""
-    layers = [layer for layer in task_of_record(record).layers if layer.type == "boxes"]
+    """Return the labels of boxes, polygons and ellipses, each once."""
+    covering = ("boxes", "polygons", "ellipses")
+    layers = [layer for layer in task_of_record(record).layers if layer.type in covering]
     return list(dict.fromkeys(name for layer in layers for name in layer.names))
 
 

@@ -10,24 +10,42 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from annotation.formats.boxes import fitted
+from annotation.formats.boxes import DIGITS, fitted
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import span_of_result
+from annotation.formats.labelled.documents import corners_of
 from annotation.formats.texts import Tokens, tokenize
 from annotation.labels import MARKS, LabelLayer, LabelTask, LayerType
-from annotation.schemas import AnnotationRecord, Answer, Box, Document, Image, ItemRecord, Layer, Object, Span
+from annotation.schemas import (
+    AnnotationRecord,
+    Answer,
+    Box,
+    Document,
+    Ellipse,
+    Image,
+    ItemRecord,
+    KeyPoint,
+    Layer,
+    Object,
+    Polygon,
+    Span,
+)
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.messages import at_field, say
 
-ENTITIES, OBJECTS, CLASS = "Entities", "Objects", "Class"  # layers of formats that do not name theirs
+# Layers of formats that do not name theirs.
+ENTITIES, OBJECTS, ELLIPSES, POINTS = "Entities", "Objects", "Ellipses", "Key points"
+CLASS = "Class"
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 
 NO_LABEL = "mark without a label, left out"
 SEVERAL_LABELS = "mark with several labels, one mark for each"
 RELATIONS = "relation, left out: label configurations have none"
-OTHER_SHAPES = "mark that is no upright box, left out"
+OTHER_SHAPES = "mark of another shape, left out"
+TO_POLYGON = "box or ellipse, replaced by a polygon"
+TO_BOX = "polygon or ellipse, replaced by the box around it"
 ATTRIBUTES = "attribute, note or event of a mark, left out"
 KEPT = "field that is kept, but not shown to annotators"
 
@@ -119,7 +137,7 @@ def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource)
         if task is None:
             continue
         try:
-            record = check_record(_record(entry, task))
+            record = check_record(_record(entry, task, source.findings))
             path = entry.place.get("path", source.path)
             where = {name: value for name, value in entry.place.items() if name not in ("path", "entry")}
             source.findings.note_entry(record.external_id, path, field="id", **where)
@@ -157,7 +175,7 @@ class _Layer:
 
     def layer(self, name: str) -> LabelLayer:
         if self.declared is not None and not self.labels.keys() - set(self.declared.names):
-            return self.declared
+            return self.declared.model_copy(update={"type": self.type})
         given: dict[str, Any] = {"type": self.type, "name": name, "required": self.type in (*MARKS, "choice")}
         if self.type == "rating":
             given |= {"lowest": min(self.ratings | {1}), "highest": max(self.ratings | {5})}
@@ -196,7 +214,10 @@ def _task_in(source: LabelledSource, reader: Reader) -> LabelTask | None:
 
 def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
     for name, mark in labelling.marks:
-        layer = layers.setdefault(name, _Layer("boxes" if isinstance(mark, Box) else "spans"))
+        kind = type_of_mark(mark)
+        layer = layers.setdefault(name, _Layer(kind))
+        if layer.type != kind and {layer.type, kind} <= {"boxes", "polygons", "ellipses"}:
+            layer.type = "polygons"  # which all of them can become
         layer.labels.setdefault(mark.label.strip())
     several: dict[str, int] = {}
     for name, kind, value in labelling.answers:
@@ -210,8 +231,29 @@ def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
             layer.labels.setdefault(str(value).strip())
 
 
-def _record(entry: Entry, task: LabelTask) -> ItemRecord:
-    documents = [(each, _document(each, task)) for each in entry.labellings]
+def type_of_mark(mark: Box | Span) -> LayerType:
+    """Return the type of the layers that hold such marks."""
+    return _TYPES[type(mark)]
+
+
+_TYPES: dict[type, LayerType] = {
+    Span: "spans",
+    Box: "boxes",
+    Polygon: "polygons",
+    Ellipse: "ellipses",
+    KeyPoint: "points",
+}
+
+
+def takes(source: LabelledSource, kind: LayerType) -> bool:
+    """Return True if marks of a type have a place, or bring one with them."""
+    return not source.task or any(
+        layer.type == kind for layer in LabelTask.model_validate_json(source.task).layers
+    )
+
+
+def _record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
+    documents = [(each, _document(each, task, findings, entry.external_id)) for each in entry.labellings]
     golds = [document for each, document in documents if each.annotator is None]
     return ItemRecord(
         external_id=entry.external_id,
@@ -238,7 +280,7 @@ def tokens_of_entry(entry: Entry) -> Tokens:
     return entry.tokens
 
 
-def _document(labelling: Labelling, task: LabelTask) -> Document:
+def _document(labelling: Labelling, task: LabelTask, findings: Findings, path: str) -> Document:
     """Return a labelling by the layers of a task.
 
     Raises:
@@ -246,9 +288,9 @@ def _document(labelling: Labelling, task: LabelTask) -> Document:
     """
     objects: dict[int, list[Object]] = {index: [] for index in range(1, len(task.layers) + 1)}
     used: set[str] = set()
-    for name, mark in labelling.marks:
-        kind: LayerType = "boxes" if isinstance(mark, Box) else "spans"
-        index = _index_of(task, name, {kind})
+    for name, given in labelling.marks:
+        mark = _fitting(given, {layer.type for layer in task.layers}, findings, path)
+        index = _index_of(task, name, {type_of_mark(mark)})
         objects[index].append(
             mark.model_copy(
                 update={
@@ -269,6 +311,30 @@ def _document(labelling: Labelling, task: LabelTask) -> Document:
         implied = Layer(state="done" if inside else "open" if asked else "nothing")
         layers[index] = states.get(index, implied).model_copy(update={"objects": tuple(inside)})
     return Document(layers=layers)
+
+
+def _fitting(mark: Box | Span, types: set[LayerType], findings: Findings, path: str) -> Box | Span:
+    """Return a mark as one that a project takes, if it has a like one."""
+    if isinstance(mark, Span | KeyPoint) or type_of_mark(mark) in types:
+        return mark
+    if "polygons" in types:
+        findings.mend(TO_POLYGON, path)
+        polygon = corners_of(mark) or corners_of_box(mark.box)
+        return Polygon(**_drawn_fields(mark), polygon=tuple(polygon))
+    if "boxes" in types:
+        findings.mend(TO_BOX, path)
+        return Box(**_drawn_fields(mark), box=mark.box)
+    return mark
+
+
+def _drawn_fields(mark: Box) -> dict[str, Any]:
+    return {name: getattr(mark, name) for name in ("id", "suggested", "links", "reason", "label", "image")}
+
+
+def corners_of_box(box: tuple[float, float, float, float]) -> list[tuple[float, float]]:
+    """Return the corners of a box, clockwise from the upper left one."""
+    left, top, right, bottom = box
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
 def _free(given: str, index: int, place: int, used: set[str]) -> str:
@@ -349,6 +415,53 @@ def fraction_box(
     fits = fitted(edges, slack=SLACK, findings=findings, path=path)
     name = name if _ID.fullmatch(name) else "m"
     return None if fits is None else Box(id=name, image=image, box=fits, label=label)
+
+
+def fraction_polygon(
+    corners: Iterable[Sequence[float]],
+    label: str,
+    findings: Findings,
+    path: str,
+    *,
+    image: int = 0,
+    name: str = "",
+) -> Polygon | None:
+    """Return the polygon of corners; None without area.
+
+    Raises:
+        ValueError: It passes an edge of the image by more than `SLACK`.
+    """
+    given = [(float(x), float(y)) for x, y in corners]
+    if len(given) > 3 and given[0] == given[-1]:
+        given = given[:-1]  # files of some tools name the first corner again
+    if len(given) < 3:
+        findings.mend(OTHER_SHAPES, path)
+        return None
+    across, down = zip(*given, strict=True)
+    edges = (min(across), min(down), max(across), max(down))
+    if fitted(edges, slack=SLACK, findings=findings, path=path) is None:
+        return None
+    name = name if _ID.fullmatch(name) else "m"
+    inside = tuple((_inside(x), _inside(y)) for x, y in given)
+    return Polygon(id=name, image=image, box=edges, polygon=inside, label=label)
+
+
+def fraction_point(x: float, y: float, label: str, *, image: int = 0, name: str = "") -> KeyPoint:
+    """Return a key point.
+
+    Raises:
+        ValueError: It passes an edge of the image by more than `SLACK`.
+    """
+    if not all(-SLACK <= edge <= 1 + SLACK for edge in (x, y)):
+        text = "the point (%(x)s, %(y)s) leaves its image"
+        raise ValueError(say(text, x=f"{x:.4g}", y=f"{y:.4g}"))
+    name = name if _ID.fullmatch(name) else "m"
+    point = (_inside(x), _inside(y))
+    return KeyPoint(id=name, image=image, box=(*point, *point), point=point, label=label)
+
+
+def _inside(edge: float) -> float:
+    return round(min(max(edge, 0.0), 1.0), DIGITS)
 
 
 def span_at(

@@ -1,4 +1,4 @@
-"""YOLO, Pascal VOC and CVAT: boxes of images in text and XML files."""
+"""YOLO, Pascal VOC and CVAT: marks of images in text and XML files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from annotation.formats.labelled.documents import (
     box_labels,
     boxes,
     classes,
+    corners_of,
     file_name,
+    image_marks,
     pixels,
     require_kind,
     task_of_record,
@@ -22,24 +24,30 @@ from annotation.formats.labelled.documents import (
 from annotation.formats.labelled.entries import (
     ATTRIBUTES,
     CLASS,
+    ELLIPSES,
     OBJECTS,
     OTHER_SHAPES,
+    POINTS,
     Entry,
     LabelledSource,
     Labelling,
     files_of,
     fraction_box,
+    fraction_point,
+    fraction_polygon,
     guarded,
     image_named,
     pixel_box,
+    size_of,
 )
 from annotation.formats.writing import written, written_folder
-from annotation.labels import LabelLayer
-from annotation.schemas import ItemRecord
+from annotation.labels import MARKS, LabelLayer
+from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
 from foundation.messages import at_field, say
 from foundation.text_files import opened
 
+CVAT_SHAPES = ("box", "polygon", "ellipse", "points")
 PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}
 NAMES = ("data.yaml", "data.yml", "dataset.yaml", "classes.txt", "obj.names", "predefined_classes.txt")
 LISTS = ("images.txt", "train.txt", "val.txt", "valid.txt", "test.txt")
@@ -120,19 +128,26 @@ def _yolo(
         if not label or len(cells) < 5:
             text = "%(line)r is not the number of one of %(count)s classes with x, y, width and height"
             raise BadFile(labels, say(text, line=line[:80], count=len(names)), line=number)
-        if len(cells) > 6:
-            source.findings.mend(OTHER_SHAPES, f"{labels.name}:{number}")
-            continue
-        x, y, width, height = cells[1:5]
-        edges = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
         try:
-            box = fraction_box(edges, label, source.findings, f"{labels.name}:{number}")
+            mark = _yolo_mark(source, cells[1:], label, f"{labels.name}:{number}")
         except ValueError as error:
             raise BadFile(labels, str(error), line=number) from error
-        if box is not None:
-            gold.marks.append((OBJECTS, box))
+        if mark is not None:
+            gold.marks.append((OBJECTS, mark))
     entry.labellings = [gold]
     return [entry]
+
+
+def _yolo_mark(source: LabelledSource, cells: list[float], label: str, place: str) -> Box | None:
+    """Return the box of a line, or the polygon of one with corners."""
+    if len(cells) > 5 and len(cells) % 2 == 0:
+        return fraction_polygon(zip(cells[::2], cells[1::2], strict=True), label, source.findings, place)
+    if len(cells) > 5:
+        source.findings.mend(OTHER_SHAPES, place)
+        return None
+    x, y, width, height = cells[:4]
+    edges = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+    return fraction_box(edges, label, source.findings, place)
 
 
 def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
@@ -149,7 +164,9 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
                 lines = []
                 for _layer, box in boxes(record, record.gold):
                     left, top, right, bottom = box.box
-                    numbers = ((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
+                    numbers = [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top]
+                    if corners := corners_of(box):
+                        numbers = [edge for corner in corners for edge in corner]
                     if box.image == place:
                         lines.append(
                             " ".join([str(names[box.label]), *(f"{value:.8f}" for value in numbers)])
@@ -302,7 +319,9 @@ def read_cvat(source: LabelledSource) -> Iterator[Entry]:
             for entry in guarded(
                 source, {"path": path, "entry": each.get("name", "")}, partial(_cvat, source, each)
             ):
-                entry.declared = [] if entry.labellings and entry.labellings[0].answers else declared
+                marks = [mark for labelling in entry.labellings for _name, mark in labelling.marks]
+                other = any(isinstance(mark, KeyPoint | Ellipse) for mark in marks)
+                entry.declared = [] if other or entry.labellings[0].answers else declared
                 yield entry
 
 
@@ -318,20 +337,46 @@ def _cvat(source: LabelledSource, element: ElementTree.Element) -> list[Entry]:
         place = f"{name}: {each.tag} {number}"
         if each.tag == "tag":
             gold.answers.append((CLASS, "choice", each.get("label", "")))
-        elif each.tag != "box" or float(each.get("rotation") or 0):
+        elif each.tag not in CVAT_SHAPES or float(each.get("rotation") or 0):
             source.findings.mend(OTHER_SHAPES, place)
         else:
             if len(each):
                 source.findings.mend(ATTRIBUTES, place)
-            try:
-                edges = [float(each.get(key, "")) for key in ("xtl", "ytl", "xbr", "ybr")]
-            except ValueError as error:
-                raise ValueError(at_field("xtl", say("is missing or not a number"))) from error
-            box = pixel_box(edges, each.get("label", ""), entry.images[0], source.findings, place)
-            if box is not None:
-                gold.marks.append((OBJECTS, box))
+            gold.marks += _cvat_marks(source, entry.images[0], each, place)
     entry.labellings = [gold]
     return [entry]
+
+
+def _numbers(element: ElementTree.Element, *names: str) -> list[float]:
+    try:
+        return [float(element.get(name, "")) for name in names]
+    except ValueError as error:
+        raise ValueError(at_field(names[0], say("is missing or not a number"))) from error
+
+
+def _cvat_marks(
+    source: LabelledSource, image: Image, element: ElementTree.Element, place: str
+) -> Iterator[tuple[str, Box]]:
+    """Yield the marks of an element with the names of their layers."""
+    width, height = size_of(image)
+    label = element.get("label", "")
+    mark: Box | None
+    if element.tag in ("polygon", "points"):
+        pairs = [pair.split(",") for pair in element.get("points", "").split(";") if pair]
+        corners = [(float(x) / width, float(y) / height) for x, y in pairs]
+        if element.tag == "points":
+            yield from ((POINTS, fraction_point(x, y, label)) for x, y in corners)
+            return
+        mark = fraction_polygon(corners, label, source.findings, place)
+    elif element.tag == "ellipse":
+        x, y, across, down = _numbers(element, "cx", "cy", "rx", "ry")
+        mark = pixel_box((x - across, y - down, x + across, y + down), label, image, source.findings, place)
+        mark = mark and Ellipse(**mark.model_dump(), shape="ellipse")
+    else:
+        edges = _numbers(element, "xtl", "ytl", "xbr", "ybr")
+        mark = pixel_box(edges, label, image, source.findings, place)
+    if mark is not None:
+        yield ELLIPSES if isinstance(mark, Ellipse) else OBJECTS, mark
 
 
 def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
@@ -343,13 +388,13 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
     number = 0
     for record in records:
         require_kind(record, "boxes", "CVAT")
-        chosen = [
+        names = [
             name
             for layer in task_of_record(record).layers
-            if layer.type in ("choice", "choices")
+            if layer.type in (*MARKS, "choice", "choices")
             for name in layer.names
         ]
-        for name in dict.fromkeys([*box_labels(record), *chosen]):
+        for name in dict.fromkeys(names):
             if name not in listed:
                 listed[name] = _added(labels, "label")
                 _added(listed[name], "name", name)
@@ -358,20 +403,32 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
             about = {"id": str(number), "name": image.name, "width": str(width), "height": str(height)}
             picture = _added(root, "image", **about)
             number += 1
-            for _layer, box in boxes(record, record.gold):
-                if box.image != place:
-                    continue
-                left, top, right, bottom = box.box
-                edges = {
-                    "xtl": left * width,
-                    "ytl": top * height,
-                    "xbr": right * width,
-                    "ybr": bottom * height,
-                }
-                shown = {name: f"{value:.{DIGITS}f}" for name, value in edges.items()}
-                _added(picture, "box", label=box.label, occluded="0", z_order="0", source="manual", **shown)
+            for _layer, mark in image_marks(record, record.gold):
+                if mark.image == place:
+                    tag, about = _cvat_shape(mark, width, height)
+                    common = {"label": mark.label, "occluded": "0", "z_order": "0", "source": "manual"}
+                    _added(picture, tag, **common, **about)
             for name in classes(record, record.gold) if place == 0 else []:
                 _added(picture, "tag", label=name, source="manual")
     ElementTree.indent(root)
     with written(path) as file:
         file.write(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _cvat_shape(mark: Box, width: int, height: int) -> tuple[str, dict[str, str]]:
+    """Return the element of a mark, and its place in pixels."""
+
+    def pair(x: float, y: float) -> str:
+        return f"{x * width:.{DIGITS}f},{y * height:.{DIGITS}f}"
+
+    left, top, right, bottom = mark.box
+    if isinstance(mark, Polygon):
+        return "polygon", {"points": ";".join(pair(*corner) for corner in mark.polygon)}
+    if isinstance(mark, KeyPoint):
+        return "points", {"points": pair(*mark.point)}
+    edges = {"xtl": left * width, "ytl": top * height, "xbr": right * width, "ybr": bottom * height}
+    if isinstance(mark, Ellipse):
+        middle = {"cx": (left + right) / 2 * width, "cy": (top + bottom) / 2 * height}
+        edges = middle | {"rx": (right - left) / 2 * width, "ry": (bottom - top) / 2 * height}
+    tag = "ellipse" if isinstance(mark, Ellipse) else "box"
+    return tag, {name: f"{value:.{DIGITS}f}" for name, value in edges.items()}

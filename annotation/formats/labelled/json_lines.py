@@ -33,13 +33,15 @@ from annotation.formats.labelled.entries import (
     LabelledSource,
     Labelling,
     files_of,
+    fraction_polygon,
     guarded,
     image_named,
     pixel_box,
+    size_of,
     span_at,
 )
 from annotation.formats.writing import encoded, written, written_folder
-from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Span
+from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Polygon, Span
 from foundation.errors import BadFile
 from foundation.messages import at_field, say
 from foundation.text_files import opened
@@ -249,6 +251,11 @@ def _take_prodigy(source: LabelledSource, entry: Entry, labelling: Labelling, ea
     elif not entry.images:
         span = span_at(entry, each["start"], each["end"], label, source.findings, quote=each.get("text"))
         labelling.marks.append((ENTITIES, span))
+    elif each.get("type") in ("polygon", "freehand"):
+        width, height = size_of(entry.images[0])
+        corners = [(x / width, y / height) for x, y in each["points"]]
+        polygon = fraction_polygon(corners, label, source.findings, entry.external_id)
+        labelling.marks += [(OBJECTS, polygon)] if polygon else []
     elif each.get("type", "rect") != "rect" or not {"x", "y", "width", "height"} <= each.keys():
         source.findings.mend(OTHER_SHAPES, entry.external_id)
     else:
@@ -307,6 +314,9 @@ def _prodigy_span(span: Span) -> Line:
 
 def _prodigy_box(record: ItemRecord, box: Box) -> Line:
     width, height = pixels(record, box.image)
+    if isinstance(box, Polygon):
+        corners = [[x * width, y * height] for x, y in box.polygon]
+        return {"type": "polygon", "label": box.label, "points": corners}
     left, top, right, bottom = box.box
     x, y, wide, high = left * width, top * height, (right - left) * width, (bottom - top) * height
     points = [[x, y], [x, y + high], [x + wide, y + high], [x + wide, y]]

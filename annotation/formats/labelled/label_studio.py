@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -9,9 +10,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from analysis.gold_agreement import ellipse_outline
+from annotation.formats.boxes import fitted
 from annotation.formats.label_studio.reader import Task, TaskAnnotation, annotation_of
-from annotation.formats.label_studio.results import BOXES, box_of, span_of_result
-from annotation.formats.labelled.documents import answers, boxes, labellings, spans, task_of_record
+from annotation.formats.label_studio.results import (
+    BOXES,
+    SLACK,
+    box_of,
+    image_of,
+    span_of_result,
+    turned_corners,
+)
+from annotation.formats.labelled.documents import answers, image_marks, labellings, spans, task_of_record
 from annotation.formats.labelled.entries import (
     NO_LABEL,
     OTHER_SHAPES,
@@ -20,26 +30,42 @@ from annotation.formats.labelled.entries import (
     Entry,
     LabelledSource,
     Labelling,
+    fraction_point,
+    fraction_polygon,
     guarded,
+    takes,
     tokens_of_entry,
 )
 from annotation.formats.writing import encoded, written
 from annotation.labels import LabelTask, LayerType
-from annotation.schemas import AnnotationRecord, Box, Document, Image, ItemRecord, Layer, Span, Suggested
+from annotation.schemas import (
+    AnnotationRecord,
+    Box,
+    Document,
+    Ellipse,
+    Image,
+    ItemRecord,
+    KeyPoint,
+    Layer,
+    Polygon,
+    Span,
+    Suggested,
+)
 from foundation.errors import BadFile
 from foundation.json_stream import read_values
 from foundation.messages import at_field, say
 
 NAME, OURS = "label_studio", "touchstone"
 TEXTS = ("labels", "hypertextlabels")
-SHAPES = (
-    "polygonlabels", "polygon", "ellipselabels", "ellipse", "keypointlabels", "keypoint", "brushlabels",
-    "brush", "vectorlabels", "vector", "bitmask", "bitmasklabels",
-)  # fmt: skip
+OUTLINED = ("polygonlabels", "ellipselabels", "keypointlabels")
+BARE = ("rectangle", "polygon", "ellipse", "keypoint")  # places whose labels stand in another result
+SHAPES = ("brushlabels", "brush", "vectorlabels", "vector", "bitmask", "bitmasklabels")
+POINT_SIZE = 0.5  # percent of the width: how large Label Studio draws a key point
 PICTURE = re.compile(r"\.(jpe?g|png|webp|gif|bmp)$", re.IGNORECASE)
 
 PREDICTION = "prediction of a model in Label Studio, left out"
 ABOUT_A_REGION = "answer about a single mark, left out"
+TURNED = "rotated box or ellipse, replaced by a polygon"
 OTHER_RESULT = "result of another type, left out"
 SECOND_GOLD = "second ground truth of a task, kept as a person's annotation"
 
@@ -166,17 +192,15 @@ def _take(
     """Add the marks and answers of an annotation to a labelling."""
     for name, stored in (annotation.touchstone.get("layers") or {}).items():
         labelling.layers[name] = Layer.model_validate(stored)
-    labelled = {
-        result.get("id") for result in annotation.result if (result.get("type") or "") not in ("rectangle",)
-    }
+    labelled = {result.get("id") for result in annotation.result if (result.get("type") or "") not in BARE}
     for number, result in enumerate(annotation.result):
         field = f"{path}.result[{number}]"
         kind = str(result.get("type"))
         try:
             value = result.get("value") or {}
-            if kind == "rectangle" and result.get("id") in labelled:
+            if kind in BARE and result.get("id") in labelled:
                 continue  # a result with the labels of the same mark has its place, too
-            if kind in (*BOXES, *TEXTS):
+            if kind in (*BOXES, *OUTLINED, *BARE, *TEXTS):
                 _take_mark(source, entry, labelling, result)
             elif kind == "relation":
                 source.findings.mend(RELATIONS, entry.external_id)
@@ -193,10 +217,10 @@ def _take(
 
 def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, result: dict[str, Any]) -> None:
     value, findings = result.get("value") or {}, source.findings
-    labels: list[Any] = next((value[key] for key in (*TEXTS, BOXES[0]) if value.get(key)), [])
+    labels: list[Any] = next((value[key] for key in (*TEXTS, BOXES[0], *OUTLINED) if value.get(key)), [])
     mark: Box | Span | None
-    if "x" in value:
-        mark = box_of(result, "m", entry.images, findings, entry.external_id)
+    if "x" in value or "points" in value:
+        mark = _image_mark(source, entry, result, value)
     else:
         start, end = value.get("globalOffsets", {}).get("start"), value.get("globalOffsets", {}).get("end")
         if start is not None and end is not None:
@@ -215,6 +239,60 @@ def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, resul
     for label in labels:
         own = mark.model_copy(update={"label": str(label), "id": str(result.get("id") or "m")[:64]})
         labelling.marks.append((str(result.get("from_name")), own))
+
+
+def _image_mark(
+    source: LabelledSource, entry: Entry, result: dict[str, Any], value: dict[str, Any]
+) -> Box | None:
+    findings, path = source.findings, entry.external_id
+    is_turned = float(value.get("rotation") or 0) % 360 != 0
+    if "width" in value and "height" in value and not (is_turned and takes(source, "polygons")):
+        return box_of(result, "m", entry.images, findings, path)
+    if result.get("image_rotation"):
+        raise ValueError(at_field("image_rotation", say("marks on a rotated image cannot be placed")))
+    image = image_of(result.get("to_name"), entry.images)
+    if "points" in value:
+        corners = [(x / 100, y / 100) for x, y in value["points"]]
+        return fraction_polygon(corners, "", findings, path, image=image)
+    if "radiusX" in value:
+        return _ellipse(source, entry, result, image)
+    if is_turned and "height" in value:
+        findings.mend(TURNED, path)
+        return fraction_polygon(turned_corners(result, entry.images[image]), "", findings, path, image=image)
+    return fraction_point(value["x"] / 100, value["y"] / 100, "", image=image)
+
+
+def _ellipse(source: LabelledSource, entry: Entry, result: dict[str, Any], image: int) -> Box | None:
+    value, findings, path = result["value"], source.findings, entry.external_id
+    x, y, across, down = (value[key] / 100 for key in ("x", "y", "radiusX", "radiusY"))
+    edges = (x - across, y - down, x + across, y + down)
+    if float(value.get("rotation") or 0) % 180:
+        findings.mend(TURNED, path)
+        shown = entry.images[image]
+        width = result.get("original_width") or shown.width or 1
+        height = result.get("original_height") or shown.height or 1
+        corners = _turned_ellipse(edges, float(value["rotation"]), width / height)
+        return fraction_polygon(corners, "", findings, path, image=image)
+    fits = fitted(edges, slack=SLACK, findings=findings, path=path)
+    return None if fits is None else Ellipse(id="m", image=image, box=fits, shape="ellipse")
+
+
+def _turned_ellipse(
+    edges: tuple[float, float, float, float], degrees: float, shape: float
+) -> list[tuple[float, float]]:
+    """Return corners of an ellipse rotated clockwise about its middle.
+
+    ``shape`` is the width of the image by its height.
+    """
+    middle, turn = ((edges[0] + edges[2]) / 2, (edges[1] + edges[3]) / 2), math.radians(degrees)
+    away = [((x - middle[0]) * shape, y - middle[1]) for x, y in ellipse_outline(edges)]
+    return [
+        (
+            middle[0] + (u * math.cos(turn) - v * math.sin(turn)) / shape,
+            middle[1] + u * math.sin(turn) + v * math.cos(turn),
+        )
+        for u, v in away
+    ]
 
 
 def _take_answer(
@@ -278,15 +356,13 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         value: dict[str, Any] = {"start": span.span[0], "end": span.span[1], "text": span.quote}
         value |= {"labels": [span.label]}
         yield _result(layer.name, target, "labels", value, span.id) | _origin(span)
-    for layer, box in boxes(record, document):
-        image = record.images[box.image]
-        left, top, right, bottom = (100 * edge for edge in box.box)
-        value = {"x": left, "y": top, "width": right - left, "height": bottom - top, "rotation": 0}
-        to = target if len(record.images) == 1 else f"image{box.image}"
+    for layer, mark in image_marks(record, document):
+        image = record.images[mark.image]
+        to = target if len(record.images) == 1 else f"image{mark.image}"
         size = {"original_width": image.width, "original_height": image.height} if image.width else {}
-        value |= {"rectanglelabels": [box.label]}
-        more = {"image_rotation": 0, **size, **_origin(box)}
-        yield _result(layer.name, to, "rectanglelabels", value, box.id) | more
+        kind, value = _value_of(mark)
+        more = {"image_rotation": 0, **size, **_origin(mark)}
+        yield _result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
     forms: dict[LayerType, str] = {"text": "textarea", "rating": "rating"}
     for layer, values in answers(record, document):
         kind = forms.get(layer.type, "choices")
@@ -296,6 +372,19 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
             else {"text" if kind == "textarea" else "choices": values}
         )
         yield _result(layer.name, target, kind, value, "")
+
+
+def _value_of(mark: Box) -> tuple[str, dict[str, Any]]:
+    """Return the type of a mark's result, and its place in percent."""
+    left, top, right, bottom = (100 * edge for edge in mark.box)
+    if isinstance(mark, Polygon):
+        return "polygonlabels", {"points": [[100 * x, 100 * y] for x, y in mark.polygon], "closed": True}
+    if isinstance(mark, KeyPoint):
+        return "keypointlabels", {"x": left, "y": top, "width": POINT_SIZE}
+    if isinstance(mark, Ellipse):
+        radii = {"radiusX": (right - left) / 2, "radiusY": (bottom - top) / 2}
+        return "ellipselabels", {"x": (left + right) / 2, "y": (top + bottom) / 2, **radii, "rotation": 0}
+    return BOXES[0], {"x": left, "y": top, "width": right - left, "height": bottom - top, "rotation": 0}
 
 
 def _origin(mark: Box | Span) -> dict[str, Any]:

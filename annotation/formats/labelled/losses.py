@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from annotation.formats.labelled.documents import answers, labellings, spans, task_of_record
-from annotation.schemas import Document, ItemRecord
+from annotation.formats.labelled.documents import answers, image_marks, labellings, spans, task_of_record
+from annotation.schemas import Document, Ellipse, ItemRecord, KeyPoint, Polygon
 from foundation.findings import Findings
 
 PEOPLE = "annotation of a person, left out; the gold is kept"
@@ -17,6 +17,10 @@ LAYERS = "layer of the same type as another, whose name is left out"
 WHOLE_TOKENS = "span that is widened to whole tokens"
 EMPTY = "item without marks and chosen labels, left out"
 SEVERAL_IMAGES = "item of several images, split into one entry for each"
+POLYGONS = "polygon, replaced by the box around it"
+ELLIPSES = "ellipse, replaced by the box around it"
+ROUND = "ellipse, replaced by a polygon"
+POINTS = "key point, left out"
 SPACES = "text whose white space becomes single spaces"
 
 _GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS}
@@ -24,15 +28,15 @@ LOSES: dict[str, set[str]] = {
     "jsonl": set(),
     "labelstudio": set(),
     "w3c": {WRITTEN, STATES, SEVERAL_IMAGES, EMPTY},
-    "prodigy": {WRITTEN, STATES, LAYERS},
+    "prodigy": {WRITTEN, STATES, LAYERS, ELLIPSES, POINTS},
     "brat": {CHOICES, WRITTEN, STATES},
     "doccano": _GOLD_ALONE,
     "eraser": {*_GOLD_ALONE, MORE_CHOICES, WHOLE_TOKENS, SPACES},
     "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES},
     "webanno": {PEOPLE, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
-    "coco": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
-    "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
-    "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES},
+    "coco": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND},
+    "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND, POINTS},
+    "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, POLYGONS, ELLIPSES, POINTS},
     "cvat": {*_GOLD_ALONE, SEVERAL_IMAGES},
 }
 
@@ -70,6 +74,11 @@ def _parts_of_document(record: ItemRecord, document: Document) -> Iterator[tuple
     ends = {end for _start, end in record.tokens}
     partial = [span for _layer, span in spans(record, document) if not _is_whole(span.span, starts, ends)]
     yield WHOLE_TOKENS, len(partial)
+    drawn = [type(mark) for _layer, mark in image_marks(record, document)]
+    yield POLYGONS, drawn.count(Polygon)
+    yield ELLIPSES, drawn.count(Ellipse)
+    yield ROUND, drawn.count(Ellipse)
+    yield POINTS, drawn.count(KeyPoint)
     noted = [layer for layer in document.layers.values() if layer.note or layer.state == "unsure"]
     yield STATES, len(noted) + (document.problem is not None)
 

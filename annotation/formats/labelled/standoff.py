@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from annotation.formats.labelled.documents import answers, boxes, file_name, labellings, require_kind, spans
+from annotation.formats.labelled.documents import (
+    answers,
+    file_name,
+    image_marks,
+    labellings,
+    pixels,
+    require_kind,
+    spans,
+)
 from annotation.formats.labelled.entries import (
     ATTRIBUTES,
     CLASS,
@@ -25,13 +33,16 @@ from annotation.formats.labelled.entries import (
     Labelling,
     files_of,
     fraction_box,
+    fraction_point,
+    fraction_polygon,
     guarded,
     image_named,
     pixel_box,
+    size_of,
     span_at,
 )
 from annotation.formats.writing import encoded, written, written_folder
-from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Span
+from annotation.schemas import AnnotationRecord, Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.json_stream import read_document
@@ -213,7 +224,9 @@ def _resource(
     external_id = unquote(own[1]) if own else unquote(name)
     sources = [each["target"]["source"] for each in marked]
     embedded = next((each["value"] for each in sources if isinstance(each, dict) and each.get("value")), None)
-    fragments = any(str(_selectors(each)[0].get("value", "")).startswith("xywh=") for each in marked)
+    fragments = any(
+        str(_selectors(each)[0].get("value", "")).startswith(("xywh=", "<svg")) for each in marked
+    )
     if fragments or any(each["target"].get("type") == "Image" for each in marked):
         size = next((each for each in sources if isinstance(each, dict)), {})
         entry = Entry(
@@ -266,8 +279,12 @@ def _take_w3c(source: LabelledSource, entry: Entry, labelling: Labelling, annota
     elif selectors == [{}]:
         labelling.answers.append((layer or CLASS, "choice", label))
     elif entry.images:
-        box = _fragment(source, entry, label, str(selectors[0].get("value", "")), place)
-        labelling.marks += [(layer or OBJECTS, box)] if box else []
+        value = str(selectors[0].get("value", ""))
+        if selectors[0].get("type") == "SvgSelector":
+            mark = _svg(source, entry, label, value, place)
+        else:
+            mark = _fragment(source, entry, label, value, place)
+        labelling.marks += [(layer or OBJECTS, mark)] if mark else []
     else:
         labelling.marks.append((layer or ENTITIES, _selected(source, entry, label, selectors)))
 
@@ -283,6 +300,27 @@ def _fragment(source: LabelledSource, entry: Entry, label: str, fragment: str, p
         edges = (x / 100, y / 100, (x + width) / 100, (y + height) / 100)
         return fraction_box(edges, label, source.findings, place)
     return pixel_box((x, y, x + width, y + height), label, entry.images[0], source.findings, place)
+
+
+def _svg(source: LabelledSource, entry: Entry, label: str, svg: str, place: str) -> Box | None:
+    """Return the mark of the one shape in an SVG selector."""
+    shape = re.search(r"<(polygon|circle|ellipse)\s([^<>]*?)/?>", svg)
+    about: dict[str, str] = dict(re.findall(r"""([a-z]+)=["']([^"']*)["']""", shape[2])) if shape else {}
+    width, height = size_of(entry.images[0])
+    if shape and shape[1] == "polygon":
+        numbers = [float(number) for number in re.findall(r"[-+.\deE]+", about.get("points", ""))]
+        corners = [(x / width, y / height) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+        return fraction_polygon(corners, label, source.findings, place)
+    if not shape or not {"cx", "cy"} <= about.keys():
+        source.findings.mend(OTHER_SHAPES, place)
+        return None
+    x, y = float(about["cx"]), float(about["cy"])
+    across, down = (float(about.get(name, about.get("r", "0"))) for name in ("rx", "ry"))
+    if not across:
+        return fraction_point(x / width, y / height, label)
+    edges = (x - across, y - down, x + across, y + down)
+    box = pixel_box(edges, label, entry.images[0], source.findings, place)
+    return box and Ellipse(**box.model_dump(), shape="ellipse")
 
 
 def _selected(source: LabelledSource, entry: Entry, label: str, selectors: list[dict[str, Any]]) -> Span:
@@ -344,23 +382,37 @@ def _targets(record: ItemRecord, document: Document) -> Iterator[tuple[str, str,
         around = {"prefix": text[max(0, start - AROUND) : start], "suffix": text[end : end + AROUND]}
         exact = {"type": "TextQuoteSelector", "exact": span.quote, **around}
         yield layer.name, span.label, {"type": "Text", "selector": [position, exact]}
-    for layer, box in boxes(record, document):
-        left, top, right, bottom = (100 * edge for edge in box.box)
-        numbers = ",".join(
-            f"{value:.9f}".rstrip("0").rstrip(".") for value in (left, top, right - left, bottom - top)
-        )
-        selector = {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
-        yield (
-            layer.name,
-            box.label,
-            {"source": _source_of(record, box.image), "type": "Image", "selector": selector},
-        )
+    for layer, mark in image_marks(record, document):
+        target = {"source": _source_of(record, mark.image), "type": "Image"}
+        yield layer.name, mark.label, {**target, "selector": _selector(record, mark)}
     for layer, values in answers(record, document):
         kind: dict[str, Any] = {"type": "Text"}
         if record.images:
             kind = {"type": "Image", "source": _source_of(record, 0)}
         for value in values if layer.labels else []:
             yield layer.name, str(value), kind
+
+
+def _selector(record: ItemRecord, mark: Box) -> dict[str, Any]:
+    """Return the selector of a mark: a fragment, or SVG in pixels."""
+    left, top, right, bottom = mark.box
+    if type(mark) is Box:
+        numbers = _comma(100 * edge for edge in (left, top, right - left, bottom - top))
+        return {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
+    width, height = pixels(record, mark.image)
+    middle = f'cx="{(left + right) / 2 * width:.6f}" cy="{(top + bottom) / 2 * height:.6f}"'
+    if isinstance(mark, Polygon):
+        shape = f'<polygon points="{" ".join(_comma((x * width, y * height)) for x, y in mark.polygon)}"/>'
+    elif isinstance(mark, KeyPoint):
+        shape = f'<circle {middle} r="0"/>'
+    else:
+        radii = f'rx="{(right - left) / 2 * width:.6f}" ry="{(bottom - top) / 2 * height:.6f}"'
+        shape = f"<ellipse {middle} {radii}/>"
+    return {"type": "SvgSelector", "value": f'<svg xmlns="http://www.w3.org/2000/svg">{shape}</svg>'}
+
+
+def _comma(numbers: Iterable[float]) -> str:
+    return ",".join(f"{value:.9f}".rstrip("0").rstrip(".") for value in numbers)
 
 
 def _source_of(record: ItemRecord, place: int) -> dict[str, Any]:

@@ -10,15 +10,13 @@
 import { gettext } from "./language.js";
 import { answersAt } from "./labels.js";
 import { button, element, unseen } from "./markup.js";
-import { overlap } from "./rectangles.js";
-import { STATES, imageName } from "./words.js";
-
-const SAME = 0.5;
+import { areAlike } from "./shapes.js";
+import { STATES, sizeText } from "./words.js";
 
 /** Return true if two places are the same object. @param {Place} one @param {Place} other */
 export function same(one, other) {
   if ((one.label || "") !== (other.label || "")) return false;
-  if (one.box && other.box) return one.image === other.image && overlap(one.box, other.box) > SAME;
+  if (one.box && other.box) return areAlike(one, other);
   if (one.tokens && other.tokens)
     return one.tokens[0] === other.tokens[0] && one.tokens[1] === other.tokens[1];
   return false;
@@ -69,12 +67,11 @@ export function createAdjudication(store, before, acts) {
   }
 
   /** @param {Place} place */
-  function text({ box, image, quote, label, value }) {
+  function text(place) {
+    const { box, quote, label, value } = place;
     if (value !== undefined) return String(value);
-    if (label) return `${label}: ${text({ box, image, quote })}`;
-    if (!box) return `“${quote}”`;
-    const size = `${Math.round((box[2] - box[0]) * 100)} × ${Math.round((box[3] - box[1]) * 100)} %`;
-    return store.item.images.length > 1 ? `${imageName(store, image ?? 0)}, ${size}` : size;
+    const where = box ? sizeText(store, place) : `“${quote}”`;
+    return label ? `${label}: ${where}` : where;
   }
 
   /** Choose the child's object that lies there; where there is none, draw it. @param {Place} place */

@@ -1,5 +1,5 @@
 /**
- * The images of an item, side by side: choosing, drawing and pushing boxes by mouse, touch and keyboard, zoom
+ * The images of an item, side by side: choosing, drawing and pushing marks by mouse, touch and keyboard, zoom
  * and pan.
  *
  * @typedef {import("./store.js").Store} Store
@@ -13,8 +13,9 @@ import { createPicture } from "./picture.js";
 import { context } from "./program.js";
 import { overlay } from "./predictions.js";
 import { moved, resized, turned } from "./rectangles.js";
+import { inBox, ofCorners, reshaped, withCorner, withNewCorner } from "./shapes.js";
 import { remember, remembered } from "./remembered.js";
-import { imageName, placeText } from "./words.js";
+import { imageName, markText, markType, placeText } from "./words.js";
 
 const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8];
 /** From here on the editor fills the window, see annotation.css; else the page scrolls. */
@@ -40,16 +41,27 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   let crossed = Boolean(remembered(crossKey));
   let leaving = false;
   let lastImage = 0;
+  /** @type {number | null} the corner of the selected polygon that the arrow keys move */
+  let corner = null;
+  /** @type {string | null} the polygon of that corner */
+  let cornerOf = null;
   const pictures = images.map((image, index) =>
     createPicture(image, imageName(store, index), {
-      onDraw: (rect) => acts.draw({ image: index, box: rect }),
-      onChange: (id, rect) => acts.move(id, { box: rect }),
+      onDraw: (place) => acts.draw({ image: index, ...place }),
+      onChange: (id, place) => acts.move(id, place),
       onPick(id) {
         lastImage = index;
         stage.focus({ preventScroll: true });
         acts.pick(id);
       },
       mayDraw: () => acts.mayDraw(),
+      type: () => markType(store, store.node),
+      onDraft(words) {
+        lastImage = index;
+        if (words) stage.focus({ preventScroll: true });
+        announce(words);
+        view.onView();
+      },
     }, looks.all),
   );
   const row = element(
@@ -116,9 +128,11 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     ArrowRight: (event) => push(event, 1, 0),
     ArrowUp: (event) => push(event, 0, -1),
     ArrowDown: (event) => push(event, 0, 1),
-    Enter: () => acts.toggle(store.object),
+    Enter: () => (drafting() ? drafting()?.close() : acts.toggle(store.object)),
     " ": () => acts.toggle(store.object),
     Escape() {
+      if (drafting()) return drafting()?.cancel();
+      if (corner !== null) return setCorner(null);
       leaving = true;
       store.select(null);
       announce(gettext("Nothing selected. Press Tab to leave the images."));
@@ -136,6 +150,25 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     return true;
   }
 
+  /** The polygon that is being drawn. */
+  const drafting = () => pictures.find(({ draft }) => draft.open)?.draft ?? null;
+
+  /** @param {number | null} next */
+  function setCorner(next) {
+    [corner, cornerOf] = [next, store.object];
+    render();
+    view.onCorner();
+    const place = acts.selected()?.place;
+    const at = next === null ? null : place?.polygon?.[next];
+    if (at) announce(cornerText(/** @type {number} */ (next), place?.polygon?.length ?? 0, at));
+  }
+
+  /** @param {number} index @param {number} count @param {import("./types.js").Corner} corner */
+  function cornerText(index, count, [left, top]) {
+    const numbers = { number: index + 1, count, left: Math.round(100 * left), top: Math.round(100 * top) };
+    return gettext("Corner %(number)s of %(count)s: %(left)s% from the left, %(top)s% from the top", numbers);
+  }
+
   /** @param {KeyboardEvent} event @param {number} across @param {number} down */
   function push(event, across, down) {
     const chosen = acts.selected();
@@ -146,13 +179,23 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     // Arrows go by what is seen, also where the image is turned.
     const [wide, high] = picture.quarters % 2 ? [height, width] : [width, height];
     const [dx, dy] = [(across * step) / wide, (down * step) / high];
+    if (corner !== null && chosen.place.polygon) {
+      const [x, y] = backwards(dx, dy, picture.quarters);
+      acts.move(chosen.id, withCorner(chosen.place, corner, x, y));
+      return true;
+    }
     const seen = turned(chosen.place.box, picture.quarters);
     const now = event.altKey ? resized(seen, dx, dy, 1 / Math.max(width, height)) : moved(seen, dx, dy);
     const box = turned(now, 4 - picture.quarters);
-    acts.move(chosen.id, { box });
+    acts.move(chosen.id, reshaped(chosen.place, box));
     picture.reveal(box);
     return true;
   }
+
+  /** A way on the screen as one on the image, which is turned to the right by so many quarters.
+   * @param {number} across @param {number} down @param {number} quarters @returns {[number, number]} */
+  const backwards = (across, down, quarters) =>
+    /** @type {[number, number][]} */ ([[across, down], [down, -across], [-across, -down], [-down, across]])[quarters];
 
   /** Move what is in sight of a zoomed image. @param {number} across @param {number} down */
   function scroll(across, down) {
@@ -166,7 +209,8 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     const chosen = acts.selected();
     if (!chosen) return;
     const number = store.objects.indexOf(chosen) + 1;
-    const named = gettext("Box %(number)s of %(count)s", { number, count: store.objects.length });
+    const count = store.objects.length;
+    const named = gettext("%(mark)s of %(count)s", { mark: markText(store, store.node, number), count });
     announce(
       `${named}${chosen.thing.label ? `, ${chosen.thing.label}` : ""}${chosen.chosen ? `, ${gettext("chosen")}` : ""}: ${placeText(store, chosen.place)}`,
       true,
@@ -189,15 +233,17 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
         add(place.image, {
           id: thing.id,
           rect: place.box,
+          mark: place,
           look,
           tag: sources ? letter(index) : (thing.label ?? ""),
           selected: false,
           editable: false,
         });
     }
-    for (const { image, box, probability } of overlay(store)) {
+    for (const place of overlay(store)) {
+      const { image, box, probability } = place;
       const tag = probability === undefined ? "" : `${Math.round(100 * probability)} %`;
-      if (box) add(image, { id: "", rect: box, look: "predicted", tag, selected: false, editable: false });
+      if (box) add(image, { id: "", rect: box, mark: place, look: "predicted", tag, selected: false, editable: false });
     }
     for (const [index, each] of objects.entries()) {
       if (!each.place.box) continue;
@@ -207,6 +253,8 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       add(each.place.image, {
         id: each.id,
         rect: each.place.box,
+        mark: each.place,
+        corner: selected ? corner : null,
         look,
         tag: label || String(index + 1),
         selected,
@@ -230,6 +278,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
   }
 
   store.subscribe((topics) => {
+    if (store.object !== cornerOf) corner = null;
     if (["document", "node", "object", "view"].some((topic) => topics.has(/** @type {any} */ (topic))))
       render();
     if (topics.has("object")) {
@@ -303,7 +352,44 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
       const [across, down] = [(right - left) * NEW_BOX, (bottom - top) * NEW_BOX];
       const [x, y] = [(left + right) / 2, (top + bottom) / 2];
       stage.focus({ preventScroll: true });
-      acts.draw({ image, box: [x - across / 2, y - down / 2, x + across / 2, y + down / 2] });
+      acts.draw({
+        image,
+        ...inBox(markType(store, store.node), [x - across / 2, y - down / 2, x + across / 2, y + down / 2]),
+      });
+    },
+    /** True while the corners of a new polygon are set. */
+    get drafting() {
+      return Boolean(drafting());
+    },
+    closeDraft: () => drafting()?.close(),
+    /** Called when another corner of the selected polygon is taken. */
+    onCorner: () => {},
+    get corner() {
+      return corner;
+    },
+    /** Take the next corner of the selected polygon for the arrow keys. @param {number} step */
+    nextCorner(step = 1) {
+      const count = acts.selected()?.place.polygon?.length;
+      if (!count) return announce(gettext("Select a polygon first."));
+      stage.focus({ preventScroll: true });
+      setCorner(corner === null ? (step > 0 ? 0 : count - 1) : (corner + step + count) % count);
+    },
+    addCorner() {
+      const chosen = acts.selected();
+      if (!chosen?.own || !chosen.place.polygon) return;
+      const after = corner ?? 0;
+      acts.move(chosen.id, withNewCorner(chosen.place, after));
+      setCorner(after + 1);
+    },
+    /** Take back a corner: of the polygon that is drawn, or the one that is taken. @returns {boolean} */
+    removeCorner() {
+      const chosen = acts.selected();
+      if (drafting()) return drafting()?.back(), true;
+      if (corner === null || !chosen?.own || !chosen.place.polygon) return false;
+      if (chosen.place.polygon.length < 4) return announce(gettext("A polygon has three corners or more.")), true;
+      acts.move(chosen.id, ofCorners(chosen.place.polygon.toSpliced(corner, 1)));
+      setCorner(corner ? corner - 1 : 0);
+      return true;
     },
     /** The other image, for a new box. */
     nextImage() {

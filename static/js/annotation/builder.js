@@ -13,14 +13,17 @@ import { inkOn } from "./colors.js";
 const TYPES = /** @type {Record<string, string>} */ ({
   spans: gettext("Spans in a text, with labels"),
   boxes: gettext("Boxes in an image, with labels"),
+  polygons: gettext("Polygons in an image, with labels"),
+  ellipses: gettext("Ellipses in an image, with labels"),
+  points: gettext("Key points in an image, with labels"),
   choice: gettext("One choice"),
   choices: gettext("Several choices"),
   text: gettext("Text"),
   rating: gettext("Rating"),
 });
 const COLORS = ["#1d6fb8", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be185d", "#0f766e", "#4338ca"];
-const LABELLED = new Set(["spans", "boxes", "choice", "choices"]);
-const MARKS = new Set(["spans", "boxes"]);
+const MARKS = new Set(["spans", "boxes", "polygons", "ellipses", "points"]);
+const LABELLED = new Set([...MARKS, "choice", "choices"]);
 
 /** @param {string} id @returns {any} */
 const part = (id) => document.getElementById(id);
@@ -245,7 +248,10 @@ function layerPreview(layer) {
     spans: () => [
       element("p", {}, ...layer.labels.flatMap((label) => [chip(label), " ", marked(label), " … "])),
     ],
-    boxes: () => [element("div", { class: "preview-boxes" }, ...layer.labels.map(boxed))],
+    boxes: shapes,
+    polygons: shapes,
+    ellipses: shapes,
+    points: shapes,
     choice: () => layer.labels.map(option("radio")),
     choices: () => layer.labels.map(option("checkbox")),
     text: () => [element("div", { class: "preview-text" })],
@@ -269,9 +275,13 @@ function layerPreview(layer) {
     return made;
   }
 
+  function shapes() {
+    return [element("div", { class: "preview-boxes" }, ...layer.labels.map(boxed))];
+  }
+
   /** @param {Label} label */
   function boxed(label) {
-    const made = element("span", { class: "preview-box" }, chip(label));
+    const made = element("span", { class: `preview-box preview-${layer.type}` }, chip(label));
     made.style.setProperty("--label", label.color);
     return made;
   }

@@ -11,6 +11,7 @@ import { gettext, ngettext } from "./language.js";
 import { element } from "./markup.js";
 import { split } from "./operations.js";
 import { canKeepBoth } from "./rebase.js";
+import { drawingOf } from "./shapes.js";
 import { PROBLEMS, STATES, placeText } from "./words.js";
 
 /** @param {Store} store */
@@ -106,20 +107,12 @@ export function createMerge(store) {
     return value.quote ? `“${value.quote}”` : value.ref ? gettext("Chosen.") : placeText(store, value);
   }
 
-  /** The box on a small version of its image. @param {any} value */
+  /** The mark on a small version of its image. @param {any} value */
   function sketch(value) {
     const image = value?.box && store.item.images[value.image];
     if (!image?.url) return null;
     const frame = element("span", { class: "sketch" }, element("img", { src: image.url, alt: "" }));
-    const mark = element("span", { class: "sketch-box" });
-    const [left, top, right, bottom] = value.box;
-    Object.assign(mark.style, {
-      left: `${left * 100}%`,
-      top: `${top * 100}%`,
-      width: `${(right - left) * 100}%`,
-      height: `${(bottom - top) * 100}%`,
-    });
-    frame.append(mark);
+    frame.append(drawingOf(value, "sketch-mark"));
     return frame;
   }
 }

@@ -13,7 +13,8 @@ import { button, element, sign, unseen } from "./markup.js";
 import { createNote } from "./note.js";
 import { context } from "./program.js";
 import { resizedTo } from "./rectangles.js";
-import { STATES, TASKS, imageName, originText, stateOf, valueText } from "./words.js";
+import { pointAt, reshaped } from "./shapes.js";
+import { STATES, TASKS, imageName, markText, markType, originText, sizeText, stateOf, valueText } from "./words.js";
 
 const MOST_ROWS = 80;
 /** @type {Record<string, string>} */
@@ -79,7 +80,7 @@ export function createPanel(store, root, acts, view, looks) {
     const node = store.program.nodes[store.node];
     title.replaceChildren(node.label);
     words.textContent = node.layer ? node.layer.hint : node.words;
-    task.textContent = TASKS[node.role][store.item.kind];
+    task.textContent = node.role === "draw" ? TASKS.draw[/** @type {"boxes"} */ (markType(store, store.node))] : TASKS[node.role][store.item.kind];
     const shown = STATES[stateOf(store, store.node)];
     const value = valueText(store.values[store.node]);
     state.replaceChildren(
@@ -143,7 +144,7 @@ export function createPanel(store, root, acts, view, looks) {
   function row(each, number) {
     const chooses = !each.own;
     const links = missing(each) ? element("span", { class: "missing" }, gettext("source?")) : null;
-    const said = boxes ? boxText(each) : `“${each.place.quote}”`;
+    const said = boxes ? sizeText(store, each.place) : `“${each.place.quote}”`;
     const made = button("", () => {}, {
       "data-id": each.id,
       class: "object-row",
@@ -167,13 +168,6 @@ export function createPanel(store, root, acts, view, looks) {
   }
 
   /** @param {InPlay} each */
-  function boxText({ place }) {
-    const [left, top, right, bottom] = place.box ?? [0, 0, 0, 0];
-    const size = `${Math.round((right - left) * 100)} × ${Math.round((bottom - top) * 100)} %`;
-    return store.item.images.length > 1 ? `${imageName(store, place.image ?? 0)}, ${size}` : size;
-  }
-
-  /** @param {InPlay} each */
   function missing(each) {
     return (
       each.own &&
@@ -190,6 +184,7 @@ export function createPanel(store, root, acts, view, looks) {
       store.node,
       store.locked,
       view.byCharacter,
+      view.corner,
       chosen &&
         store.program.nodes[store.node].role === "link" &&
         context(store.program, store.document, store.node),
@@ -201,11 +196,7 @@ export function createPanel(store, root, acts, view, looks) {
     if (!chosen) return detail.replaceChildren();
     const number = store.objects.indexOf(chosen) + 1;
     detail.replaceChildren(
-      element(
-        "h3",
-        {},
-        boxes ? gettext("Box %(number)s", { number }) : gettext("Span %(number)s", { number }),
-      ),
+      element("h3", {}, markText(store, store.node, number)),
       ...(chosen.own
         ? [boxes ? boxFields(chosen) : spanFields(chosen), ...reason(chosen), ...sources(chosen)]
         : [choice(chosen)]),
@@ -232,7 +223,8 @@ export function createPanel(store, root, acts, view, looks) {
   /** @param {InPlay} chosen */
   function boxFields(chosen) {
     const [left, top, right, bottom] = chosen.place.box ?? [0, 0, 0, 0];
-    const values = { left, top, width: right - left, height: bottom - top };
+    const { point } = chosen.place;
+    const values = { left, top, ...(point ? {} : { width: right - left, height: bottom - top }) };
     const inputs = Object.entries(values).map(([name, value]) => {
       const input = element("input", {
         type: "number",
@@ -248,7 +240,8 @@ export function createPanel(store, root, acts, view, looks) {
         const entered = Number(input.value) / 100;
         if (input.value === "" || !Number.isFinite(entered))
           return void (input.value = String(Math.round(value * 1000) / 10));
-        acts.move(chosen.id, { box: resizedTo({ ...values, [name]: entered }) });
+        const next = { width: 0, height: 0, ...values, [name]: entered };
+        acts.move(chosen.id, point ? pointAt(next.left, next.top) : reshaped(chosen.place, resizedTo(next)));
       });
       return element(
         "label",
@@ -262,7 +255,33 @@ export function createPanel(store, root, acts, view, looks) {
       "div",
       {},
       element("div", { class: "measures" }, ...inputs),
+      chosen.place.polygon ? corners(chosen.place.polygon) : "",
       element("div", { class: "actions" }, deletion()),
+    );
+  }
+
+  /** The corners of a polygon one by one, for people without a mouse. @param {import("./types.js").Corner[]} polygon */
+  function corners(polygon) {
+    const at = view.corner === null ? null : polygon[view.corner];
+    const act = (/** @type {string} */ id, /** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ go, disabled = false) =>
+      button(text, go, {
+        id: `corner-${id}`,
+        class: "button second small-button",
+        "aria-label": name,
+        title: name,
+        disabled: Boolean(store.locked) || disabled,
+      });
+    const where = at
+      ? `${view.corner + 1}: ${Math.round(1000 * at[0]) / 10} %, ${Math.round(1000 * at[1]) / 10} %`
+      : gettext("%(count)s corners", { count: polygon.length });
+    return element(
+      "div",
+      { class: "actions edges", role: "group", "aria-label": gettext("Corners of the polygon") },
+      act("previous", "◂", gettext("Previous corner"), () => view.nextCorner(-1)),
+      element("span", { class: "small" }, where),
+      act("next", "▸", gettext("Next corner"), () => view.nextCorner(1)),
+      act("add", "+", gettext("Add a corner after this one"), view.addCorner),
+      act("remove", "−", gettext("Remove this corner"), view.removeCorner, !at || polygon.length < 4),
     );
   }
 
@@ -354,6 +373,7 @@ export function createPanel(store, root, acts, view, looks) {
     )
       render();
   });
+  view.onCorner = renderDetail;
   render();
 
   return {

@@ -1,19 +1,28 @@
 /**
- * One image with its boxes. Annotorious draws new boxes and moves the selected one; all others are one SVG path
+ * One image with its marks. Annotorious draws new boxes and changes the selected box or polygon; corners of new
+ * polygons and key points are set by clicks. All other marks are one SVG path
  * for each look, so that a thousand boxes cost what one costs. The page loads Annotorious by a script of its
  * own: its module form expects a bundler.
  *
  * @typedef {import("./types.js").Rect} Rect
- * @typedef {{id: string, rect: Rect, look: string, tag: string, selected: boolean, editable: boolean}} Shown
+ * @typedef {import("./types.js").Corner} Corner
+ * @typedef {import("./types.js").Place} Place
+ * @typedef {{id: string, rect: Rect, mark: Place, look: string, tag: string, selected: boolean, editable: boolean,
+ *   corner?: number | null}} Shown
  * @typedef {Object} PictureEvents
- * @property {(rect: Rect) => void} onDraw
- * @property {(id: string, rect: Rect) => void} onChange
+ * @property {(place: Place) => void} onDraw
+ * @property {(id: string, place: Place) => void} onChange
  * @property {(id: string | null) => void} onPick
  * @property {() => boolean} mayDraw
+ * @property {() => string} type of the layer that is worked on
+ * @property {(words: string) => void} onDraft called when a corner of a new polygon was set, with what to say
  */
+import { placeOf, quieten, selectorOf } from "./annotorious.js";
+import { createDraft } from "./draft.js";
 import { capital, gettext } from "./language.js";
 import { element } from "./markup.js";
-import { area, atLeast, holds, moved, turned, within } from "./rectangles.js";
+import { area, atLeast, turned, within } from "./rectangles.js";
+import { inBox, isUnder, ofCorners, pathOf, pointAt, settled } from "./shapes.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Looks of boxes, from the lowest to the topmost. */
@@ -47,11 +56,19 @@ export function createPicture(image, name, events, labels) {
   layer.setAttribute("aria-hidden", "true");
   const paths = new Map(
     [...LOOKS, ...labels].flatMap((look) => [
-      [`${look}-halo`, path(look, true)],
-      [look, path(look, false)],
+      [`${look}-halo`, path(`${look} halo`)],
+      [look, path(look)],
+      [`${look}-dots-halo`, path(`${look} dot halo`)],
+      [`${look}-dots`, path(`${look} dot`)],
     ]),
   );
-  layer.append(...paths.values());
+  const cornerDot = path("dot corner");
+  layer.append(...paths.values(), cornerDot);
+  const draft = createDraft(
+    layer,
+    (corners) => events.onDraw(ofCorners(corners)),
+    () => events.onDraft(draft.open ? draft.words : ""),
+  );
   const tags = element("div", { class: "tags", "aria-hidden": "true" });
 
   /** @type {any} */
@@ -65,8 +82,10 @@ export function createPicture(image, name, events, labels) {
   let shown = [];
   /** @type {Shown | null} */
   let edited = null;
-  /** @type {Rect | null} */
+  /** @type {Place | null} */
   let changed = null;
+  /** @type {Shown | null} a key point that is dragged */
+  let held = null;
   /** @type {{x: number, y: number, left: number, top: number, pan: boolean} | null} */
   let press = null;
 
@@ -116,7 +135,7 @@ export function createPicture(image, name, events, labels) {
   function onStore({ origin, changes }) {
     if (origin !== "LOCAL") return;
     for (const { id, target } of changes.created ?? []) {
-      const rect = within(fractions(target.selector.geometry));
+      const rect = within(placeOf(target.selector.geometry, { width, height }).box ?? []);
       // Boxes live in the document and come back from there; this one goes once Annotorious is through with it.
       settling = true;
       setTimeout(() => {
@@ -124,28 +143,29 @@ export function createPicture(image, name, events, labels) {
         annotator.state.store.deleteAnnotation(id, "REMOTE");
         draw();
       });
-      if (atLeast(rect, SMALLEST_PIXELS / width, SMALLEST_PIXELS / height)) events.onDraw(rect);
+      if (atLeast(rect, SMALLEST_PIXELS / width, SMALLEST_PIXELS / height)) events.onDraw(inBox(events.type(), rect));
     }
     for (const { newValue } of changes.updated ?? []) {
-      if (newValue.id === edited?.id)
-        changed = /** @type {Rect} */ (fractions(newValue.target.selector.geometry));
+      if (newValue.id === edited?.id) follow(placeOf(newValue.target.selector.geometry, { width, height }));
     }
   }
 
-  /** @param {{x: number, y: number, w: number, h: number}} geometry in pixels */
-  const fractions = ({ x, y, w, h }) => [x / width, y / height, (x + w) / width, (y + h) / height];
+  /** Note what Annotorious makes of the selected mark; an ellipse is drawn beneath its box. @param {Place} place */
+  function follow(place) {
+    if (!edited) return;
+    changed = place;
+    if (!edited.mark.shape) return;
+    edited.mark = { ...edited.mark, ...changed };
+    drawPaths();
+  }
 
   function finishChange() {
     if (!edited || !changed) return;
-    const [before, now] = [edited.rect, changed];
+    const place = settled({ ...edited.mark, box: edited.rect }, changed);
     changed = null;
-    const slid =
-      Math.abs(now[2] - now[0] - before[2] + before[0]) < 1e-9 &&
-      Math.abs(now[3] - now[1] - before[3] + before[1]) < 1e-9;
-    const rect = slid ? moved(before, now[0] - before[0], now[1] - before[1]) : within(now);
     const { id } = edited;
     edited = null; // what Annotorious holds may reach out of the image
-    if (atLeast(rect, 1 / width, 1 / height)) events.onChange(id, rect);
+    if (place.box && atLeast(place.box, 1 / width, 1 / height)) events.onChange(id, place);
     draw();
   }
 
@@ -162,6 +182,7 @@ export function createPicture(image, name, events, labels) {
       }
       const target = /** @type {Element} */ (event.target);
       if (!surface?.contains(target)) return;
+      held = shown.find((each) => each.selected && each.editable && each.mark.point && isAt(each, event)) ?? null;
       if (target.closest(".a9s-annotation.selected")) return straighten(event);
       // Annotorious draws only while nothing is selected, and only as long as the pointer is over the image.
       if (annotator.state.selection.selected.length) release();
@@ -187,7 +208,13 @@ export function createPicture(image, name, events, labels) {
     if (press?.pan) {
       pane.scrollLeft = press.left + press.x - event.clientX;
       pane.scrollTop = press.top + press.y - event.clientY;
-    } else if (!event.buttons) pane.classList.toggle("over-box", !panning && hits(event).length > 0);
+    } else if (held) {
+      held.mark = pointAt(...pointOf(event));
+      held.rect = held.mark.box ?? held.rect;
+      drawPaths();
+      drawTags();
+    } else if (draft.open) draft.follow(pointOf(event));
+    else if (!event.buttons) pane.classList.toggle("over-box", !panning && hits(event).length > 0);
     if (crossed) moveCross(event);
   });
   pane.addEventListener("pointerleave", () => (cross.hidden = true));
@@ -205,8 +232,13 @@ export function createPicture(image, name, events, labels) {
       if (clicked) {
         changed = null;
         annotator?.cancelDrawing();
-        events.onPick(picked(hits(event)));
-      } else finishChange();
+        const found = hits(event);
+        // With Shift a click sets a corner or point on top of another mark.
+        if (setsByClicks() && (draft.open || !found.length || event.shiftKey)) clickAt(event);
+        else events.onPick(picked(found));
+      } else if (held) events.onChange(held.id, held.mark);
+      else finishChange();
+      held = null;
       // Annotorious has its own idea of what a click selects, and says so after us.
       setTimeout(draw);
     },
@@ -215,6 +247,7 @@ export function createPicture(image, name, events, labels) {
   pane.addEventListener("pointercancel", () => {
     press = null;
     changed = null;
+    held = null;
     annotator?.cancelDrawing();
     setTimeout(draw);
   });
@@ -229,19 +262,44 @@ export function createPicture(image, name, events, labels) {
     cross.style.setProperty("--y", `${y}px`);
   }
 
+  /** @returns {boolean} whether new marks are set by clicks, and not by a drag */
+  const setsByClicks = () => drawing && !panning && events.mayDraw() && SET_BY_CLICKS.has(events.type());
+
+  /** @param {MouseEvent} event @returns {Corner} where a pointer is on the image, which may be turned */
+  function pointOf(event) {
+    const bounds = table.getBoundingClientRect();
+    const [x, y] = [(event.clientX - bounds.left) / bounds.width, (event.clientY - bounds.top) / bounds.height];
+    const [left, top] = turned([x, y, x, y], 4 - quarters);
+    return [left, top];
+  }
+
+  /** Set a key point, or a corner of a polygon. @param {PointerEvent} event */
+  function clickAt(event) {
+    const corner = pointOf(event);
+    if (events.type() === "points") return events.onDraw(pointAt(...corner));
+    if (!draft.open) events.onPick(null);
+    const near = (/** @type {Corner} */ one, /** @type {Corner} */ other) =>
+      Math.hypot((one[0] - other[0]) * sheet.clientWidth, (one[1] - other[1]) * sheet.clientHeight) <
+      (event.pointerType === "touch" ? 18 : 9);
+    draft.click(corner, near);
+  }
+
+  /** @param {Shown} each @param {PointerEvent} event */
+  const isAt = (each, event) =>
+    isUnder(
+      { ...each.mark, box: each.rect },
+      ...pointOf(event),
+      [sheet.clientWidth, sheet.clientHeight],
+      event.pointerType === "touch" ? 10 : 2,
+    );
+
   /**
    * @param {PointerEvent} event
-   * @returns {Shown[]} boxes that can be acted on under a point, the smallest first
+   * @returns {Shown[]} marks that can be acted on under a point, the smallest first
    */
   function hits(event) {
-    const bounds = table.getBoundingClientRect();
-    const [across, down] = [
-      (event.clientX - bounds.left) / bounds.width,
-      (event.clientY - bounds.top) / bounds.height,
-    ];
-    const buffer = (event.pointerType === "touch" ? 10 : 2) / bounds.width;
     return shown
-      .filter((each) => (ACTED_ON.has(each.look) || labels.includes(each.look)) && holds(seen(each.rect), across, down, buffer))
+      .filter((each) => (ACTED_ON.has(each.look) || labels.includes(each.look)) && isAt(each, event))
       .sort((one, other) => area(one.rect) - area(other.rect));
   }
 
@@ -259,48 +317,49 @@ export function createPicture(image, name, events, labels) {
 
   function draw() {
     if (!annotator || press || settling) return;
-    const current = shown.find((each) => each.selected && each.editable) ?? null;
+    if (draft.open && events.type() !== "polygons") draft.cancel();
+    drawPaths();
+    drawTags();
+    edit(changeable());
+  }
+
+  /** The mark that Annotorious lets a person change. @returns {Shown | null} */
+  const changeable = () => shown.find((each) => each.selected && each.editable && !each.mark.point) ?? null;
+
+  function drawPaths() {
+    const apart = changeable();
     /** @type {Record<string, string>} */
     const lines = {};
-    for (const each of shown)
-      if (each !== current) lines[each.look] = (lines[each.look] ?? "") + outline(each.rect);
+    for (const each of shown) {
+      if (each === apart && !each.mark.shape) continue;
+      const look = each.mark.point ? `${each.look}-dots` : each.look;
+      const mark = each === apart ? (edited?.mark ?? each.mark) : each.mark;
+      lines[look] = (lines[look] ?? "") + pathOf({ box: each.rect, ...mark });
+    }
     for (const [key, made] of paths) {
       const line = lines[key.replace("-halo", "")] ?? "";
       if (made.getAttribute("d") !== line) made.setAttribute("d", line);
     }
-    drawTags();
-    edit(current);
+    const corner = apart?.mark.polygon?.[apart.corner ?? -1];
+    cornerDot.setAttribute("d", corner ? `M${corner.join(" ")}h0` : "");
   }
 
   /** @param {Shown | null} current */
   function edit(current) {
-    const same = current && edited?.id === current.id && edited.rect.join() === current.rect.join();
+    const same = current && edited?.id === current.id && shapeKey(edited) === shapeKey(current);
     if (!same || !annotator.state.selection.isSelected(current.id)) {
       release();
       if (current) {
-        const [left, top, right, bottom] = current.rect;
-        const bounds = { minX: left * width, minY: top * height, maxX: right * width, maxY: bottom * height };
-        const geometry = {
-          x: bounds.minX,
-          y: bounds.minY,
-          w: bounds.maxX - bounds.minX,
-          h: bounds.maxY - bounds.minY,
-          rot: 0,
-          bounds,
-        };
+        const selector = selectorOf({ ...current.mark, box: current.rect }, { width, height });
         annotator.state.store.addAnnotation(
-          {
-            id: current.id,
-            bodies: [],
-            target: { annotation: current.id, selector: { type: "RECTANGLE", geometry } },
-          },
+          { id: current.id, bodies: [], target: { annotation: current.id, selector } },
           "REMOTE",
         );
         annotator.state.selection.setSelected(current.id, true);
       }
     }
-    edited = current;
-    const may = drawing && !panning && events.mayDraw();
+    edited = current && { ...current };
+    const may = drawing && !panning && events.mayDraw() && !SET_BY_CLICKS.has(events.type());
     if (annotator.isDrawingEnabled() !== may) annotator.setDrawingEnabled(may);
   }
 
@@ -398,6 +457,7 @@ export function createPicture(image, name, events, labels) {
       crossed = wanted;
       cross.hidden = true;
     },
+    draft,
     /** @param {Shown[]} next */
     show(next) {
       shown = next;
@@ -453,31 +513,14 @@ export function createPicture(image, name, events, labels) {
 
 const ACTED_ON = new Set(["own", "candidate", "chosen", "source"]);
 
-/** @param {Rect} rect */
-function outline([left, top, right, bottom]) {
-  return `M${left} ${top}H${right}V${bottom}H${left}Z`;
-}
+const SET_BY_CLICKS = new Set(["polygons", "points"]);
 
-/** @param {string} look @param {boolean} halo */
-function path(look, halo) {
+/** @param {Shown} shown */
+const shapeKey = ({ rect, mark }) => JSON.stringify(mark.polygon ?? rect);
+
+/** @param {string} look */
+function path(look) {
   const made = document.createElementNS(SVG, "path");
-  made.setAttribute("class", halo ? `box halo ${look}` : `box ${look}`);
+  made.setAttribute("class", `box ${look}`);
   return made;
-}
-
-/**
- * Keep Annotorious's elements out of the keyboard's and the screen reader's way: the editor has its own keys
- * and its own list of boxes, and the handles have no names.
- * @param {SVGSVGElement} surface
- */
-function quieten(surface) {
-  surface.setAttribute("role", "presentation");
-  surface.removeAttribute("tabindex");
-  const quiet = () => {
-    for (const handle of surface.querySelectorAll("[tabindex], [role]")) {
-      handle.removeAttribute("tabindex");
-      handle.removeAttribute("role");
-    }
-  };
-  new MutationObserver(quiet).observe(surface, { childList: true, subtree: true });
 }

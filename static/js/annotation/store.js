@@ -19,7 +19,7 @@ import { createProgram, inPlay, isOpen, layerOf, thingOf } from "./program.js";
 const JOIN_MS = 1200;
 const MOST_SENT = 200;
 /** What an object says about the item. @type {(keyof import("./types.js").Thing)[]} */
-const STATED = ["image", "box", "span", "label", "value"];
+const STATED = ["image", "box", "polygon", "point", "span", "label", "value"];
 
 /** @param {Annotation} annotation */
 export function createStore(annotation) {

@@ -9,7 +9,7 @@ import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { undecided } from "./predictions.js";
 import { layerOf } from "./program.js";
-import { imageName } from "./words.js";
+import { sizeText } from "./words.js";
 
 const MOST_ROWS = 40;
 
@@ -28,10 +28,10 @@ export function createSuggestions(store, root, acts, announce, keyOf, focusAnswe
   root.append(part);
 
   /** @param {Open} suggestion */
-  function text({ box, image, quote, label, value }) {
-    const size = box ? `${Math.round((box[2] - box[0]) * 100)} × ${Math.round((box[3] - box[1]) * 100)} %` : "";
-    const where = size && store.item.images.length > 1 ? `${imageName(store, image ?? 0)}, ${size}` : size;
-    const what = value !== undefined ? String(value) : where || `“${quote}”`;
+  function text(suggestion) {
+    const { box, quote, label, value } = suggestion;
+    const where = box ? sizeText(store, suggestion) : `“${quote}”`;
+    const what = value !== undefined ? String(value) : where;
     return label ? `${label}: ${what}` : what;
   }
 
@@ -43,8 +43,9 @@ export function createSuggestions(store, root, acts, announce, keyOf, focusAnswe
         class: "button second small-button",
         "aria-label": `${word}: ${name}`,
         title: isFirst ? `${word} (${keyOf(key)})` : word,
+        "data-key": isFirst ? keyOf(key) : false, // drawn by the stylesheet: it is no part of the button's name
         disabled: Boolean(store.locked),
-      }, isFirst ? element("kbd", { "aria-hidden": "true" }, keyOf(key)) : null);
+      });
     const chance = suggestion.probability === undefined ? "" : `${Math.round(suggestion.probability * 100)} %`;
     return element(
       "li",

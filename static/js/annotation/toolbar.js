@@ -10,6 +10,15 @@ import { button, element, icon } from "./markup.js";
 import { context } from "./program.js";
 import { systems } from "./predictions.js";
 import { remember, remembered } from "./remembered.js";
+import { markType } from "./words.js";
+
+/** Names of new marks, by the type of their layer. @type {Record<string, string>} */
+const NEW = {
+  boxes: gettext("New box"),
+  polygons: gettext("New polygon"),
+  ellipses: gettext("New ellipse"),
+  points: gettext("New point"),
+};
 
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
@@ -41,6 +50,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   const undo = tool("undo", gettext("Undo"), store.undo, "undo");
   const redo = tool("redo", gettext("Redo"), store.redo, "redo");
   const draw = boxes ? tool("box", gettext("New box"), view.drawInMiddle, "draw", true) : null;
+  const close = button(gettext("Close polygon"), () => view.closeDraft(), { class: "button second small-button", hidden: true });
   const out = tool("minus", gettext("Zoom out"), view.zoomOut, "zoom-out");
   const fit = tool("", gettext("Show the whole image"), view.zoomFit, "zoom-fit");
   const scale = element("span", { class: "scale" });
@@ -70,7 +80,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   const legend = element("p", { class: "legend" });
   root.append(
     group(gettext("Changes"), undo, redo),
-    boxes ? group(gettext("Boxes"), draw, pan) : group(gettext("Marking"), oneClick, letters),
+    boxes ? group(gettext("Marking"), draw, close, pan) : group(gettext("Marking"), oneClick, letters),
     group(gettext("Panels"), ...folds.map(({ control }) => control), foldAll),
     boxes ? group(gettext("Zoom"), out, fit, into, actual, toBox) : "",
     light?.element ?? "",
@@ -109,7 +119,8 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
     const { undo: back, redo: forth } = store.steps;
     undo.disabled = !back.length || Boolean(store.locked);
     redo.disabled = !forth.length || Boolean(store.locked);
-    if (draw) draw.disabled = !acts.mayDraw();
+    if (draw) renderDraw(draw);
+    close.hidden = !view.drafting;
     wrong.disabled = Boolean(store.locked);
     wrong.setAttribute("aria-pressed", String(Boolean(store.document.problem)));
     shown.setAttribute("aria-pressed", String(store.predictionsShown));
@@ -128,6 +139,15 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
       );
     }
     renderLegend();
+  }
+
+  /** @param {HTMLButtonElement} made the button of new marks */
+  function renderDraw(made) {
+    made.disabled = !acts.mayDraw();
+    const name = NEW[markType(store, store.node)] ?? NEW.boxes;
+    made.title = `${name} (${keys.keyOf("draw")})`;
+    made.setAttribute("aria-label", name);
+    /** @type {HTMLElement} */ (made.querySelector(".tool-name")).textContent = name;
   }
 
   function renderLegend() {

@@ -7,13 +7,17 @@
  * @typedef {"draw" | "choose" | "link" | "answer" | "compute"} Role
  * @typedef {boolean | number | string | null} Value
  * @typedef {[number, number, number, number]} Rect left, top, right, bottom as fractions of the image
+ * @typedef {[number, number]} Corner from the left and from the top, as fractions of the image
  * @typedef {[number, number]} Range start and end, end exclusive
  *
  * @typedef {Object} Thing an object of a layer: a box, a span, a choice (`ref`) of a child's object, or an
  *   answer (`value`) of a plain task
  * @property {string} id
  * @property {number} [image]
- * @property {Rect} [box]
+ * @property {Rect} [box] of polygons, ellipses and points: the box around them
+ * @property {Corner[]} [polygon]
+ * @property {Corner} [point]
+ * @property {"ellipse"} [shape]
  * @property {Range} [span] code points
  * @property {Range} [tokens]
  * @property {string} [quote]
@@ -42,7 +46,7 @@
  * @property {LabelLayer} [layer] what people mark or answer, in a plain task
  * @property {number} representative index of the first equal subtree, whose layer this node shares
  *
- * @typedef {{type: "spans" | "boxes" | "choice" | "choices" | "text" | "rating", labels: {name: string, color: string,
+ * @typedef {{type: "spans" | "boxes" | "polygons" | "ellipses" | "points" | "choice" | "choices" | "text" | "rating", labels: {name: string, color: string,
  *   key: string}[], required: boolean, lowest: number, highest: number, hint: string}} LabelLayer
  * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
  *
@@ -101,8 +105,8 @@
  * @property {Entry[]} history
  * @property {Record<string, string>} keys
  *
- * @typedef {{image?: number, box?: Rect, span?: Range, tokens?: Range, quote?: string, probability?: number,
- *   label?: string, value?: Value, suggested?: Origin}} Place
+ * @typedef {{image?: number, box?: Rect, polygon?: Corner[], point?: Corner, shape?: "ellipse", span?: Range,
+ *   tokens?: Range, quote?: string, probability?: number, label?: string, value?: Value, suggested?: Origin}} Place
  *   where an object lies; of a suggestion also how likely it is
  *
  * @typedef {Object} InPlay an object that the person can act on while working on a node

@@ -37,6 +37,9 @@ export const PROBLEMS = {
 export const TASKS = {
   draw: {
     boxes: gettext("Draw a box around each object."),
+    polygons: gettext("Click the corners of each outline; a click on the first corner closes it."),
+    ellipses: gettext("Draw an ellipse around each object."),
+    points: gettext("Click each point."),
     spans: gettext("Mark each matching span in the passage."),
   },
   choose: {
@@ -56,6 +59,42 @@ export const TASKS = {
     spans: gettext("Nothing to do: the value is computed from previous steps."),
   },
 };
+
+/** What is marked at a step: the type of its layer, else that of the item. @param {Store} store @param {number} node */
+export function markType(store, node) {
+  return store.program.nodes[node].layer?.type ?? store.item.kind;
+}
+
+/** @type {Record<string, (numbers: {number: number}) => string>} */
+const NUMBERED = {
+  boxes: (numbers) => gettext("Box %(number)s", numbers),
+  polygons: (numbers) => gettext("Polygon %(number)s", numbers),
+  ellipses: (numbers) => gettext("Ellipse %(number)s", numbers),
+  points: (numbers) => gettext("Point %(number)s", numbers),
+  spans: (numbers) => gettext("Span %(number)s", numbers),
+};
+/** @type {Record<string, (count: number) => string>} */
+const COUNTED = {
+  boxes: (count) => ngettext("%(count)s box", "%(count)s boxes", count),
+  polygons: (count) => ngettext("%(count)s polygon", "%(count)s polygons", count),
+  ellipses: (count) => ngettext("%(count)s ellipse", "%(count)s ellipses", count),
+  points: (count) => ngettext("%(count)s point", "%(count)s points", count),
+  spans: (count) => ngettext("%(count)s span", "%(count)s spans", count),
+};
+
+/** @param {Store} store @param {number} node @param {number} number of a mark at it, from 1 */
+export function markText(store, node, number) {
+  return (NUMBERED[markType(store, node)] ?? NUMBERED.spans)({ number });
+}
+
+/** How large a mark is, or where a point is, in percent of its image. @param {Store} store @param {Place} place */
+export function sizeText(store, { box, image, point }) {
+  const [left, top, right, bottom] = (box ?? [0, 0, 0, 0]).map((edge) => edge * 100);
+  const text = point
+    ? `${Math.round(left)} %, ${Math.round(top)} %`
+    : `${Math.round(right - left)} × ${Math.round(bottom - top)} %`;
+  return store.item.images.length > 1 ? `${imageName(store, image ?? 0)}, ${text}` : text;
+}
 
 /** @param {Value | undefined} value */
 export function valueText(value) {
@@ -85,9 +124,7 @@ export function countText(store, index) {
     return layerOf(store.document, index)
       .objects.map(({ value }) => valueText(value))
       .join(", ");
-  return store.item.kind === "boxes"
-    ? ngettext("%(count)s box", "%(count)s boxes", count)
-    : ngettext("%(count)s span", "%(count)s spans", count);
+  return COUNTED[markType(store, index)](count);
 }
 
 /**
@@ -99,6 +136,7 @@ export function placeText(store, place) {
   if (place.box) {
     const [left, top, right, bottom] = place.box.map((edge) => Math.round(edge * 100));
     const image = store.item.images.length > 1 ? `${imageName(store, place.image ?? 0)}, ` : "";
+    if (place.point) return image + gettext("%(left)s% from the left, %(top)s% from the top", { left, top });
     const where = gettext(
       "%(left)s% from the left, %(top)s% from the top, %(width)s% wide, %(height)s% high",
       {

@@ -76,18 +76,18 @@ def test_the_keys_are_listed_and_each_person_may_change_them(editor: Editor, pag
     editor.open(page, annotation)
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard")
-    expect(dialog).to_contain_text("add a box in the middle")
+    expect(dialog).to_contain_text("add a mark in the middle")
     dialog.get_by_role("button", name="Change key: unsure").click()
     page.keyboard.press("d")
     expect(dialog.get_by_role("status")).to_contain_text("already used for")
     dialog.get_by_role("button", name="Change key: unsure").click()
-    page.keyboard.press("q")
-    expect(dialog.get_by_role("status")).to_contain_text("now uses Q")
+    page.keyboard.press(";")
+    expect(dialog.get_by_role("status")).to_contain_text("now uses ;")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    assert editor.keys(annotation) == {"unsure": "q"}
+    assert editor.keys(annotation) == {"unsure": ";"}
     reload(page)
-    page.keyboard.press("q")
+    page.keyboard.press(";")
     saved(page)
     assert editor.layer(annotation, FIND_DOGS)["state"] == "unsure"
 
