@@ -10,7 +10,8 @@ and HTTP.
 Bars: 32 clients get at least 0.85 of the throughput of the bare batched forward, and one client waits for the
 median answer at most 1.3 times as long as for the bare single forward, plus 3 ms. The ways take turns, and a
 bar is judged by the median over the turns. On a busy machine a ratio by the clock says little; the processor
-time of a prediction, in the server and in this process, stands beside it.
+time of a prediction, in the server and in this process, stands beside it. ``--device cuda --half`` measures
+both on a GPU, in mixed precision.
 """
 
 from __future__ import annotations
@@ -237,14 +238,23 @@ def over_http(client: ModelClient, system: str, items: Sequence[QAItem]) -> None
             raise RuntimeError(outcome.message)
 
 
-def benchmark(name: str, weights: Path | None, *, processes: int, seconds: float) -> list[Rate]:
+def benchmark(
+    name: str,
+    weights: Path | None,
+    *,
+    processes: int,
+    seconds: float,
+    device: str = "cpu",
+    half: bool = False,
+) -> list[Rate]:
     """Measure every way of asking for ``seconds`` each."""
     items = questions(512)
     fake = name == "fake"
     chosen = f"{name}={weights}" if weights else name
-    served = ["modelserver", "serve", "--systems", chosen, "--processes", str(processes)]
+    hardware = ["--device", device, *(["--half"] if half else [])]
+    served = ["modelserver", "serve", "--systems", chosen, "--processes", str(processes), *hardware]
     command = ["modelserver.serving.fake_server"] if fake else served
-    without = partial(bare, FakeSystem() if fake else _loaded(name, weights))
+    without = partial(bare, FakeSystem()) if fake else _bare(name, weights, device, half)
     with running(*command, "--port", "0") as server, ModelClient(server.url) as client:
         ask = partial(over_http, client, name)
         ways = (
@@ -258,10 +268,26 @@ def benchmark(name: str, weights: Path | None, *, processes: int, seconds: float
         return measure(ways, items, seconds=seconds, server=used)
 
 
-def _loaded(name: str, weights: Path | None) -> Predictor:
-    from modelserver.registry import load_system  # imports torch, which reads OMP_NUM_THREADS only then
+def _bare(name: str, weights: Path | None, device: str, half: bool) -> Callable[[Sequence[QAItem]], None]:
+    # These import torch, which reads OMP_NUM_THREADS only then.
+    from modelserver.registry import load_system
+    from modelserver.serving.loading import in_half
 
-    return load_system(name, weights=weights)
+    system = load_system(name, weights=weights, device=device)
+
+    def ask(items: Sequence[QAItem]) -> None:
+        with in_half(device) if half else contextlib.nullcontext():
+            bare(system, items)
+
+    return ask
+
+
+def _hardware(device: str) -> str:
+    if not device.startswith("cuda"):
+        return f"{len(os.sched_getaffinity(0))} cores"
+    import torch
+
+    return torch.cuda.get_device_name(device)
 
 
 def ratios(rates: Sequence[Rate]) -> dict[str, float]:
@@ -304,17 +330,36 @@ def main() -> int:
     parser.add_argument(
         "--processes", type=int, default=max(1, cores - 1), help="model processes (default: %(default)s)"
     )
+    parser.add_argument("--device", default="cpu", help="of the models (default: %(default)s)")
+    parser.add_argument("--half", action="store_true", help="mixed precision, on a GPU only")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
-    rates = benchmark(options.system, options.weights, processes=options.processes, seconds=options.seconds)
+    rates = benchmark(
+        options.system,
+        options.weights,
+        processes=options.processes,
+        seconds=options.seconds,
+        device=options.device,
+        half=options.half,
+    )
     met = bars(rates)
     if options.json:
         figures = [asdict(rate) | {name: rate.median(attrgetter(name)) for name in FIGURES} for rate in rates]
-        print(json.dumps({"system": options.system, "rates": figures, "ratios": ratios(rates), "bars": met}))
+        print(
+            json.dumps(
+                {
+                    "system": options.system,
+                    "hardware": _hardware(options.device),
+                    "rates": figures,
+                    "ratios": ratios(rates),
+                    "bars": met,
+                }
+            )
+        )
         return 0 if all(met.values()) else 1
     print(
-        f"{options.system}, {cores} cores, {options.processes} model process(es), "
+        f"{options.system}, {_hardware(options.device)}, {options.processes} model process(es), "
         "and as many threads without a server\n"
     )
     print(f"{'':<36} {'':>13} {'':>10} processor ms a prediction")

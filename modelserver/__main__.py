@@ -49,6 +49,7 @@ TRAINERS = (
     ("select-and-forget-reg", "recurrent:select_and_forget_reg", "select-and-forget with the same."),
     ("extractive-qa", "extractive:extractive_qa", "Fine-tune any Hugging Face encoder."),
     ("heuristic", "heuristic:heuristic", "Answer types of the heuristic."),
+    ("world-lm", "causal:world_lm", "A small causal language model on the generated world."),
     ("visual-nmn", "visual_nmn.command:visual_nmn", "Modular network over images."),
     ("lxmert", "visual_nmn.command:lxmert", "End-to-end baseline over images."),
     ("text-nmn", "text_nmn.trainer:text_nmn", "Modular network over text."),

@@ -105,6 +105,12 @@ SYSTEMS: dict[str, SystemSpec] = {
             is_shipped=False,
         ),
         _spec(
+            "world-lm",
+            "Small causal language model: quotes sentences, cites them by number, then answers",
+            causal.load,
+        ),
+        _spec("world-lm-answer-first", "world-lm, but it answers before it quotes and cites", causal.load),
+        _spec(
             "text-nmn",
             "Writes a program for a question and executes it over the words of a passage",
             text_nmn.load,

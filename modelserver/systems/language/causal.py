@@ -1,7 +1,7 @@
 """The system ``causal-lm``: a causal language model in a local folder.
 
 It reads the prompt of ``chat`` and writes the same JSON, whose form is enforced token by token
-(`constrained_writing`). A YAML file may stand in for the folder, to set the prompt and the order.
+(`constrained_writing`). A YAML file, in the folder or in its stead, sets the prompt and the order.
 """
 
 from __future__ import annotations
@@ -27,10 +27,18 @@ from modelserver.systems.language.constrained_writing import (
     encode_labels,
     label_chances,
 )
-from modelserver.systems.language.questions import PROMPT, Order, answer_schema, build_prompt, prediction
+from modelserver.systems.language.questions import (
+    PROMPT,
+    Numbers,
+    Order,
+    answer_schema,
+    build_prompt,
+    prediction,
+)
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights, UnusableSystem
 from modelserver.wire.schema import LEAST_LOGPROB, LanguageModel, QAItem, QAPrediction, Usage, first_problem
 
+SYSTEM_FILE = "system.yaml"  # in a folder of weights
 Count = Annotated[int, Field(ge=1, le=2_000)]
 
 
@@ -39,7 +47,8 @@ class CausalFile(BaseModel):
 
     Attributes:
         folder: The folder of weights, relative to the file.
-        prompt: The user message, with the four placeholders.
+        prompt: The user message, with the placeholders.
+        numbers: Where the number of a sentence stands.
         order: The part that the model writes first.
         longest_answer: Tokens of an answer at most.
         longest_rationale: Tokens of a rationale at most.
@@ -49,6 +58,7 @@ class CausalFile(BaseModel):
 
     folder: str = ""
     prompt: str = PROMPT
+    numbers: Numbers = "before"
     order: Order = "explain-first"
     longest_answer: Count = 40
     longest_rationale: Count = 120
@@ -111,7 +121,7 @@ class CausalSystem(Identified):
         return self.file.longest_answer + self.file.longest_rationale + 120
 
     def _prompt(self, item: QAItem) -> list[int]:
-        text = build_prompt(self.file.prompt, item, self.file.order)
+        text = build_prompt(self.file.prompt, item, self.file.order, self.file.numbers)
         if self.tokenizer.chat_template:
             messages = [{"role": "user", "content": text}]
             shown = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
@@ -223,11 +233,15 @@ def load(source: Path | None, device: torch.device, **labels: Unpack[Labels]) ->
     if source is None:
         name = labels["name"]
         raise UnreadableWeights(f"{name}: no weights are shipped; name a folder: --weights FOLDER")
+    if (source / SYSTEM_FILE).is_file():
+        source /= SYSTEM_FILE
     file = _read_file(source) if source.suffix in (".yaml", ".yml") else CausalFile()
     folder = find_folder(source.parent / file.folder if source.is_file() else source)
     tokenizer = open_tokenizer(folder)
     model = open_model(folder, device, kind=transformers.AutoModelForCausalLM)
     settings = file.model_dump(exclude={"folder"}) | {"template": tokenizer.chat_template}
+    if file.numbers == "before":  # as in revisions that did not know the field
+        del settings["numbers"]
     identity = json.dumps([digest(folder), settings, answer_schema(file.order)])
     revision = hashlib.sha256(identity.encode()).hexdigest()[:12]
     return CausalSystem(model, tokenizer, file, revision=revision, **labels)

@@ -85,7 +85,8 @@ class ChatSystem(Identified):
             recipient=file.url,
             order=file.order,
             relevance=file.relevance,
-            prompt_characters=len(build_prompt(file.prompt, blank, file.order)) + len(file.system_prompt),
+            prompt_characters=len(build_prompt(file.prompt, blank, file.order, file.numbers))
+            + len(file.system_prompt),
             most_output_tokens=file.most_output_tokens or UNKNOWN_OUTPUT,
             input_price=file.prices.input if file.prices else None,
             output_price=file.prices.output if file.prices else None,
@@ -251,7 +252,9 @@ class ChatSystem(Identified):
     def _body(self, item: QAItem) -> dict[str, Any]:
         file = self.file
         messages = [{"role": "system", "content": file.system_prompt}] if file.system_prompt else []
-        messages.append({"role": "user", "content": build_prompt(file.prompt, item, file.order)})
+        messages.append(
+            {"role": "user", "content": build_prompt(file.prompt, item, file.order, file.numbers)}
+        )
         body: dict[str, Any] = {"model": file.model, "messages": messages, **file.decoding}
         if file.structured == "json_schema":
             schema = {"name": "answer", "strict": True, "schema": answer_schema(file.order, item.labels)}

@@ -15,7 +15,14 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from modelserver.systems.language.questions import MEANINGS, PLACEHOLDERS, PROMPT, Order, answer_schema
+from modelserver.systems.language.questions import (
+    MEANINGS,
+    PROMPT,
+    REQUIRED,
+    Numbers,
+    Order,
+    answer_schema,
+)
 from modelserver.wire.errors import UnusableSystem
 from modelserver.wire.schema import Usage, first_problem
 
@@ -72,7 +79,9 @@ class ChatFile(_Part):
         url: The address before ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``.
         model: The model's name at that server.
         key_env: The variable of the environment that holds the key; none by default.
-        prompt: The user message, with the four placeholders.
+        prompt: The user message, with the placeholders; ``{fields}`` may be left out for a model that was
+            trained to write the form.
+        numbers: Where the number of a sentence stands.
         system_prompt: A message before it.
         order: The part that the model writes first.
         relevance: The order in which FaRM removes facts.
@@ -85,6 +94,7 @@ class ChatFile(_Part):
     model: Annotated[str, Field(min_length=1)]
     key_env: Annotated[str, Field(pattern="^[A-Z][A-Z0-9_]*$")] | None = None
     prompt: str = PROMPT
+    numbers: Numbers = "before"
     system_prompt: str = ""
     order: Order = "explain-first"
     relevance: Relevance = "citation"
@@ -101,7 +111,7 @@ class ChatFile(_Part):
             raise ValueError("url: is not an address such as http://127.0.0.1:8000/v1")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("url: holds more than an address; name the key's variable in key_env")
-        if missing := [name for name in PLACEHOLDERS if name not in self.prompt]:
+        if missing := [name for name in REQUIRED if name not in self.prompt]:
             raise ValueError(f"prompt: has no {missing[0]}")
         if taken := sorted(OURS & self.decoding.keys()):
             raise ValueError(f"decoding.{taken[0]}: has a field of its own in this file, or is not offered")
@@ -115,6 +125,8 @@ class ChatFile(_Part):
     def revision(self) -> str:
         """Return 12 hex digits of everything that changes answers."""
         parts = self.model_dump(mode="json", exclude={"key_env", "limits", "prices"})
+        if self.numbers == "before":  # as in revisions that did not know the field
+            del parts["numbers"]
         parts |= {"schema": answer_schema(self.order), "meanings": MEANINGS}
         # Not sorted: the order of a schema's fields is the order in which the model writes.
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

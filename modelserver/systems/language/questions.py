@@ -30,6 +30,7 @@ from modelserver.wire.schema import (
 )
 
 Order = Literal["explain-first", "answer-first"]
+Numbers = Literal["before", "behind"]  # a sentence's number stands there
 FIELDS: dict[Order, tuple[str, ...]] = {
     "explain-first": ("rationale", "facts", "type", "answer"),
     "answer-first": ("answer", "type", "facts", "rationale"),
@@ -55,7 +56,8 @@ Write one JSON object and nothing else, with these fields in this order:
 {fields}
 {order}
 """
-PLACEHOLDERS = ("{sentences}", "{question}", "{fields}", "{order}")
+REQUIRED = ("{sentences}", "{question}", "{order}")
+PLACEHOLDERS = (*REQUIRED, "{fields}")
 LONGEST_ANSWER, LONGEST_RATIONALE = 2_000, 10_000  # characters
 MOST_FACTS = 100
 _PLACEHOLDER = re.compile("|".join(map(re.escape, PLACEHOLDERS)))
@@ -92,22 +94,27 @@ class Numbered(NamedTuple):
     facts: list[Fact]
 
 
-def number_sentences(context: Sequence[tuple[str, Sequence[str]]]) -> Numbered:
-    """Number the sentences of all articles from 1."""
+def number_sentences(context: Sequence[tuple[str, Sequence[str]]], numbers: Numbers = "before") -> Numbered:
+    """Number the sentences of all articles from 1.
+
+    A small causal model cites better if the numbers stand behind: one before, it reads before it knows what
+    is numbered.
+    """
     lines: list[str] = []
     facts: list[Fact] = []
     for title, sentences in context:
         lines.append(f"Article: {title}")
         for index, sentence in enumerate(sentences):
             facts.append((title, index))
-            lines.append(f"[{len(facts)}] {sentence.strip()}")
+            number, text = f"[{len(facts)}]", sentence.strip()
+            lines.append(f"{number} {text}" if numbers == "before" else f"{text} {number}")
     return Numbered("\n".join(lines), facts)
 
 
-def build_prompt(template: str, item: QAItem, order: Order) -> str:
+def build_prompt(template: str, item: QAItem, order: Order, numbers: Numbers = "before") -> str:
     """Fill a template; what an item's texts hold in braces stays as it is."""
     values = {
-        "{sentences}": number_sentences(item.context).text,
+        "{sentences}": number_sentences(item.context, numbers).text,
         "{question}": item.question,
         "{fields}": "\n".join(f"- {name}: {_meanings(item.labels)[name]}" for name in FIELDS[order]),
         "{order}": ORDER_SENTENCES[order],
