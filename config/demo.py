@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,11 +35,36 @@ from studyapp.link_tokens import find_link
 from studyapp.models import Study
 
 USERNAME = "researcher"
-DATASET = "world-test"
-QUESTIONS = 100
-WORLD_SEED = 20  # a world other than the one that the shipped systems were trained on and tested with
-SYSTEMS = ("qi2019", "select-and-forget")
-DEFINITION = Path("docs/examples/world-study.yaml")
+
+
+class Generated(NamedTuple):
+    """A study of generated questions, and the systems that answer them.
+
+    Attributes:
+        definition: The study's file.
+        questions: Number of questions of its dataset.
+        seed: Of the world, another one than the shipped systems were trained on and tested with.
+        systems: Those that answer.
+        is_scored: Whether they are scored, too; a language model reads each question nine times for that.
+    """
+
+    definition: Path
+    questions: int
+    seed: int
+    systems: tuple[str, ...]
+    is_scored: bool
+
+
+READERS = Generated(
+    Path("docs/examples/world-study.yaml"), 100, 20, ("qi2019", "select-and-forget"), is_scored=True
+)
+LANGUAGE = Generated(
+    Path("docs/examples/language-study.yaml"),
+    30,
+    21,
+    ("world-lm", "world-lm-answer-first", "select-and-forget"),
+    is_scored=False,
+)
 STEPS = Path("docs/examples/programs-study.yaml")
 STEPS_PROJECT = "scenes"
 # The demo launches its studies before the site runs, so that nobody can rehearse or judge them.
@@ -62,9 +88,11 @@ def load(say: Callable[[str], object]) -> None:
     passwords = {
         name: _login(name, kept.passwords.get(name, "")) for name in (USERNAME, *demo_annotation.PEOPLE)
     }
-    study = _study(DEFINITION, lambda _dataset: _predictions(say))
-    tokens = kept.tokens | {study.slug: _token(study, kept.tokens.get(study.slug, ""))}
-    _keep(Secrets(passwords, tokens))
+    tokens = kept.tokens
+    for generated in (READERS, LANGUAGE):
+        study = _study(generated.definition, partial(_predictions, generated, say))
+        tokens |= {study.slug: _token(study, kept.tokens.get(study.slug, ""))}
+        _keep(Secrets(passwords, tokens))
     demo_annotation.load(say, User.objects.get(username=USERNAME))
     demo_annotation.execute_programs(say)
     if (steps := _steps_study(say)) is not None:
@@ -115,22 +143,33 @@ def _login(name: str, password: str) -> str:
     return password if user.check_password(password) else ""
 
 
-def _predictions(say: Callable[[str], object]) -> None:
-    if not Dataset.objects.filter(name=DATASET).exists():
+def _predictions(generated: Generated, say: Callable[[str], object], dataset: str) -> None:
+    systems, questions = generated.systems, generated.questions
+    if not Dataset.objects.filter(name=dataset).exists():
         say("Generating questions about a fictional world ...")
         with tempfile.TemporaryDirectory() as folder:
-            quietly("import_dataset", "hotpot", str(_world(Path(folder))), name=DATASET)
-    say(f"Predicting and scoring {QUESTIONS} questions with {len(SYSTEMS)} systems ...")
-    for system in SYSTEMS:
-        quietly("predict", dataset=DATASET, system=system, wait=True)
-    # The command warns of every score that is undefined for a hundred questions.
-    quietly("score", dataset=DATASET, system=list(SYSTEMS), stderr=io.StringIO())
+            quietly("import_dataset", "hotpot", str(_world(Path(folder), generated)), name=dataset)
+    act = "Predicting and scoring" if generated.is_scored else "Predicting"
+    say(f"{act} {questions} questions with {len(systems)} systems ...")
+    for system in systems:
+        quietly("predict", dataset=dataset, system=system, wait=True)
+    if generated.is_scored:  # the command warns of every score that is undefined for so few questions
+        quietly("score", dataset=dataset, system=list(systems), stderr=io.StringIO())
 
 
-def _world(folder: Path) -> Path:
+def _world(folder: Path, generated: Generated) -> Path:
     """Generate test questions, in a process: the site imports no generator."""
-    sizes = ["--train", "0", "--dev", "0", "--test", str(QUESTIONS)]
-    command = [sys.executable, "-m", "modelserver", "world", "--out", str(folder), "--seed", str(WORLD_SEED)]
+    sizes = ["--train", "0", "--dev", "0", "--test", str(generated.questions)]
+    command = [
+        sys.executable,
+        "-m",
+        "modelserver",
+        "world",
+        "--out",
+        str(folder),
+        "--seed",
+        str(generated.seed),
+    ]
     done = subprocess.run([*command, *sizes], cwd=settings.BASE_DIR, capture_output=True, text=True)
     if done.returncode:
         raise CommandError(f"python -m modelserver world failed: {done.stderr.strip()}")

@@ -54,7 +54,7 @@ class FakeSystem:
     facts above ``threshold`` are relevant. A question that opens with a verb such as "is" or "did" is
     answered yes when facts of at least two articles are relevant, else no. Any other is answered with the
     longest capitalised name, or number, of the most probable fact that has one the question does not hold,
-    whether that fact is relevant or not.
+    whether that fact is relevant or not. A system whose name has the part "lm" quotes its facts as a rationale.
 
     A question with ``[[fail]]`` in it breaks ``predict`` and one with ``[[invalid]]`` does not pass
     ``check``, for tests of what follows.
@@ -65,6 +65,7 @@ class FakeSystem:
     def __init__(self, name: str = "fake", *, threshold: float = 0.4) -> None:
         self.name = name
         self.threshold = threshold
+        self._explains = "lm" in name.split("-")
         self.revision = hashlib.sha256(f"1 {name} {threshold}".encode()).hexdigest()[:12]
 
     def cost(self, item: QAItem) -> int:
@@ -106,6 +107,7 @@ class FakeSystem:
                 for (title, index), p in probabilities.items()
             ],
             threshold=self.threshold,
+            rationale=" ".join(texts[fact].strip() for fact in relevant) if self._explains else None,
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from config.demo import QUESTIONS, SYSTEMS
+from config.demo import LANGUAGE, READERS
 from config.demo_annotation import BOT_ITEMS, ITEMS, NETWORKS
 from scripts.stack import Stack
 from tests.site import Site, running_site
@@ -29,7 +29,9 @@ print(json.dumps({model.__name__: model.objects.count() for model in models}))
 
 @pytest.fixture(scope="module")
 def demo_site() -> Iterator[Site]:
-    with running_site(fake=SYSTEMS, modular=tuple(NETWORKS.values())) as running:
+    with running_site(
+        fake=(*READERS.systems, *LANGUAGE.systems[:2]), modular=tuple(NETWORKS.values())
+    ) as running:
         running.manage("load_demo")
         yield running
 
@@ -43,9 +45,11 @@ def counts(site: Site) -> dict[str, int]:
 
 
 def test_everything_is_there(demo_site: Site):
+    questions = READERS.questions + LANGUAGE.questions + ITEMS
+    predictions = 2 * READERS.questions + 3 * LANGUAGE.questions + ITEMS
     assert counts(demo_site) == {
-        "User": 7, "EntryLink": 2, "Question": QUESTIONS + ITEMS, "Prediction": 2 * QUESTIONS + ITEMS,
-        "Score": 2, "Study": 2, "StudyVersion": 2, "Project": 2, "Item": 2 * ITEMS, "Gold": 2 * ITEMS,
+        "User": 7, "EntryLink": 3, "Question": questions, "Prediction": predictions,
+        "Score": 2, "Study": 3, "StudyVersion": 3, "Project": 2, "Item": 2 * ITEMS, "Gold": 2 * ITEMS,
         "Membership": 10, "SystemOutput": 2 * ITEMS, "Annotation": 2 * 2 * BOT_ITEMS,
     }  # fmt: skip
 
@@ -96,7 +100,7 @@ def test_the_annotator_is_given_an_item_and_the_adjudicator_finds_some_to_settle
 
 
 def test_the_study_of_steps_shows_boxes_over_images(demo_site: Site):
-    study = kept(demo_site)["studies"][1]
+    study = kept(demo_site)["studies"][2]
     assert study["slug"] == "scenes-steps"
     with logged_in(demo_site, kept(demo_site)["staff"]) as client:
         address = f"/staff/studies/{study['slug']}/preview/page/?page=item&condition=steps+of+the+system"
@@ -104,6 +108,13 @@ def test_the_study_of_steps_shows_boxes_over_images(demo_site: Site):
         assert "Step 1." in page
         image = re.search(r"/study/scenes-steps/image/[0-9a-f]{64}\.png", page)[0]
         assert client.get(image).headers["content-type"] == "image/png"
+
+
+def test_the_study_of_language_models_shows_rationales(demo_site: Site):
+    with logged_in(demo_site, kept(demo_site)["staff"]) as client:
+        address = "/staff/studies/explain-first/preview/page/?page=item&condition=Explains+first"
+        page = client.get(address).text
+    assert "The system wrote this text to explain its answer" in page
 
 
 def test_a_second_run_adds_nothing_and_gives_the_same_login_and_link(demo_site: Site):
@@ -119,7 +130,7 @@ def test_without_its_file_it_gives_a_new_link_and_says_that_the_password_is_not_
     after = kept(demo_site)
     assert after["staff"]["password"] == ""
     assert after["studies"][0]["token"] != before["studies"][0]["token"]
-    assert counts(demo_site)["EntryLink"] == 4
+    assert counts(demo_site)["EntryLink"] == 6
 
 
 def test_the_environment_of_the_tests_does_not_reach_the_site(demo_site: Site):
