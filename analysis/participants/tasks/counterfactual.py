@@ -31,8 +31,8 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
         [1.0, 0.0]
     """
     declined, right = numbers(trials, "cannot_tell", "prediction_right")
-    made = np.where(np.isnan(declined), np.where(np.isnan(right), np.nan, 1.0), 1 - declined)
-    return {"predicted_made": made, **prediction_values(trials, made)}
+    predicted = np.where(np.isnan(declined), np.where(np.isnan(right), np.nan, 1.0), 1 - declined)
+    return {"predicted_made": predicted, **prediction_values(trials, predicted)}
 
 
 MEASURES: tuple[Measure, ...] = (

@@ -14,7 +14,7 @@ COLUMNS = (
 )
 
 
-def prediction_values(trials: pd.DataFrame, made: Array) -> dict[str, Array]:
+def prediction_values(trials: pd.DataFrame, predicted: Array) -> dict[str, Array]:
     """Compute what measures of predictions sum up.
 
     A trial without a prediction counts as not right, and as neither above nor below chance: that is what a
@@ -22,7 +22,7 @@ def prediction_values(trials: pd.DataFrame, made: Array) -> dict[str, Array]:
 
     Args:
         trials: Trials with the columns `prediction_right` and `options`.
-        made: 1 where a prediction was made, 0 where it was declined, NaN where there is no answer.
+        predicted: 1 where a prediction was made, 0 where it was declined, NaN where there is no answer.
 
     Returns:
         prediction_right: 1 or 0, of the predictions that were made. predicted_right: 0 where it was declined,
@@ -34,13 +34,13 @@ def prediction_values(trials: pd.DataFrame, made: Array) -> dict[str, Array]:
         [0.75, 0.0]
     """
     given, options = numbers(trials, "prediction_right", "options")
-    right = only(given, made == 1)
-    answered = ~np.isnan(right) | (made == 0)
+    right = only(given, predicted == 1)
+    answered = ~np.isnan(right) | (predicted == 0)
     return {
         "prediction_right": right,
         "predicted_right": only(np.nan_to_num(right), answered),
         "predicted_chance": only(1 / options, answered),
-        "predicted_above_chance": only(np.where(made == 0, 0.0, right - 1 / options), answered),
+        "predicted_above_chance": only(np.where(predicted == 0, 0.0, right - 1 / options), answered),
     }
 
 
