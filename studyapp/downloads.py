@@ -32,7 +32,10 @@ POLL_SECONDS = 0.2
 
 
 class BundleOptions(FrozenModel):
-    """The variant and the format of a bundle; ``psych-ds`` is CSV with copies for Psych-DS."""
+    """The variant and the format of a bundle.
+
+    ``psych-ds`` is CSV with copies for Psych-DS.
+    """
 
     study: int
     public: bool = False

@@ -239,7 +239,10 @@ class Table(Payload):
 
 
 class NewExport(Payload):
-    """The variant and the format of an export bundle; ``psych-ds`` is CSV with copies for Psych-DS."""
+    """The variant and the format of an export bundle.
+
+    ``psych-ds`` is CSV with copies for Psych-DS.
+    """
 
     public: bool = False
     format: Literal["csv", "parquet", "jsonl", "psych-ds"] = "csv"
