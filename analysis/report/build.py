@@ -57,6 +57,9 @@ MEASURED: dict[Kind, str] = {  # how the report describes the measures
     "right, RSR where the first answer was right and the advice wrong (Schemmer et al. 2023); over-reliance "
     "is 1 − RSR, under-reliance 1 − RAIR. Complementarity is final accuracy minus the better of the "
     "participant's first answers and the system's, on the same trials (Bansal et al. 2021).",
+    "counterfactual": "Coverage is the share of answers that are not “cannot tell”, precision the share of "
+    "right predictions among them (Chen et al. 2024). Accuracy above chance is the mean of right minus 1 / "
+    "options; “cannot tell” counts 0 there, which a guess would reach on average.",
 }
 TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
     "advice": (
@@ -65,6 +68,12 @@ TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
         "answers that right advice did not correct (1 − RSR and 1 − RAIR of Schemmer et al. 2023); "
         "complementarity is final accuracy minus the better of the participant's first answers and the "
         "system's (Bansal et al. 2021).",
+    ),
+    "counterfactual": (
+        "Participants saw an answer of the system and predicted its answer to a changed item, or said that "
+        "they could not tell. Coverage is the share of answers with a prediction, precision the share of "
+        "right ones among them (Chen et al. 2024); accuracy above chance is the share of right predictions "
+        "minus that of guesses among the options, with “cannot tell” as a guess.",
     ),
 }
 OPEN = ("measures", "differences", "ranks")  # parts that are open at first

@@ -19,6 +19,8 @@ KEY_MEASURES = (
     "agreement",
     "over_reliance",
     "final_accuracy",
+    "precision",
+    "prediction_accuracy",
 )  # the first that the data have
 
 

@@ -2,10 +2,11 @@
 
 from ..measures import Measure
 from .advice import ADVICE
+from .counterfactual import COUNTERFACTUAL
 from .task import Task
 from .verification import VERIFICATION
 
-TASKS: dict[str, Task] = {task.kind: task for task in (VERIFICATION, ADVICE)}
+TASKS: dict[str, Task] = {task.kind: task for task in (VERIFICATION, ADVICE, COUNTERFACTUAL)}
 
 __all__ = ["TASKS", "Task", "find_measure"]
 
