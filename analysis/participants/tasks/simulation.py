@@ -45,7 +45,7 @@ def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
         [nan, 1.0]
     """
     (right,) = numbers(trials, "prediction_right")
-    values = prediction_values(trials, only(np.ones(len(trials)), ~np.isnan(right)))
+    values = prediction_values(trials, np.where(np.isnan(right), np.nan, 1.0))
     said_yes = _positive(trials)
     is_yes = np.where(right == 1, said_yes, 1 - said_yes)
     names = trials["block"].to_numpy(object) if "block" in trials else np.full(len(trials), "", object)
@@ -68,7 +68,7 @@ def _positive(trials: pd.DataFrame) -> Array:
     right, options = numbers(trials, "predicted_correct", "options")
     if "predicted_answer" not in trials:
         return right
-    answers = trials["predicted_answer"].map({"yes": 1.0, "no": 0.0}).to_numpy(float)
+    answers = trials["predicted_answer"].map({"yes": 1.0, "no": 0.0}).to_numpy(np.float64)
     return np.where(np.isnan(right), only(answers, options == 2), right)
 
 

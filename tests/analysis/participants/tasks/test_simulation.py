@@ -128,18 +128,19 @@ def test_a_planted_effect_is_found_and_said(tmp_path):
 def test_the_planned_size_finds_the_effect_in_four_studies_of_five(tmp_path):
     """The size comes from a pilot; then many studies of that size have the effect planted."""
     learns, per_block, studies = {"plain": 0.1, "facts": 0.3}, 6, 120
-    pilot = load_bundle(simulation_study(tmp_path / "pilot", people=150, per_block=per_block, learns=learns))
+    pilot = load_bundle(simulation_study(tmp_path / "pilot", people=400, per_block=per_block, learns=learns))
     population, items, source = from_pilot(pilot, "simulation_effect", Options(resamples=0), normal=False)
     design = plan_size(
         population, effects=[0.0, 0.2], items=items, target=0.8, alpha=0.05, simulations=2000, seed=1,
         source=source, unit="share",
     )  # fmt: skip
     size = design.smallest.participants
+    assert size is not None
     folder = simulation_study(
         tmp_path / "b", people=size * studies, per_block=per_block, learns=learns, seed=2
     )
     estimates = analyse(load_bundle(folder), Options(resamples=0)).retained.estimates
     plain, facts = (own.reshape(studies, size) for own in estimates.per_participant["simulation_effect"])
     p = ttest_ind(facts, plain, axis=1, equal_var=False).pvalue
-    # 120 studies: the standard error of the share is 0.037.
-    assert 0.69 < (p < 0.05).mean() < 0.91
+    # The standard error is 0.037 for 120 studies; that of the pilot's spread moves the power by 0.03 more.
+    assert 0.68 < (p < 0.05).mean() < 0.92
