@@ -68,7 +68,7 @@ def _positive(trials: pd.DataFrame) -> Array:
     right, options = numbers(trials, "predicted_correct", "options")
     if "predicted_answer" not in trials:
         return right
-    answers = trials["predicted_answer"].map({"yes": 1.0, "no": 0.0}).to_numpy(np.float64)
+    answers = np.asarray(trials["predicted_answer"].map({"yes": 1.0, "no": 0.0}), dtype=np.float64)
     return np.where(np.isnan(right), only(answers, options == 2), right)
 
 
