@@ -35,9 +35,9 @@ def stored_text(text: str) -> str | SafeString:
 
     An unknown text is marked as English.
     """
-    known = known_message(text)
-    if isinstance(known, Message) or not text:
-        return translated(known)
+    message = known_message(text)
+    if isinstance(message, Message) or not text:
+        return translated(message)
     return format_html('<span lang="en">{}</span>', text)
 
 

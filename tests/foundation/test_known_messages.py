@@ -61,8 +61,8 @@ def test_every_template_has_a_german_text_and_finds_itself(template):
     ("text", "german"),
     [
         (
-            "context: 1234 tokens, and the model reads 512",
-            "context: 1234 Tokens, und das Modell liest 512",
+            "context: 1234 tokens; at most 512 are read",
+            "context: 1234 Tokens; höchstens 512 werden gelesen",
         ),
         (
             "qa failed: PredictionFailed: the system's scores are not numbers: its weights are damaged",
@@ -70,12 +70,16 @@ def test_every_template_has_a_german_text_and_finds_itself(template):
             "sind beschädigt",
         ),
         (
-            "the process ended by SIGKILL, twice in a row",
-            "der Prozess endete durch SIGKILL, zweimal nacheinander",
+            "it is empty, twice in a row",
+            "ist leer, zweimal nacheinander",
         ),
         (
             "http://127.0.0.1:1 cannot be reached: Connection refused",
             "http://127.0.0.1:1 ist nicht erreichbar: Connection refused",
+        ),
+        (
+            "a: the process ended by SIGKILL, 3 times in a row",
+            "a: der Prozess endete durch SIGKILL, 3-mal nacheinander",  # codespell:ignore
         ),
         ("x: step 3: there are 2 values for 5 tokens", "x: step 3: es gibt 2 Werte zu 5 Tokens"),
     ],
