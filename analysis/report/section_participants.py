@@ -74,6 +74,7 @@ DRAWN_MEASURES: dict[Kind, dict[str, str]] = {  # with their captions; others ar
         "before_accuracy": "Accuracy before the learning block.",
         "after_accuracy": "Accuracy after the learning block.",
     },
+    "preference": {},
     "counterfactual": {
         "prediction_accuracy": "Accuracy of predictions: share of answers that are right predictions.",
     },
@@ -141,6 +142,8 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
     Between participants, or within those who saw several conditions.
     """
     names, groups = study.exclusions.names, study.allocation.groups
+    if study.task.pairs:
+        return []
     if study.allocation.design == "between":
         shares = excluded_shares(study.conditions, study.trials, names)
         return [exclusion_test(shares, rng=substream(rng, "exclusions"))]
