@@ -1,4 +1,4 @@
-"""Preferences: first screen, and the section on strengths, pairs and sides."""
+"""Preferences: first screen, and section on strengths and sides."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

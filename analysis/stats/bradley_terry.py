@@ -96,9 +96,9 @@ def _check(wins: Array, ties: Array) -> None:
 
 
 def _maximise(wins: Array, ties: Array) -> tuple[Array, Array]:
-    """Maximise the likelihood for each set of counts (sets × k × k) by Newton's method.
+    """Maximise the likelihood of each set of counts by Newton's method.
 
-    In the logarithms of strengths and ν it is concave: a linear term minus logarithms of sums of
+    wins, ties: sets × k × k. In the logarithms of strengths and ν it is concave: a linear term minus logarithms of sums of
     exponentials. Returns log strengths, sets × k, and ν; NaN where there is no estimate.
     """
     sets, k = wins.shape[:2]
@@ -139,7 +139,10 @@ def _design(k: int) -> Array:
 
 
 def _newton_step(at: Array, counts: Array, design: Array, has_ties: NDArray[np.bool_]) -> Array:
-    """Return the step to the optimum of the quadratic approximation, sets by parameters."""
+    """Return the step to the top of the quadratic approximation.
+
+    Sets by parameters, as `at`.
+    """
     k = at.shape[1] - 1
     weights = np.exp(np.einsum("opc,sc->osp", design, at))
     weights[2] *= has_ties[:, None]

@@ -45,7 +45,7 @@ class Preference:
 
 def preferences(study: Study) -> list[Preference]:
     """Fit the strengths on each criterion that has answers."""
-    found = []
+    fitted = []
     for criterion in study.version.task.criteria:
         column = preference_column(criterion)
         given = study.retained.trials.dropna(subset=[column])
@@ -57,8 +57,8 @@ def preferences(study: Study) -> list[Preference]:
         rng = substream(np.random.default_rng(study.options.seed), "strengths", criterion.key)
         strengths = fit_strengths(compared.wins, compared.ties, rng=rng, resamples=study.options.resamples)
         left, tied = _share(compared.left), _share(compared.tied)
-        found.append(Preference(criterion, names, compared, strengths, left, tied))
-    return found
+        fitted.append(Preference(criterion, names, compared, strengths, left, tied))
+    return fitted
 
 
 def _share(values: Array) -> Share:
