@@ -165,11 +165,12 @@ def measures_section(study: Study) -> Section:
     view = study.retained
     available = [m for m in view.estimates.measures if view.estimates.available(m.key)]
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock (there is no time in the data)"
+    timed = any("time" in measure.needs for measure in view.estimates.measures)
     return Section(
         "measures",
         "Measures per condition",
         [
-            Text(f"{_how_averaged(study)} Times are those of {clock}."),
+            Text(f"{_how_averaged(study)} Times are those of {clock}." if timed else _how_averaged(study)),
             _measures_table(study, available),
             Text(_without_exclusions(study, available)),
             _participants_data(study, available),

@@ -58,7 +58,8 @@ def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
 
 def _preference_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer which condition is preferred, and if the side matters."""
-    cards = [*preference_cards(study), _differ_card(study, inference, "Which differences are clear?")]
+    preferred, *sides = preference_cards(study)
+    cards = [preferred, _differ_card(study, inference, "Which differences are clear?"), *sides]
     if len(study.systems) > 1 and study.retained.relations.scores:
         cards.append(_follow_card(against_scores_section(study, inference.plan)))
     return cards

@@ -98,8 +98,14 @@ def _check(wins: Array, ties: Array) -> None:
 def _maximise(wins: Array, ties: Array) -> tuple[Array, Array]:
     """Maximise the likelihood of each set of counts by Newton's method.
 
-    wins, ties: sets × k × k. In the logarithms of strengths and ν it is concave: a linear term minus logarithms of sums of
-    exponentials. Returns log strengths, sets × k, and ν; NaN where there is no estimate.
+    In the logarithms of strengths and ν it is concave: linear terms minus logarithms of sums of exponentials.
+
+    Args:
+        wins: sets × k × k.
+        ties: The same, symmetric.
+
+    Returns:
+        Log strengths, sets × k, and ν of each set; NaN where there is no estimate.
     """
     sets, k = wins.shape[:2]
     logs, nu = np.full((sets, k), np.nan), np.full(sets, np.nan)
