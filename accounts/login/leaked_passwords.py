@@ -1,4 +1,4 @@
-"""Passwords that others have used and lost: a list here, and a service if the site names one."""
+"""Passwords that were leaked: a list here, and a service on demand."""
 
 import logging
 from functools import cache
