@@ -9,36 +9,7 @@ from typing import NamedTuple
 from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.studio.drafts import Draft, opened
-
-CONSENT = """\
-You take part in a study of question answering systems and their explanations. You will see questions, each \
-with the answer of a system, and judge whether the answer is correct.
-
-Taking part is voluntary. You may stop at any time by closing the page. Your answers are stored under a \
-random number, without your name, together with their times and the kind of your device (phone, tablet or \
-desktop computer).
-
-[Say here who does the research and why, how long it takes, what is paid, and whom to ask.]"""
-
-TITLE_FOR_PARTICIPANTS = "A study of computer answers"
-
-INSTRUCTIONS = """\
-Read the question, the answer and what is highlighted. Then say whether you think that the answer is \
-correct. Please do not look anything up."""
-
-
-ADVICE_CONSENT = CONSENT.replace(
-    "You will see questions, each with the answer of a system, and judge whether the answer is correct.",
-    "You will answer questions, and may then see the answer of a system before you answer again.",
-)
-ADVICE_INSTRUCTIONS: list[Draft] = [
-    {"text": "Read the question and the articles, and give your own answer. Please do not look anything up."},
-    {
-        "text": "Then you see the answer of a system, which may be wrong. Keep your answer or change it.",
-        "only": ["advised"],
-    },
-    {"text": "Then you are asked again. Keep your answer or change it.", "except": ["advised"]},
-]
+from studyapp.studio.texts import CONSENT, DOES, INSTRUCTIONS
 
 
 class Start(NamedTuple):
@@ -102,8 +73,8 @@ def draft(
         "conditions": [*({"system": name} for name in systems), {"ground_truth": True}],
         "items": {"count": 25, "seed": 1},
         "questionnaire": questionnaire,
-        "consent": CONSENT,
-        "instructions": INSTRUCTIONS,
+        "consent": CONSENT.format(does=DOES["verification"]),
+        "instructions": INSTRUCTIONS["verification"],
         "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
     }
     if start.is_advice:
@@ -117,8 +88,8 @@ def _advice(systems: Sequence[str]) -> Draft:
     return {
         "task": {"kind": "advice"},
         "conditions": [{"advice": False}, *shown],
-        "consent": ADVICE_CONSENT,
-        "instructions": ADVICE_INSTRUCTIONS,
+        "consent": CONSENT.format(does=DOES["advice"]),
+        "instructions": INSTRUCTIONS["advice"],
         "exclusions": [rule.model_dump(mode="json") for rule in RULES_2020[:2]],
     }
 

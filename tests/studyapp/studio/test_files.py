@@ -136,6 +136,19 @@ def test_questions_and_rules_that_nobody_changed_follow_the_task():
     }
 
 
+def test_the_texts_of_a_new_study_follow_the_task():
+    verification, advice = (
+        opened(starts.draft(starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"]))
+        for name in ("xqa-2020", "advice")
+    )
+    verification["consent"] = verification["consent"].replace("[Say", "Ask Ada. [Say")
+    changed = fitted(verification | {"task": {"kind": "advice"}}, verification)
+    assert changed["instructions"] == advice["instructions"]
+    assert changed["consent"] == advice["consent"].replace("[Say", "Ask Ada. [Say")
+    back = fitted(changed | {"task": {"kind": "verification"}}, changed)
+    assert (back["instructions"], back["consent"]) == (verification["instructions"], verification["consent"])
+
+
 def test_questions_of_ones_own_stay_when_the_task_changes():
     before = opened({"study": "s", "title": "S"})
     before["questionnaire"]["item"] = before["questionnaire"]["item"][:1]
