@@ -1,4 +1,4 @@
-"""Train and score the cells of `benchmarks.trends`: one system under one seed each.
+"""Train and score the cells of `benchmarks.trends`: a system and seed.
 
 Every cell is a command of `modelserver` with small sizes, in a folder of its own. An interrupted one goes on.
 """
@@ -108,11 +108,9 @@ def _text(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
 
 
 def _reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
-    """Train an encoder on facts of comparisons alone; score counterfactuals and alignment."""
+    """Train an encoder on comparisons; score counterfactuals and alignment."""
     out = work / f"reasons-{encoder}-{seed}"
-    train, dev = (
-        _world(work, split, n) for split, n in (("train", 4 * sizes.questions), ("dev", 4 * sizes.test))
-    )
+    train, dev = _world(work, "train", 4 * sizes.questions), _world(work, "dev", 4 * sizes.test)
     files = ["--train-file", str(train), "--dev-file", str(dev), "--format", "hotpotqa"]
     chosen = ["--context", "facts", "--reasoning", "comparison", "--seed", str(seed), "--threads", "1"]
     steps = ["--steps", str(sizes.encoder_steps), "--check-every", str(max(1, sizes.encoder_steps // 6))]
@@ -150,7 +148,7 @@ def _world(work: Path, split: Split, questions: int) -> Path:
 
 
 def _run(*words: str) -> None:
-    """Run a command of the model server; what it prints goes to standard error."""
+    """Run a command of the model server; it prints to standard error."""
     with contextlib.redirect_stdout(sys.stderr):
         if modelserver(list(words)):
             raise RuntimeError(f"modelserver {' '.join(words)} failed")

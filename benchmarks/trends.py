@@ -1,4 +1,4 @@
-"""Train the systems of the papers at small sizes, and say which trends of the papers hold.
+"""Train the papers' systems at small sizes, and judge their trends.
 
 Run ``python -m benchmarks.trends --store trends.jsonl --work build/trends``.
 
@@ -36,7 +36,7 @@ class Trend:
 
     Attributes:
         paper: Its source.
-        claim: What the paper finds.
+        claim: The finding of the paper.
         higher: Cell and score that is higher.
         lower: Cell and score that is lower.
     """

@@ -87,8 +87,13 @@ def test_a_store_goes_on_after_a_torn_line(
     store = tmp_path / "trends.jsonl"
     row = {"cell": "text/answers", "seed": 1, "tiny": False, "seconds": 1, "scores": {"f1": 0.5, "loss": 2.0}}
     store.write_text(json.dumps(row) + '\n{"cell": "text/ans')
-    asked = []
-    monkeypatch.setattr(trends, "run_cell", lambda name, seed, *_: asked.append((name, seed)) or {"f1": 0.25})
+    asked: list[tuple[str, int]] = []
+
+    def scored(name: str, seed: int, *_rest: object) -> trends.Scores:
+        asked.append((name, seed))
+        return {"f1": 0.25}
+
+    monkeypatch.setattr(trends, "run_cell", scored)
     command = ["--only", "text/answers", "text/answers-without-extract", "--seeds", 2, "--store", store]
     assert run(monkeypatch, *command) == 0
     assert asked == [
