@@ -1,0 +1,76 @@
+"""The answers among which participants predict a system's answer.
+
+Pure: no Django.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from analysis.scores import hotpotqa
+from modelserver.inputs.mentions import mentions, type_of
+from studyapp.definition.task_questions import YES_NO
+
+Context = Sequence[tuple[str, Sequence[str]]]
+
+
+def candidates(
+    answer: str, likely: Sequence[str], context: Context, labels: Sequence[str], *, most: int, seed: str
+) -> list[str]:
+    """Return the answers to choose from, with the system's own among them.
+
+    No two are equal after the normalisation of HotpotQA. The order follows from the seed and the answers, so
+    that it does not show which one is the system's; yes, no and labels keep theirs.
+
+    Args:
+        answer: What the system answers.
+        likely: Other answers that it might give, the likeliest first: to the original, of gold, of others.
+        context: The articles, whose mentions of the type of these answers fill up the list.
+        labels: The answers that the question offers; empty if its answer is free.
+        most: The largest number of answers.
+        seed: Decides mentions and order.
+    """
+    known = _distinct([answer, *likely])
+    polar = [one for one in known if hotpotqa.normalise_answer(one) in YES_NO]
+    fixed = labels or (YES_NO if len(polar) == len(known) else [])
+    if any(hotpotqa.exact_match(answer, one) for one in fixed):
+        return _fixed(answer, fixed, known, most)
+    # A system may answer a question for yes or no with words, and the other way round.
+    others = [*(YES_NO if polar else []), *shuffled(_mentions(known, context), seed)]
+    return shuffled(_distinct([*known, *others])[:most], seed)
+
+
+def _fixed(answer: str, fixed: Sequence[str], known: Sequence[str], most: int) -> list[str]:
+    """Return the answers that a question offers, the known ones if too many."""
+    own = [answer if hotpotqa.exact_match(answer, one) else one for one in fixed]
+    kept = _distinct([*(one for one in known if one in own), *own])[:most]
+    return [one for one in own if one in kept]
+
+
+def _distinct(answers: Sequence[str]) -> list[str]:
+    """Return the answers that differ after normalisation, the first of equals."""
+    kept: dict[str, str] = {}
+    for answer in answers:
+        if answer.strip():
+            kept.setdefault(hotpotqa.normalise_answer(answer), answer)
+    return list(kept.values())
+
+
+def _mentions(known: Sequence[str], context: Context) -> Iterator[str]:
+    """Yield what the articles mention of the type of a known answer.
+
+    All mentions if no known answer is in the articles.
+    """
+    texts = [sentence for _title, sentences in context for sentence in sentences]
+    types = {kind for answer in known for text in texts if (kind := type_of(text, answer))}
+    for text in texts:
+        for mention in mentions(text):
+            if not types or mention.type in types:
+                yield text[mention.start : mention.end]
+
+
+def shuffled(texts: Iterable[str], seed: int | str) -> list[str]:
+    """Return the different texts in the order of a hash of seed and text.
+
+    Their order does not matter, and one text more changes little.
+    """
+    return sorted(set(texts), key=lambda one: hashlib.sha256(f"{seed}/{one}".encode()).digest())
