@@ -4,10 +4,11 @@ Pure: no Django.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from analysis.scores import hotpotqa
-from modelserver.inputs.mentions import mentions, type_of
+from modelserver.inputs.mentions import MentionType, mentions
 from studyapp.definition.task_questions import YES_NO
 
 Context = Sequence[tuple[str, Sequence[str]]]
@@ -35,7 +36,8 @@ def candidates(
     if any(hotpotqa.exact_match(answer, one) for one in fixed):
         return _fixed(answer, fixed, known, most)
     # A system may answer a question for yes or no with words, and the other way round.
-    others = [*(YES_NO if polar else []), *shuffled(_mentions(known, context), seed)]
+    others = [*(YES_NO if polar else []), *shuffled(_mentions(known, context), f"{seed}/mentions")]
+    # By another seed than the mentions, or those drawn would always come first.
     return shuffled(_distinct([*known, *others])[:most], seed)
 
 
@@ -55,17 +57,23 @@ def _distinct(answers: Sequence[str]) -> list[str]:
     return list(kept.values())
 
 
-def _mentions(known: Sequence[str], context: Context) -> Iterator[str]:
-    """Yield what the articles mention of the type of a known answer.
+def _mentions(known: Sequence[str], context: Context) -> list[str]:
+    """Return what the articles mention of the type of a known answer.
 
-    All mentions if no known answer is in the articles.
+    The type of a name is the one that it has most often. A word that only opens sentences is no name. All
+    names are returned if the articles mention no known answer.
     """
-    texts = [sentence for _title, sentences in context for sentence in sentences]
-    types = {kind for answer in known for text in texts if (kind := type_of(text, answer))}
-    for text in texts:
+    types: dict[str, Counter[MentionType]] = {}
+    names = {title for title, _sentences in context}
+    for text in (sentence.strip() for _title, sentences in context for sentence in sentences):
         for mention in mentions(text):
-            if not types or mention.type in types:
-                yield text[mention.start : mention.end]
+            word = text[mention.start : mention.end]
+            types.setdefault(word, Counter())[mention.type] += 1
+            if mention.start > 0 or " " in word:
+                names.add(word)
+    usual = {word: counts.most_common(1)[0][0] for word, counts in types.items() if word in names}
+    expected = {usual[answer] for answer in known if answer in usual}
+    return [word for word, kind in usual.items() if not expected or kind in expected]
 
 
 def shuffled(texts: Iterable[str], seed: int | str) -> list[str]:

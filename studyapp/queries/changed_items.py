@@ -116,8 +116,15 @@ class ChangedItems:
         return options
 
 
-def changed_items(definition: StudyDefinition, workspace: Workspace) -> ChangedItems | None:
+def changed_items(
+    definition: StudyDefinition, workspace: Workspace, runs: Mapping[str, PredictionRun]
+) -> ChangedItems | None:
     """Find the changed items of a definition; None for another task.
+
+    Args:
+        definition: The definition.
+        workspace: Where its datasets are.
+        runs: The predictions on the originals, by system of a condition.
 
     Raises:
         StudyRefused: their dataset is unknown or has none, or a system has no predictions on it.
@@ -129,11 +136,10 @@ def changed_items(definition: StudyDefinition, workspace: Workspace) -> ChangedI
         dataset = dataset_named(task.source, workspace)
     except NotFound as error:
         raise StudyRefused(SOURCE, message_of(error)) from error
-    shown = [condition.system for condition in definition.conditions if condition.system is not None]
-    answers = _answers(dataset, shown)
+    answers = _answers(dataset, runs)
     needs_gold = task.ask == "correct" or any(row.ground_truth for row in definition.conditions)
     seed = definition.items.seed or 0
-    items = dict(_chosen(dataset, [answers[system] for system in shown], seed, needs_gold=needs_gold))
+    items = dict(_chosen(dataset, [answers[system] for system in runs], seed, needs_gold=needs_gold))
     if not items:
         raise StudyRefused(
             SOURCE,
@@ -146,31 +152,47 @@ def changed_items(definition: StudyDefinition, workspace: Workspace) -> ChangedI
     return ChangedItems(task, dataset, items, answers, seed)
 
 
-def _answers(dataset: Dataset, shown: Sequence[str]) -> dict[str, dict[str, str]]:
+def _answers(dataset: Dataset, runs: Mapping[str, PredictionRun]) -> dict[str, dict[str, str]]:
     """Return the answers of all systems to the changed items, those shown first.
 
     Raises:
-        StudyRefused: a system that a condition shows has no finished predictions.
+        StudyRefused: a system that a condition shows has no finished predictions of the same revision.
     """
     done = PredictionRun.objects.filter(dataset=dataset, status=PredictionRun.Status.DONE)
-    others = System.objects.filter(pk__in=done.values("system")).exclude(name__in=shown)
-    answers = {}
-    for system in dict.fromkeys([*shown, *others.order_by("name").values_list("name", flat=True)]):
-        run = latest_run(dataset, system)
-        if run is None:
-            raise StudyRefused(
-                SOURCE,
-                say(
-                    "%(system)s has no finished predictions on the changed items of %(dataset)s; run: "
-                    "%(command)s",
-                    system=system,
-                    dataset=str(dataset),
-                    command=_predict(dataset, system),
-                ),
-            )
-        rows = Prediction.objects.filter(run=run).values_list("question__external_id", "answer")
-        answers[system] = dict(rows)
-    return answers
+    others = System.objects.filter(pk__in=done.values("system")).exclude(name__in=runs)
+    latest = [latest_run(dataset, name) for name in others.order_by("name").values_list("name", flat=True)]
+    chosen = [*(_same_system(dataset, run) for run in runs.values()), *(run for run in latest if run)]
+    return {
+        run.system.name: dict(
+            Prediction.objects.filter(run=run).values_list("question__external_id", "answer")
+        )
+        for run in chosen
+    }
+
+
+def _same_system(dataset: Dataset, original: PredictionRun) -> PredictionRun:
+    """Return the run on the changed items by the system of a run.
+
+    Revisions of imported files are those of the files, so they say nothing about the system.
+    """
+    system = original.system.name
+    done = original.system.runs.filter(dataset=dataset, status=PredictionRun.Status.DONE)
+    run = done.filter(revision=original.revision).first() or latest_run(dataset, system)
+    values = {"system": system, "dataset": str(dataset), "command": _predict(dataset, system)}
+    if run is None:
+        reason = say(
+            "%(system)s has no finished predictions on the changed items of %(dataset)s; run: %(command)s",
+            **values,
+        )
+        raise StudyRefused(SOURCE, reason)
+    are_served = {run.source, original.source} == {PredictionRun.Source.SERVER}
+    if are_served and run.revision != original.revision:
+        reason = say(
+            "%(system)s answered the changed items of %(dataset)s in another revision; run: %(command)s",
+            **values,
+        )
+        raise StudyRefused(SOURCE, reason)
+    return run
 
 
 def _chosen(

@@ -77,7 +77,8 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     _check_language(definition)
     _check_images(definition)
     conditions = [_planned(dataset, index, written) for index, written in enumerate(definition.conditions)]
-    pool = _pool(dataset, conditions, changed_items(definition, workspace))
+    runs = {row.run.system.name: row.run for row in conditions if row.run}
+    pool = _pool(dataset, conditions, changed_items(definition, workspace, runs))
     attention = [_attention(dataset, index, row) for index, row in enumerate(definition.attention)]
     taken = {row.item for row in attention if row.item is not None}
     questions = _items(pool, "items", definition.items, taken)
