@@ -24,7 +24,7 @@ from analysis.gold_agreement import (
 )
 from analysis.programs import Program
 from annotation.labels import MARKS, LabelLayer, LabelProgram
-from annotation.operations import executed, resolved
+from annotation.operations import executed, resolved, without_hidden
 from annotation.schemas import (
     Answer,
     Box,
@@ -98,7 +98,8 @@ def _labelled_item(
     )
     objects: dict[str, dict[int, list[Any]]] = {who: {} for who in documents}
     values: dict[str, dict[int, Any]] = {who: {} for who in documents}
-    for who, document in documents.items():
+    for who, full in documents.items():
+        document = without_hidden(full, program)
         for place, (index, layer, label) in enumerate(asked):
             given = document.layers.get(index, Layer())
             answers = [each.value for each in given.objects if isinstance(each, Answer)]
@@ -130,6 +131,7 @@ def likeness(
     Returns:
         None if neither document has a mark or an answer.
     """
+    reference, given = without_hidden(reference, program), without_hidden(given, program)
     compared = agreement_item("", program, {"reference": reference, "given": given}, tokens=tokens)
     drawn = gold_agreement.agreement([compared], kind).groups.get(gold_agreement.DRAWN, {})
     marks = drawn[METRIC[kind]].value if drawn else None
@@ -232,6 +234,7 @@ def steps(
     program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
 ) -> list[Step]:
     """Return the steps that people annotate, bottom-up."""
+    documents = {who: without_hidden(document, program) for who, document in documents.items()}
     units = _units(documents, tokens)
     shapes = {who: resolved(document, program) for who, document in documents.items()}
     result = []

@@ -6,6 +6,7 @@ undo, agreement, adjudication and exports are those of programs. No Django.
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -73,10 +74,22 @@ def _named(given: object) -> object:
     return {"name": given} if isinstance(given, str) else given
 
 
+def _several(given: object) -> object:
+    return [given] if isinstance(given, str) else given
+
+
+class Condition(FrozenModel):
+    """A layer is asked for only if a choice has one of these labels."""
+
+    layer: Name
+    labels: Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
+
+
 class LabelLayer(FrozenModel):
     """One thing that people mark or answer.
 
-    ``lowest`` and ``highest`` bound a rating. Layers that are not ``required`` may stay open.
+    ``lowest`` and ``highest`` bound a rating. Layers that are not ``required`` may stay open, and ``show_if``
+    hides a layer until an earlier choice has an answer.
     """
 
     type: LayerType
@@ -88,6 +101,7 @@ class LabelLayer(FrozenModel):
     lowest: Annotated[int, Field(ge=0, le=10)] = 1
     highest: Annotated[int, Field(ge=1, le=20)] = 5
     hint: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = ""
+    show_if: Condition | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -147,6 +161,8 @@ class LabelTask(FrozenModel):
         if len({MARKS[layer.type] for layer in self.layers if layer.type in MARKS}) > 1:
             text = "a task has spans of a text or marks in images, not both; make two projects"
             raise ValueError(at_field("layers", say(text)))
+        for place, layer in enumerate(self.layers):
+            _check_condition(layer, self.layers[:place], f"layers[{place}].show_if")
         return self
 
     @property
@@ -162,9 +178,23 @@ class LabelTask(FrozenModel):
             | ({"labels": layer.names} if layer.labels else {})
             | ({} if layer.required else {"required": False})
             | ({"lowest": layer.lowest, "highest": layer.highest} if layer.type == "rating" else {})
+            | ({"show_if": layer.show_if.model_dump()} if layer.show_if else {})
             for layer in self.layers
         ]
         return json.dumps({"layers": layers}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _check_condition(layer: LabelLayer, before: Sequence[LabelLayer], field: str) -> None:
+    """Check that a condition names labels of a choice further up."""
+    if layer.show_if is None:
+        return
+    asked = next((each for each in before if each.name == layer.show_if.layer), None)
+    if asked is None or asked.type not in ("choice", "choices"):
+        text = "“%(asked)s” is not a choice before “%(layer)s”"
+        raise ValueError(at_field(f"{field}.layer", say(text, asked=layer.show_if.layer, layer=layer.name)))
+    if unknown := [name for name in layer.show_if.labels if name not in asked.names]:
+        text = "“%(layer)s” has no label “%(label)s”"
+        raise ValueError(at_field(f"{field}.labels", say(text, layer=asked.name, label=unknown[0])))
 
 
 class LabelError(ProgramError):
@@ -191,6 +221,16 @@ class LabelProgram(Program):
     def layer(self, index: int) -> LabelLayer | None:
         """Return the layer of a node; the root has none."""
         return self.task.layers[index - 1] if index else None
+
+    @cached_property
+    def conditions(self) -> dict[int, tuple[int, tuple[str, ...]]]:
+        """The choice, as node and labels, that each conditional layer needs."""
+        places = {layer.name: index for index, layer in enumerate(self.task.layers, start=1)}
+        return {
+            places[layer.name]: (places[layer.show_if.layer], layer.show_if.labels)
+            for layer in self.task.layers
+            if layer.show_if
+        }
 
     def text(self, index: int = 0) -> str:
         """Return the layers as JSON; `label_program` reads it back."""
@@ -275,7 +315,7 @@ def label_yaml(task: LabelTask) -> str:
 def check_extends(before: LabelTask, after: LabelTask) -> None:
     """Check that marks and answers of one configuration fit another.
 
-    Layers stay; labels are added or look different, and hints and ``required`` change.
+    Layers stay; labels are added or look different, and hints, ``required`` and conditions change.
 
     Raises:
         ValueError: Names the field that does not fit.

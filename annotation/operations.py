@@ -442,10 +442,13 @@ def open_nodes(document: Document, program: Program) -> list[int]:
     """
     if document.problem is not None:
         return []
+    hidden = hidden_nodes(document, program)
     return [
         index
         for index in program.walk
-        if _is_asked(program, program.nodes[index]) and document.layers.get(index, Layer()).state == "open"
+        if index not in hidden
+        and _is_asked(program, program.nodes[index])
+        and document.layers.get(index, Layer()).state == "open"
     ]
 
 
@@ -453,6 +456,28 @@ def _is_asked(program: Program, node: Node) -> bool:
     """Return whether a node must not stay open."""
     layer = _layer_of(program, node)
     return node.role != "compute" if layer is None else layer.required
+
+
+def hidden_nodes(document: Document, program: Program) -> set[int]:
+    """Return the layers of a plain task whose conditions do not hold.
+
+    A hidden choice counts as unanswered.
+    """
+    hidden: set[int] = set()
+    for index, (asked, labels) in program.conditions.items() if isinstance(program, LabelProgram) else ():
+        objects = () if asked in hidden else document.layers.get(asked, Layer()).objects
+        if not any(isinstance(each, Answer) and each.value in labels for each in objects):
+            hidden.add(index)
+    return hidden
+
+
+def without_hidden(document: Document, program: Program) -> Document:
+    """Return the document without the layers that are hidden now."""
+    hidden = hidden_nodes(document, program) & document.layers.keys()
+    if not hidden:
+        return document
+    layers = {index: layer for index, layer in document.layers.items() if index not in hidden}
+    return document.model_copy(update={"layers": layers})
 
 
 def checked(document: Document, program: Program, subject: Subject) -> Document:

@@ -32,11 +32,14 @@ POLL_SECONDS = 0.2
 
 
 class BundleOptions(FrozenModel):
-    """The variant and the format of a bundle."""
+    """The variant and the format of a bundle.
+
+    ``psych-ds`` is CSV with copies for Psych-DS.
+    """
 
     study: int
     public: bool = False
-    format: Format = "csv"
+    format: Format | Literal["psych-ds"] = "csv"
 
 
 class ResponsesOptions(FrozenModel):
@@ -75,7 +78,12 @@ def export_bundle(job: Job, report: Report) -> JobResult:
     with tempfile.TemporaryDirectory() as folder:
         bundle = Path(folder) / study.slug
         written = write_bundle(
-            study, bundle, public=options.public, file_format=options.format, report=report
+            study,
+            bundle,
+            public=options.public,
+            file_format="csv" if options.format == "psych-ds" else options.format,
+            as_psych_ds=options.format == "psych-ds",
+            report=report,
         )
         file = _zipped(bundle)
     return JobResult(

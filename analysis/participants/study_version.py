@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from ..io.tabular_files import Column
 
-Kind = Literal["verification", "advice"]
+Kind = Literal["verification", "advice", "simulation", "counterfactual"]
 Role = Literal[
     "correctness_rating",
     "known_before",

@@ -45,6 +45,20 @@ _TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, where they
         "explanation where the condition has one, and give a final answer and their confidence in it.",
         "",
     ),
+    "simulation": (
+        "The items come in three blocks: before, learning, and after. In the blocks before and after, "
+        "participants predict what the system answers, from options in a seeded order or as right or wrong. "
+        "In the learning block they see its answers, with explanations where the condition has them. Correct "
+        "and wrong answers of the system are balanced in each block.",
+        "",
+    ),
+    "counterfactual": (
+        "Each item has an original and a changed version. Participants see the original with the system's "
+        "answer, and its explanation where the condition has one, then the changed question or context, and "
+        "predict the system's answer to it from options in a seeded order, or say that they cannot tell. The "
+        "system's answers to the changed items were predicted before the study and frozen with it.",
+        "",
+    ),
 }
 
 

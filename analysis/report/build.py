@@ -57,6 +57,13 @@ MEASURED: dict[Kind, str] = {  # how the report describes the measures
     "right, RSR where the first answer was right and the advice wrong (Schemmer et al. 2023); over-reliance "
     "is 1 − RSR, under-reliance 1 − RAIR. Complementarity is final accuracy minus the better of the "
     "participant's first answers and the system's, on the same trials (Bansal et al. 2021).",
+    "simulation": "The effect on predictions is accuracy after the learning block minus accuracy before it, "
+    "within participants (Hase and Bansal 2020). Accuracy above chance is the mean of right minus 1 / "
+    "options. d′ takes “yes” (or “it will be right”) as the signal, where these two are the options, with "
+    "the log-linear correction.",
+    "counterfactual": "Coverage is the share of answers that are not “cannot tell”, precision the share of "
+    "right predictions among them (Chen et al. 2024). Accuracy above chance is the mean of right minus 1 / "
+    "options; “cannot tell” counts 0 there, which a guess would reach on average.",
 }
 TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
     "advice": (
@@ -65,6 +72,17 @@ TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
         "answers that right advice did not correct (1 − RSR and 1 − RAIR of Schemmer et al. 2023); "
         "complementarity is final accuracy minus the better of the participant's first answers and the "
         "system's (Bansal et al. 2021).",
+    ),
+    "simulation": (
+        "Participants predicted the system's answers in a block before and a block after a learning block, "
+        "which showed its answers. The effect is accuracy after minus accuracy before, within participants, "
+        "compared with that of participants who saw answers without explanations (Hase and Bansal 2020).",
+    ),
+    "counterfactual": (
+        "Participants saw an answer of the system and predicted its answer to a changed item, or said that "
+        "they could not tell. Coverage is the share of answers with a prediction, precision the share of "
+        "right ones among them (Chen et al. 2024); accuracy above chance is the share of right predictions "
+        "minus that of guesses among the options, with “cannot tell” as a guess.",
     ),
 }
 OPEN = ("measures", "differences", "ranks")  # parts that are open at first

@@ -70,6 +70,13 @@ DRAWN_MEASURES: dict[Kind, dict[str, str]] = {  # with their captions; others ar
         "answer did not.",
         "confidence_change": "Change of confidence from the first to the final answer.",
     },
+    "simulation": {
+        "before_accuracy": "Accuracy before the learning block.",
+        "after_accuracy": "Accuracy after the learning block.",
+    },
+    "counterfactual": {
+        "prediction_accuracy": "Accuracy of predictions: share of answers that are right predictions.",
+    },
 }
 SEVERAL_CONDITIONS = (
     "Each participant saw several conditions, so the flow counts participants by their group, and a "

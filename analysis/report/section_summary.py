@@ -11,7 +11,7 @@ from .claims import claims_figure, claims_of, first_rows, verdicts
 from .figures import condition_figure
 from .page import Card, Cards, Figure, Section, Text
 from .section_against_scores import against_scores_section
-from .section_explanations import QUESTIONS, against_zero_card, explanation_card
+from .section_explanations import QUESTIONS, against_zero_card, explanation_cards
 from .tables import number
 
 HELPFUL = "Is the explanation helpful?"
@@ -44,7 +44,7 @@ def _system_cards(study: Study, inference: Inference) -> list[Card]:
 
 def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer what a study of explanations asks, and what else its data hold."""
-    cards = [explanation_card(study, inference), against_zero_card(study)]
+    cards = [*explanation_cards(study, inference), against_zero_card(study)]
     cards.append(_differ_card(study, inference, "What else differs?"))
     if len(study.systems) > 1 and study.retained.relations.scores:
         cards.append(_follow_card(against_scores_section(study, inference.plan)))
@@ -168,8 +168,7 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
             "to what people said about them."
         )
     points += _rationales(study)
-    correct = "fraction_correct" if study.version.task.kind == "verification" else "final_accuracy"
-    if not study.retained.estimates.available(correct):
+    if not study.retained.estimates.available(study.task.accuracy):
         points.append(
             "The data do not record which answers are correct, so they cannot show how well people judged."
         )

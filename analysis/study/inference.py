@@ -49,6 +49,7 @@ class Inference:
         baseline: Condition with which the others are compared; "" where the plan names a family, and where
             all pairs are compared.
         from_unexplained: Conditions with explanations are compared with those without.
+        has_control: A condition shows no advice, and is compared with those that do.
         omnibus: Tests that a measure of the family is alike in all conditions but the ground truth, if there
             are more than two.
         styles: Comparisons of conditions that show the same system, a family of its own.
@@ -68,6 +69,7 @@ class Inference:
     models: dict[str, Model]
     bayes: dict[str, BayesModel]
     too_many: int = 0
+    has_control: bool = False
     mixed: dict[str, Model] = field(default_factory=dict)
 
 
@@ -128,6 +130,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
         declared=bool(used.family),
         baseline=baseline,
         from_unexplained=bool(plain) and not used.family,
+        has_control=bool(control),
         family=compared,
         omnibus=alike,
         styles=styles,

@@ -2,10 +2,12 @@
 
 from ..measures import Measure
 from .advice import ADVICE
+from .counterfactual import COUNTERFACTUAL
+from .simulation import SIMULATION
 from .task import Task
 from .verification import VERIFICATION
 
-TASKS: dict[str, Task] = {task.kind: task for task in (VERIFICATION, ADVICE)}
+TASKS: dict[str, Task] = {task.kind: task for task in (VERIFICATION, ADVICE, SIMULATION, COUNTERFACTUAL)}
 
 __all__ = ["TASKS", "Task", "find_measure"]
 

@@ -24,6 +24,7 @@ class Task:
         values: Computes the values of trials that measures sum up, by name; each has one number per row, NaN
             where the trial does not enter. The names are reserved, so that no question has them.
         measures: All measures beside those of a study's own questions.
+        accuracy: Key of the measure that says how often people are right.
         outcomes: Values of trials, 1 or 0, that models of single trials explain, by label.
         item_shares: Values of trials, 1 or 0, whose shares are given for each item, with their meaning.
     """
@@ -32,6 +33,7 @@ class Task:
     columns: tuple[Column, ...]
     values: TrialValues
     measures: tuple[Measure, ...]
+    accuracy: str
     outcomes: dict[str, str]
     item_shares: dict[str, str] = field(default_factory=dict)
 

@@ -241,7 +241,7 @@ export function createActs(store, announce, askReason) {
 
     /** Go on to the next step that is not done, in the order of work and then from its beginning. */
     goOpen() {
-      const { walk } = store.program;
+      const { walk } = store;
       const place = walk.indexOf(store.node);
       const open = new Set(store.open);
       const next = [...walk.slice(place + 1), ...walk.slice(0, place)].find((index) => open.has(index));
@@ -250,7 +250,7 @@ export function createActs(store, announce, askReason) {
 
     /** @param {number} step */
     goBy(step) {
-      const { walk } = store.program;
+      const { walk } = store;
       const next = walk[walk.indexOf(store.node) + step];
       if (next !== undefined) store.go(next);
     },

@@ -32,9 +32,21 @@ export function createProgram({ text, walk, nodes }) {
     bottomUp: bottomUp(nodes).filter((index) => walk.includes(nodes[index].representative)),
     /** True if people mark and answer layers beside each other, and nothing is computed. */
     isPlain: nodes.some((node) => node.layer),
+    /** The choice that each conditional layer depends on, in their order. */
+    conditions: readConditions(nodes),
     /** Nodes that a person has to say something about. */
     asked: walk.filter((index) => nodes[index].layer?.required ?? nodes[index].role !== "compute"),
   };
+}
+
+/** @param {Node[]} nodes @returns {Map<number, {node: number, labels: string[]}>} */
+function readConditions(nodes) {
+  const places = new Map(nodes.filter(({ layer }) => layer).map(({ index, module }) => [module, index]));
+  return new Map(
+    nodes.flatMap(({ index, layer }) =>
+      layer?.show_if ? [[index, { node: places.get(layer.show_if.layer) ?? 0, labels: layer.show_if.labels }]] : [],
+    ),
+  );
 }
 
 /** @param {Node[]} nodes @param {number} index @returns {number[]} */
@@ -173,6 +185,26 @@ export function waits(program, document, index) {
     (role !== "compute" && isOpen(document, representative)) ||
     children.some((child) => waits(program, document, child))
   );
+}
+
+/** @type {WeakMap<Document, Set<number>>} documents never change in place */
+const HIDDEN = new WeakMap();
+
+/**
+ * The layers of a plain task whose condition does not hold. A hidden choice shows no other layer.
+ * @param {Program} program @param {Document} document @returns {Set<number>}
+ */
+export function hiddenIn(program, document) {
+  const known = HIDDEN.get(document);
+  if (known) return known;
+  /** @type {Set<number>} */
+  const hidden = new Set();
+  for (const [index, { node, labels }] of program.conditions) {
+    const answers = hidden.has(node) ? [] : layerOf(document, node).objects;
+    if (!answers.some(({ value }) => labels.includes(String(value)))) hidden.add(index);
+  }
+  HIDDEN.set(document, hidden);
+  return hidden;
 }
 
 /** Return true if a node is still open. @param {Document} document @param {number} node */

@@ -47,7 +47,8 @@
  * @property {number} representative index of the first equal subtree, whose layer this node shares
  *
  * @typedef {{type: "spans" | "boxes" | "polygons" | "ellipses" | "points" | "choice" | "choices" | "text" | "rating", labels: {name: string, color: string,
- *   key: string}[], required: boolean, lowest: number, highest: number, hint: string}} LabelLayer
+ *   key: string}[], required: boolean, lowest: number, highest: number, hint: string, show_if: {layer: string, labels: string[]} | null}} LabelLayer
+ *   `show_if` hides a layer until the choice of that name has one of the labels
  * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
  *
  * @typedef {Object} Change one act of a person: what it says about one layer, about others that follow (`also`),

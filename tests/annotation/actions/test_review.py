@@ -3,16 +3,20 @@
 import pytest
 
 from annotation.actions import assignments, qualification, review
+from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations, submit, take_back
-from annotation.actions.projects import set_member
+from annotation.actions.projects import create_project, set_member
 from annotation.errors import NotReady
+from annotation.labels import read_label_task
 from annotation.models import Annotation, AuditEvent, Comment, Gold, Item, Membership, Project, Role
 from annotation.parsed_items import document_of
+from annotation.queries.export import item_records
 from annotation.queries.progress import people
 from annotation.queries.qualification import scores
 from annotation.queries.review import items_to_settle, review_counts
-from annotation.schemas import Document
+from annotation.schemas import Document, ItemRecord
 from annotation.states import ForbiddenTransition
+from tests import workspaces
 from tests.annotation.factories import (
     box,
     finished,
@@ -22,7 +26,9 @@ from tests.annotation.factories import (
     make_project,
     operation,
 )
+from tests.annotation.queries.test_suggestions import handed_in
 from tests.annotation.rest.test_annotations import client_of
+from tests.annotation.test_labels import CONDITIONAL, SENTIMENT, conditional
 
 pytestmark = pytest.mark.django_db
 
@@ -326,3 +332,25 @@ def test_returned_work_leaves_the_queue_until_it_is_back() -> None:
     submit(annotation=one.pk, revision=one.revision, by=one.annotator)
     assert list(items_to_settle(project)) == [one.item]
     assert review_counts(project)["items"] == 1
+
+
+def test_gold_and_exports_leave_out_answers_that_are_hidden_now() -> None:
+    task = read_label_task(CONDITIONAL)
+    project = create_project(
+        slug="if", title="If", kind="spans", workspace=workspaces.main(), by=None, labels=task
+    )
+    record = {"external_id": "i1", "kind": "spans", "text": "", "program": task.text, "passage": "Tea."}
+    import_items(records=[ItemRecord.model_validate(record)], project=project)
+    member = make_member(project)
+    annotation = assignments.next_annotation(member=member)
+    document = conditional("none", "taste")
+    edits = [
+        {"node": node, "put": [each.model_dump() for each in layer.objects]}
+        for node, layer in document.layers.items()
+    ]
+    annotation = handed_in(annotation, *edits[:2], edits[2] | {"also": [{"node": 1, "state": "done"}]})
+    [exported] = item_records(project)
+    assert set(exported.annotations[0].document.layers) == {SENTIMENT}
+    assert set(document_of(annotation.document).layers) == {1, 2, 3}  # for the case that they change it back
+    gold = review.accept(annotation=annotation, revision=3, by=make_member(project, Role.ADJUDICATOR).user)
+    assert set(document_of(gold.document).layers) == {SENTIMENT}
