@@ -23,28 +23,28 @@ def candidates(
     that it does not show which one is the system's; yes, no and labels keep theirs.
 
     Args:
-        answer: What the system answers.
+        answer: The answer of the system.
         likely: Other answers that it might give, the likeliest first: to the original, of gold, of others.
         context: The articles, whose mentions of the type of these answers fill up the list.
         labels: The answers that the question offers; empty if its answer is free.
         most: The largest number of answers.
         seed: Decides mentions and order.
     """
-    known = _distinct([answer, *likely])
-    polar = [one for one in known if hotpotqa.normalise_answer(one) in YES_NO]
-    fixed = labels or (YES_NO if len(polar) == len(known) else [])
+    likely_answers = _distinct([answer, *likely])
+    polar = [one for one in likely_answers if hotpotqa.normalise_answer(one) in YES_NO]
+    fixed = labels or (YES_NO if len(polar) == len(likely_answers) else [])
     if any(hotpotqa.exact_match(answer, one) for one in fixed):
-        return _fixed(answer, fixed, known, most)
+        return _fixed(answer, fixed, likely_answers, most)
     # A system may answer a question for yes or no with words, and the other way round.
-    others = [*(YES_NO if polar else []), *shuffled(_mentions(known, context), f"{seed}/mentions")]
+    others = [*(YES_NO if polar else []), *shuffled(_mentions(likely_answers, context), f"{seed}/mentions")]
     # By another seed than the mentions, or those drawn would always come first.
-    return shuffled(_distinct([*known, *others])[:most], seed)
+    return shuffled(_distinct([*likely_answers, *others])[:most], seed)
 
 
-def _fixed(answer: str, fixed: Sequence[str], known: Sequence[str], most: int) -> list[str]:
-    """Return the answers that a question offers, the known ones if too many."""
+def _fixed(answer: str, fixed: Sequence[str], likely_answers: Sequence[str], most: int) -> list[str]:
+    """Return the answers that a question offers, the likely ones if too many."""
     own = [answer if hotpotqa.exact_match(answer, one) else one for one in fixed]
-    kept = _distinct([*(one for one in known if one in own), *own])[:most]
+    kept = _distinct([*(one for one in likely_answers if one in own), *own])[:most]
     return [one for one in own if one in kept]
 
 
@@ -57,11 +57,11 @@ def _distinct(answers: Sequence[str]) -> list[str]:
     return list(kept.values())
 
 
-def _mentions(known: Sequence[str], context: Context) -> list[str]:
-    """Return what the articles mention of the type of a known answer.
+def _mentions(likely_answers: Sequence[str], context: Context) -> list[str]:
+    """Return what the articles mention of the type of a likely answer.
 
-    The type of a name is the one that it has most often. A word that only opens sentences is no name. All
-    names are returned if the articles mention no known answer.
+    The type of a name is the one that it has most often. A word that only opens sentences is not a name. All
+    names are returned if the articles mention no likely answer.
     """
     types: dict[str, Counter[MentionType]] = {}
     names = {title for title, _sentences in context}
@@ -72,7 +72,7 @@ def _mentions(known: Sequence[str], context: Context) -> list[str]:
             if mention.start > 0 or " " in word:
                 names.add(word)
     usual = {word: counts.most_common(1)[0][0] for word, counts in types.items() if word in names}
-    expected = {usual[answer] for answer in known if answer in usual}
+    expected = {usual[answer] for answer in likely_answers if answer in usual}
     return [word for word, kind in usual.items() if not expected or kind in expected]
 
 
@@ -81,4 +81,4 @@ def shuffled(texts: Iterable[str], seed: int | str) -> list[str]:
 
     Their order does not matter, and one text more changes little.
     """
-    return sorted(set(texts), key=lambda one: hashlib.sha256(f"{seed}/{one}".encode()).digest())
+    return sorted(set(texts), key=lambda text: hashlib.sha256(f"{seed}/{text}".encode()).digest())

@@ -169,7 +169,7 @@ def settled(
     """Return the answers of a page with the own answers that they stand for.
 
     A kept or taken answer is written out, and white space is joined. A prediction becomes an answer, a truth
-    value, or that it cannot be told.
+    value, or “cannot tell”.
     """
     if PREDICTED in answers:
         return _predicted(task, answers)

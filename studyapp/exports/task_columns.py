@@ -61,7 +61,7 @@ _PREDICTED = (
         "predicted_correct", "boolean", "whether the participant predicts a correct answer; empty if the "
         "question was for the answer",
     ),
-    Column("cannot_tell", "boolean", "the participant says that it cannot be told; empty without a choice"),
+    Column("cannot_tell", "boolean", "the participant chose “cannot tell”; empty without a choice"),
     Column("system_answer", "string", "what the system answers to the changed item; nobody was shown it"),
     Column(
         "prediction_right", "boolean", "whether the prediction is what the system did: equal after "

@@ -60,17 +60,17 @@ def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[s
 
     Two systems that a page does not tell apart differ in their options, or a bot knows the first.
     """
-    known: dict[tuple[str, str], dict[frozenset[str], str]] = {}
+    expected: dict[tuple[str, str], dict[frozenset[str], str]] = {}
     if not isinstance(content.task, Counterfactual):
-        return known
+        return expected
     for item in (*content.practice, *content.items):
         for shown in (condition.shown[item.id] for condition in content.conditions):
             if content.task.ask == "answer":
                 options, right = frozenset(shown.options), shown.changed_answer or ""
             else:
                 options, right = frozenset(YES_NO), YES_NO[not shown.changed_correct]
-            known.setdefault((item.question or "", shown.answer or ""), {}).setdefault(options, right)
-    return known
+            expected.setdefault((item.question or "", shown.answer or ""), {}).setdefault(options, right)
+    return expected
 
 
 def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:

@@ -1,4 +1,4 @@
-"""The changed items of a counterfactual study, and what systems answer to them.
+"""The changed items of a counterfactual study, with answers of systems.
 
 The answers are predictions stored beforehand, on the dataset of changed items.
 """
@@ -30,7 +30,7 @@ class ChangedItems:
 
     Attributes:
         items: By the ID of the original.
-        answers: What each system answers, by the ID of the changed item.
+        answers: The answers of each system, by the ID of the changed item.
         seed: Decides the order of the options.
     """
 
@@ -123,7 +123,7 @@ def changed_items(
 
     Args:
         definition: The definition.
-        workspace: Where its datasets are.
+        workspace: The workspace of its datasets.
         runs: The predictions on the originals, by system of a condition.
 
     Raises:
@@ -153,7 +153,7 @@ def changed_items(
 
 
 def _answers(dataset: Dataset, runs: Mapping[str, PredictionRun]) -> dict[str, dict[str, str]]:
-    """Return the answers of all systems to the changed items, those shown first.
+    """Return the answers of all systems, those that are shown first.
 
     Raises:
         StudyRefused: a system that a condition shows has no finished predictions of the same revision.

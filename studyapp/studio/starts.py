@@ -129,12 +129,14 @@ def draft(
         "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
     }
     if start.task:
-        return content | _of_task(start.task, systems)
+        return content | _of_task(start.task, dataset, systems)
     return content | ({"design": start.design} if start.design != "between" else {})
 
 
-def _of_task(task: str, systems: Sequence[str]) -> Draft:
+def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
     """Return what is different in a study with a task."""
+    # A name to begin with, so that the preview has a change to show; the step says if it is unknown.
+    source = {"source": f"{dataset}-changed"} if task == "counterfactual" and dataset else {}
     control = [{"advice": False}] if task == "advice" else []
     shown = [{"system": name, **more} for name in systems for more in ({"explanation": "none"}, {})]
     consent, instructions = {
@@ -142,7 +144,7 @@ def _of_task(task: str, systems: Sequence[str]) -> Draft:
         "counterfactual": (COUNTERFACTUAL_CONSENT, COUNTERFACTUAL_INSTRUCTIONS),
     }[task]
     return {
-        "task": {"kind": task},
+        "task": {"kind": task, **source},
         "conditions": [*control, *shown],
         "consent": consent,
         "instructions": instructions,

@@ -94,7 +94,7 @@ def rendered_stimulus(
 
 
 def changed_html(version: StudyVersion, *, item_id: str, language: str = "") -> SafeString:
-    """Return the changed version of an item, with its changes marked; empty without one.
+    """Return the changed version of an item, empty without one.
 
     ``language`` has to be the active one.
     """

@@ -1,4 +1,4 @@
-"""What differs between two texts or two lists of articles, word by word.
+"""Differences of two texts or two lists of articles, word by word.
 
 Pure: no Django.
 """
@@ -51,7 +51,7 @@ def changed_words(before: str, after: str) -> list[ChangedPiece]:
 
 
 def changed_context(before: Context, after: Context) -> ChangedContext:
-    """Return what differs between articles; those of one title belong together."""
+    """Return the differences of articles, which are paired by title."""
     left = [(title, list(sentences)) for title, sentences in before]
     articles = []
     for title, sentences in after:
@@ -65,7 +65,7 @@ def changed_context(before: Context, after: Context) -> ChangedContext:
 
 
 def _changed_sentences(before: Sequence[str], after: Sequence[str]) -> list[list[ChangedPiece] | None]:
-    """Return the sentences that changed, with one None for each run that stayed."""
+    """Return the changed sentences, with one None for each run that stayed."""
     old, new = ([one.strip() for one in text] for text in (before, after))
     rows: list[list[ChangedPiece] | None] = []
     for tag, start, end, from_, to in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
