@@ -179,7 +179,12 @@ def _run_analysis(arguments: Sequence[str], folder: str, report: Report) -> None
                 report(1, REPORT_STEPS)
                 if time.monotonic() > late:
                     minutes = REPORT_SECONDS // 60
-                    raise RunFailed(f"the report took longer than {minutes} minutes; ask for fewer resamples")
+                    raise RunFailed(
+                        say(
+                            "the report took longer than %(minutes)s minutes; ask for fewer resamples",
+                            minutes=minutes,
+                        )
+                    )
                 time.sleep(POLL_SECONDS)
         finally:
             process.kill()
