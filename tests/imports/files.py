@@ -67,13 +67,8 @@ def evidence_files() -> dict[str, bytes]:
     pair = {"premise": "Ada sang.", "hypothesis": "She sang.", "label": "entailment"}
     named = {"claim": "Ada sang.", "label": "SUPPORTS", "evidence": [[[1, 2, "Ada", 0]], [[1, 3, "Ada", 1]]]}
     verdict = {"sentences": [0], "label": "SUPPORT"}
-    changed = {
-        "question": "Who danced?",
-        "context": [["Ada", ["Ada sang."]]],
-        "answer": "Ada",
-        "change": "verb",
-    }
-    instance_of_change = instance(OLDER, "comparison").model_dump(mode="json")
+    changed = {"question": "Who danced?", "context": [["Ada", ["Ada sang."]]], "answer": "Ada"}
+    drafted = instance(OLDER, "comparison").model_dump(mode="json")
     cited = {"claim": "Ada sang.", "cited_doc_ids": [4], "evidence": {"4": [verdict]}}
     span = {"docid": "film", "start_token": 1, "end_token": 2, "start_sentence": -1}
     judged = {"query": "Is it good?", "classification": "POS", "evidences": [[span]]}
@@ -81,10 +76,7 @@ def evidence_files() -> dict[str, bytes]:
         "claims": lines(claim | {"uid": f"c{at}"} for at in range(3)),
         "musique": lines(asked | {"id": f"2hop__{at}"} for at in range(3)),
         "changed": lines(
-            [
-                *({"id": f"q{at}:1", "source_item_id": f"q{at}", **changed} for at in range(2)),
-                instance_of_change,
-            ]
+            [drafted, *({"id": f"q{at}:1", "source_item_id": "q", **changed} for at in range(2))]
         ),
         "esnli": lines(pair | {"id": f"p{at}"} for at in range(3)),
         "fever": zipped(
