@@ -164,9 +164,8 @@ def _wiki_articles(folder: Path, wanted: set[str]) -> dict[str, list[str]]:
     for file in sorted(folder.glob("*.jsonl")):
         for element in read_values(file):
             page = element.value
-            title, text = (page.get("id"), page.get("lines")) if isinstance(page, dict) else (None, None)
-            if isinstance(title, str) and title in wanted and isinstance(text, str):
-                articles[title] = _wiki_sentences(text)
+            if isinstance(page, dict) and page.get("id") in wanted and isinstance(page.get("lines"), str):
+                articles[page["id"]] = _wiki_sentences(page["lines"])
     return articles
 
 
