@@ -268,6 +268,26 @@ TEMPLATES: dict[str, list[dict[str, Any]]] = {
          "hint": "Mark the sentences that decide the claim."},
         {"type": "choice", "name": "Verdict", "labels": ["Supported", "Refuted", "Not enough information"]},
     ],
+    "relations": [
+        {"type": "spans", "name": "Entities", "labels": ["Person", "Organisation", "Place"]},
+        {"type": "relations", "name": "Relations", "labels": ["works for", "lives in", "located in"],
+         "hint": "Relate each entity to those that the text connects it with."},
+    ],
+    "counterfactual": [
+        {"type": "choice", "name": "Answer after the change", "labels": ["Same", "Different", "Unclear"],
+         "hint": "Compare the changed text with the original."},
+        {"type": "choice", "name": "Language", "labels": ["Correct", "Small mistakes", "Wrong"]},
+        {"type": "text", "name": "Better text", "required": False,
+         "show_if": {"layer": "Language", "labels": ["Small mistakes", "Wrong"]}},
+        {"type": "rating", "name": "Plausibility", "hint": "5: it could be true; 1: it could never be."},
+    ],
+    "preference": [
+        {"type": "choice", "name": "Preference", "labels": ["A", "B", "Both alike"]},
+        {"type": "choices", "name": "Reasons", "labels": ["Correct", "Complete", "Clear", "Well supported"],
+         "required": False, "hint": "What the better one has ahead of the other.",
+         "show_if": {"layer": "Preference", "labels": ["A", "B"]}},
+        {"type": "text", "name": "Comment", "required": False},
+    ],
 }  # fmt: skip
 
 
@@ -346,6 +366,15 @@ def check_extends(before: LabelTask, after: LabelTask) -> None:
         if missing := [name for name in old.names if name not in new.names]:
             text = "the project has items, so “%(layer)s” keeps the label “%(label)s”"
             raise ValueError(at_field("labels", say(text, layer=old.name, label=missing[0])))
+
+
+def can_extend(before: str, after: str) -> bool:
+    """Return True if marks and answers of one plain task fit another."""
+    try:
+        check_extends(LabelTask.model_validate_json(before), LabelTask.model_validate_json(after))
+    except ValueError:
+        return False
+    return True
 
 
 def _sentence(error: ValidationError) -> str:

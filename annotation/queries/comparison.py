@@ -71,9 +71,7 @@ def project_agreement(project: Project) -> tuple[Agreement, int]:
 _OF_RELATIONS = {"exact_f1": "relation_f1", "token_cohen": "relation_cohen", "token_alpha": "relation_alpha"}
 
 
-def _relations(
-    groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind
-) -> dict[Group, Metrics]:
+def _relations(groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind) -> dict[Group, Metrics]:
     """Return the agreement on relations by label; empty without any."""
     related = [
         relation_item(item.external_id, program_of(item, kind), documents, item.tokens)
