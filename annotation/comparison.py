@@ -331,7 +331,7 @@ def _clusters(
 
 
 def _numbered(several: Sequence[Step]) -> tuple[list[tuple[Step, Cluster[Any]]], dict[tuple[str, str], int]]:
-    """Return the clusters of marks, and the number of the cluster of each mark.
+    """Return the clusters of marks, and the number of each mark's cluster.
 
     A mark goes by its person and ID.
     """
