@@ -11,7 +11,7 @@ import { gettext } from "./language.js";
 import { answersAt } from "./labels.js";
 import { button, element, unseen } from "./markup.js";
 import { areAlike } from "./shapes.js";
-import { STATES, relationText, sizeText } from "./words.js";
+import { STATES, endText, relationText, sizeText } from "./words.js";
 
 /** Return true if two places are the same object. @param {Place} one @param {Place} other */
 export function same(one, other) {
@@ -71,6 +71,12 @@ export function createAdjudication(store, before, acts) {
   /** The mark of the document that lies at a place. @param {Place} place */
   const markOf = (place) => store.objects.find((each) => !each.own && same(each.place, place))?.id ?? null;
 
+  /** An end of a relation in words: the mark that lies there, or where it lies. @param {Place} place */
+  function endOf(place) {
+    const mark = markOf(place);
+    return mark ? endText(store, mark) : text(place);
+  }
+
   /** @param {import("./types.js").Thing} thing @param {(string | null)[]} ends @param {string} [label] */
   function isBetween(thing, ends, label) {
     const directed = store.program.nodes[store.node].layer?.directed;
@@ -82,7 +88,7 @@ export function createAdjudication(store, before, acts) {
   function text(place) {
     const { box, quote, label, value } = place;
     if (value !== undefined) return String(value);
-    if (place.ends) return relationText(store, { id: "", label }, place.ends.map(text));
+    if (place.ends) return relationText(store, { id: "", label }, place.ends.map(endOf));
     const where = box ? sizeText(store, place) : `“${quote}”`;
     return label ? `${label}: ${where}` : where;
   }

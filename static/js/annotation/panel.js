@@ -145,7 +145,7 @@ export function createPanel(store, root, acts, view, looks) {
     const chooses = !each.own && store.program.nodes[store.node].role === "choose";
     const links = missing(each) ? element("span", { class: "missing" }, gettext("source?")) : null;
     const said = each.thing.ends
-      ? relationText(store, each.thing)
+      ? relationText(store, { ...each.thing, label: "" }) // the label stands beside it
       : boxes
         ? sizeText(store, each.place)
         : `“${each.place.quote}”`;

@@ -289,7 +289,9 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   function drawArcs() {
     const places = new Map(store.objects.map(({ id, place }) => [id, place]));
     const bounds = (/** @type {string} */ id) => passage.bounds(passage.unitsAt(places.get(id) ?? {})[0]);
-    const directed = store.program.nodes[store.node].layer?.directed ?? true;
+    const { layer, role } = store.program.nodes[store.node];
+    const directed = layer?.directed ?? true;
+    passage.element.classList.toggle("with-arcs", role === "relate");
     arcs.show(
       store.objects.flatMap(({ id, thing }) => {
         if (!thing.ends) return [];

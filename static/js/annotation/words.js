@@ -187,7 +187,7 @@ export function relationText(
   [first, second] = ends.map((/** @type {string} */ id) => endText(store, id)),
   node = store.node,
 ) {
-  return `${first} – ${label} ${store.program.nodes[node].layer?.directed ? "→" : "–"} ${second}`;
+  return `${first} ${label ? `– ${label} ` : ""}${store.program.nodes[node].layer?.directed ? "→" : "–"} ${second}`;
 }
 
 /** Why a node cannot be called done yet, empty when it can. @param {Store} store @param {number} node */

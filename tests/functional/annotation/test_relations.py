@@ -53,16 +53,16 @@ def test_relations_of_words(editor: Editor, page: Page, axe_script: str) -> None
     look(page, "relating")
     page.locator(".token", has_text="Babbage").click()
     rows = page.locator(".object-row")
-    expect(rows.last).to_contain_text("“Lovelace” – knows → “Babbage”")
+    expect(rows.last).to_contain_text(re.compile("“Lovelace” → “Babbage”.*knows"))
     expect(page.locator(".arc")).to_have_count(1)
     # By keyboard: the second label, then the marks one after another.
     page.locator("#stage").focus()
     page.keyboard.press("Escape")
     for key in ("2", "Home", "ArrowRight", "Space", "l", "Tab", "Tab", "l"):
         page.keyboard.press(key)
-    expect(rows.last).to_contain_text("“Lovelace” – met in → “London”")
+    expect(rows.last).to_contain_text(re.compile("“Lovelace” → “London”.*met in"))
     page.get_by_role("button", name="Reverse").click()
-    expect(rows.last).to_contain_text("“London” – met in → “Lovelace”")
+    expect(rows.last).to_contain_text(re.compile("“London” → “Lovelace”.*met in"))
     for width, height in ((390, 844), (1280, 800), (1920, 1080)):
         page.set_viewport_size({"width": width, "height": height})
         look(page, f"relations-{width}")
@@ -105,7 +105,7 @@ def test_an_adjudicator_takes_over_relations_of_boxes(editor: Editor, page: Page
             page.locator(".object-row").nth(0).click()
             page.get_by_role("button", name="Relate").click()
             page.locator(".object-row").nth(1).click()
-            expect(page.locator(".object-row").last).to_contain_text("Ball 1 – beside – Ball 2")
+            expect(page.locator(".object-row").last).to_contain_text(re.compile("Ball 1 – Ball 2.*beside"))
             look(page, "relation-of-boxes")
             page.keyboard.press("d")
         else:
