@@ -115,9 +115,21 @@ function start() {
     condition: null,
   });
 
+  /** Write names of layers and labels again where conditions show them. @type {(() => void)[]} */
+  let renamings = [];
+
+  /** An element whose text follows a name. @param {HTMLElement} made @param {() => string} text */
+  function following(made, text) {
+    const rename = () => (made.textContent = text());
+    renamings.push(rename);
+    rename();
+    return made;
+  }
+
   /** Draw the fields again, and go on where the person was. */
   function render() {
     const focused = root.contains(document.activeElement) ? document.activeElement?.id : "";
+    renamings = [];
     root.replaceChildren(
       ...layers.map(layerFields),
       button(gettext("Add layer"), () => change(() => layers.push(blank("choice"))), { class: "button second" }),
@@ -139,6 +151,7 @@ function start() {
       const directed = layer.type !== "relations" || layer.directed;
       return { ...layer, directed, labels: named, ...conditionOf(whole) };
     });
+    for (const rename of renamings) rename();
     text.value = JSON.stringify({ layers: kept }, null, 1);
     preview.replaceChildren(...kept.map(layerPreview));
   }
@@ -218,7 +231,9 @@ function start() {
       },
       element("option", { value: "" }, gettext("always")),
       ...choices.map((each) =>
-        element("option", { selected: each === asked }, gettext("by the answer of “%(layer)s”", { layer: each.name })),
+        following(element("option", { selected: each === asked }), () =>
+          gettext("by the answer of “%(layer)s”", { layer: each.name }),
+        ),
       ),
     );
     const answers = (asked?.labels ?? []).map((label, index) => {
@@ -233,7 +248,7 @@ function start() {
           changed();
         },
       });
-      return element("label", { class: "check" }, box, element("span", { dir: "auto" }, label.name));
+      return element("label", { class: "check" }, box, following(element("span", { dir: "auto" }), () => label.name));
     });
     return element(
       "div",

@@ -213,6 +213,7 @@ def test_conditions_and_relations_in_the_form(site: Site, page: Page) -> None:
     name.nth(0).blur()
     # The condition follows the new name of the choice, and one more answer shows the layer.
     expect(page.locator("#label-preview")).to_contain_text("Only if “Winner” is A / B")
+    expect(page.locator("#layer-1-condition option:checked")).to_have_text("by the answer of “Winner”")
     page.locator("#layer-1-condition").scroll_into_view_if_needed()
     page.get_by_role("group", name="Answers that show the layer").get_by_label("Both alike").check()
     look(page, "form-condition")
