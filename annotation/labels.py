@@ -313,7 +313,10 @@ def label_program(text: str, kind: Kind) -> LabelProgram:
     except ValidationError as error:
         raise LabelError(_sentence(error), text) from error
     if task.kind not in (None, kind):
-        raise LabelError(f"layers: the task marks {task.kind}, and the project {kind}", text)
+        raise LabelError(
+            say("layers: the task marks %(kind)s, and the project %(other)s", kind=task.kind, other=kind),
+            text,
+        )
     root = Node(0, ROOT, None, tuple(range(1, len(task.layers) + 1)), None, 0, "answers", "compute")
     layers = (
         Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers", _role(layer))

@@ -16,7 +16,7 @@ MOST_NAMED = 2  # differences that the first screen spells out
 # The first that the data have.
 MAIN_MEASURES = (
     *("over_estimation", "fraction_correct", "fp", "agreement", "over_reliance", "final_accuracy"),
-    "precision",
+    *("simulation_effect", "precision"),
 )
 
 

@@ -52,6 +52,14 @@ QUESTIONS: dict[Kind, tuple[Question, ...]] = {
             "never gave a right first answer before wrong advice",
         ),
     ),
+    "simulation": (
+        Question(
+            "Do explanations help people predict the system?",
+            "simulation_effect",
+            "Effect on predictions: a participant’s accuracy after the learning block minus that before it.",
+            "made no prediction in one of the blocks",
+        ),
+    ),
     "counterfactual": (
         Question(
             "Do explanations make predictions more often right?",
@@ -74,6 +82,14 @@ AGAINST_ZERO: dict[Kind, AgainstZero] = {
         "on the same trials.",
         "Better than people and system alone",
         "Worse than the better of the two",
+    ),
+    "simulation": AgainstZero(
+        "Do people then predict better than by guessing?",
+        "after_above_chance",
+        "Accuracy above chance after the learning block: share of right predictions minus that of guesses "
+        "among the options.",
+        "Better than guesses",
+        "Worse than guesses",
     ),
     "counterfactual": AgainstZero(
         "Do people predict better than by guessing?",

@@ -23,6 +23,7 @@ from ..participants.exclusion_rules import (
 from ..participants.measures import Measure, own_measures, scale_measures
 from ..participants.study_version import Condition, Points, Version
 from ..participants.tasks import TASKS, Task
+from ..participants.tasks.preference import both_sides
 from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
 from ..participants.trial_grid import Grid, choose_clock
 from ..scores.per_question import check_agreement, score_replicates
@@ -64,6 +65,7 @@ class Study:
     allocation: which conditions they saw.
     clock: whose time the measures use, None where no clock has a value.
     systems: one condition for each system, in order (see `systems.representatives`).
+    trials: submitted; `condition` is the left one where a trial shows two.
     retained: the trials that no rule hits, of participants whom no rule about participants hits; it may be
         empty.
     grids: builds the grids of a set of retained trials, one per condition.
@@ -123,8 +125,10 @@ def analyse(
         raise AnalysisError(
             f"{bundle.path}: no trial was submitted in mode {mode}, version {version.version}"
         )
-    trials = trials.reset_index(drop=True)
-    allocation = allocate(version, people, trials)
+    trials, pairs = trials.reset_index(drop=True), TASKS[version.task.kind].pairs
+    allocation = allocate(version, people, both_sides(trials) if pairs else trials)
+    if pairs:  # the flow and the rules count a trial once
+        trials = trials.assign(condition=trials["left_condition"])
     clock = choose_clock(bundle.rules, trials)
     exclusions = apply_rules(bundle.rules, _rows(trials, version), _person_facts(people))
     kept = trials[[not names for names in exclusions.names]]
@@ -231,8 +235,11 @@ class _Viewer:
         rng = np.random.default_rng(self.options.seed)
         grids, resamples = self.grids(trials, members), self.options.resamples
         version = self.version
-        own = own_measures(version.item_questionnaire, version.post_survey)
-        measures = [*TASKS[version.task.kind].measures, *own, *scale_measures(version.scale_scores)]
+        task = TASKS[version.task.kind]
+        measures = [*task.measures, *task.own_measures(version.task)]
+        if not task.pairs:  # their questions are about two conditions, and so about none
+            measures += own_measures(version.item_questionnaire, version.post_survey)
+            measures += scale_measures(version.scale_scores)
         estimates = estimate(
             grids,
             measures,

@@ -109,7 +109,8 @@ def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
     check_owner(by, held)
     if held.revision != revision:
         raise StaleBase(
-            f"This annotation is at revision {held.revision}, not {revision}. Reload it and submit again."
+            _("This annotation is at revision %(now)d, not %(base)d. Reload it and submit again.")
+            % {"now": held.revision, "base": revision}
         )
     program = program_of(held.item, held.project.kind)
     document = without_hidden(document_of(held.document), program)

@@ -213,5 +213,5 @@ def change_status(request: HttpRequest, member: Membership, act: str) -> HttpRes
     try:
         review.change_project(project=member.project, act=act, by=user_of(request))
     except ForbiddenTransition as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
     return redirect("annotation:project", member.project.slug)

@@ -197,8 +197,12 @@ def _existing(study: Study, plan: Design) -> StudyVersion | None:
         return same
     raise StudyRefused(
         (),
-        f"this is what version {same.number} holds, which version {newest.number} has replaced; "
-        "to run it again, change something, for example order_seed",
+        say(
+            "this is what version %(number)s holds, which version %(newest)s has replaced; "
+            "to run it again, change something, for example order_seed",
+            number=same.number,
+            newest=newest.number,
+        ),
     )
 
 

@@ -268,7 +268,8 @@ def _keys() -> str:
     lines = ["## Scores of published scales", ""]
     lines += [
         "A score is the mean of the items after reversing, set on the range. Participants who left out an "
-        "item have none.",
+        "item have none. Performance of NASA-TLX runs from perfect to failure, so it is not reversed; its 21 "
+        "gradations count 0 to 100 in steps of 5.",
         "",
         "| score | scale | reversed items | range | higher means | key after |",
         "|---|---|---|---|---|---|",

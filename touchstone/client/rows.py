@@ -21,7 +21,7 @@ SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"
 DatasetFormat = Literal[
     "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks"
 ]
-BundleFormat = Literal["csv", "parquet", "jsonl"]
+BundleFormat = Literal["csv", "parquet", "jsonl", "psych-ds"]
 TableName = Literal["participants", "trials", "checks", "stages", "pre-survey", "post-survey", "events"]
 
 
