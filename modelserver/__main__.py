@@ -34,6 +34,7 @@ COMMANDS = (
     ),
     ("games", "world.games:write_games", "Generate game reports with questions and programs."),
     ("text-table", "training.text_nmn.table:text_table", "Train and score the variants of text-nmn."),
+    ("types-table", "training.types_table:types_table", "Train and score predictors of answer types."),
     ("visual-table", "training.visual_nmn.table:visual_table", "Train and score the variants of visual-nmn."),
     (
         "visual-splits",

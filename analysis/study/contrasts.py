@@ -18,6 +18,7 @@ EXPLORED: dict[Kind, tuple[str, ...]] = {
     ),
     "simulation": ("simulation_effect", "after_accuracy", "time_geometric"),
     "counterfactual": ("coverage", "precision", "above_chance", "time_geometric"),
+    "preference": (),  # the win rate on each criterion
 }
 WITHOUT_ADVICE = ("final_accuracy",)  # what is compared with the control condition of a study of advice
 

@@ -328,9 +328,10 @@ class StudyDefinition(FrozenModel):
     @field_validator("plan")
     @classmethod
     def _plan_fits(cls, plan: AnalysisPlan | None, info: ValidationInfo) -> AnalysisPlan | None:
-        if plan and {"conditions", "questionnaire", "scales"} <= info.data.keys():
+        if plan and {"conditions", "questionnaire", "scales", "task"} <= info.data.keys():
             conditions = {row.name: row.ground_truth for row in info.data["conditions"]}
-            measures = measures_of_questions(info.data["questionnaire"], info.data["scales"])
+            task = info.data["task"].model_dump()
+            measures = measures_of_questions(info.data["questionnaire"], info.data["scales"], task)
             check_plan(plan, conditions, {measure.key: measure.geometric for measure in measures})
         return plan
 

@@ -111,3 +111,52 @@ def simulation_study(folder, *, arms=None, people=10, per_block=8, seed=1, learn
     task = {"kind": "simulation"}
     settings = {"explanations": EXPLANATIONS, "task": task, "item_questions": [], "rules": []}
     return write_bundle(folder, arms, trials, participants, [], **(settings | more))
+
+
+COMPARED = {"plain": "sys-1", "facts": "sys-1", "other": "sys-2"}
+CRITERIA = [{"key": "clear", "text": "Which is clearer?"}, {"key": "useful", "text": "Which is more useful?"}]
+
+
+def preference_study(
+    folder, *, arms=None, people=12, items=12, seed=1, logs=None, lean=0.0, ties=0.5, **more
+):
+    """A study of preference: two conditions side by side for each item, every pair alike often.
+
+    logs: by condition, the logarithm of its strength. lean: what the left side adds. ties: Davidson's ν.
+    """
+    rng = np.random.default_rng(seed)
+    arms = COMPARED if arms is None else arms
+    logs = {"plain": -0.5, "facts": 0.5} if logs is None else logs
+    pairs = [(left, right) for left in arms for right in arms if left != right]
+    trials, participants = [], []
+    for person in range(people):
+        base = {"participant_id": f"p-{person:03d}", "mode": "live", "version": 1, "condition": None}
+        participants.append(base | {"status": "completed", "items_submitted": items})
+        for item in range(items):
+            left, right = pairs[(item + person) % len(pairs)]
+            trials.append(
+                base
+                | {"item_id": f"item-{item:02d}", "position": item + 1, "submitted_at": WHEN}
+                | {
+                    "left_condition": left,
+                    "right_condition": right,
+                    "system_correct": None,
+                    "timed_out": None,
+                }
+                | {
+                    f"preferred_{criterion['key']}": _preferred(
+                        rng, logs.get(left, 0.0) + lean, logs.get(right, 0.0), ties
+                    )
+                    for criterion in CRITERIA
+                }
+                | {"server_ms": int(rng.lognormal(10.5, 0.5))}
+            )
+    task = {"kind": "preference", "of": "explanation", "criteria": CRITERIA, "ties": True}
+    settings = {"explanations": EXPLANATIONS, "task": task, "item_questions": [], "rules": []}
+    return write_bundle(folder, arms, trials, participants, [], **(settings | more))
+
+
+def _preferred(rng, left, right, ties):
+    """One answer by Davidson's model."""
+    weights = np.exp([left, right, (left + right) / 2]) * [1, 1, ties]
+    return ("left", "right", "tie")[rng.choice(3, p=weights / weights.sum())]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...io.tabular_files import Column
 from ...stats.arrays import Array
 from ..measures import MEASURES, Measure
+from ..study_version import TaskOptions
 
 TrialValues = Callable[[pd.DataFrame], dict[str, Array]]
 
@@ -27,6 +28,8 @@ class Task:
         accuracy: Key of the measure that says how often people are right.
         outcomes: Values of trials, 1 or 0, that models of single trials explain, by label.
         item_shares: Values of trials, 1 or 0, whose shares are given for each item, with their meaning.
+        pairs: A trial shows two conditions, on its left and its right side, and counts for both.
+        own_columns, own_measures: Columns and measures that depend on the options of a study's task.
     """
 
     kind: str
@@ -36,6 +39,9 @@ class Task:
     accuracy: str
     outcomes: dict[str, str]
     item_shares: dict[str, str] = field(default_factory=dict)
+    pairs: bool = False
+    own_columns: Callable[[TaskOptions], tuple[Column, ...]] = lambda options: ()
+    own_measures: Callable[[TaskOptions], tuple[Measure, ...]] = lambda options: ()
 
     @property
     def given(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ import pytest
 from studyapp.actions.correctness import judge, queue_answers
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.exports.bundle import write_bundle
+from studyapp.exports.estimates import running_estimates
 from studyapp.exports.task_columns import Judged, agrees
 from studyapp.models import Condition
 from studyapp.queries.bots import plan_of, stored
@@ -69,6 +70,16 @@ def test_it_works(tmp_path):
     version = json.loads((tmp_path / "b" / "study_version.json").read_text())["versions"][0]
     assert version["task"]["kind"] == "advice"
     assert [condition.get("advice", True) for condition in version["conditions"]] == [False, True, True]
+
+
+def test_estimates_of_a_running_study_are_those_of_its_task():
+    study = factories.make_advice()
+    walked(study)
+    found = running_estimates(study, mode="bot")
+    shown = {measure.key: {cell.condition: cell.value for cell in cells} for measure, cells in found.table}
+    assert "fraction_correct" not in shown
+    assert set(shown["final_accuracy"]) == {"no advice", "helper (no explanation)", "helper"}
+    assert None not in shown["final_accuracy"].values()
 
 
 def test_the_public_variant_holds_no_typed_answer(tmp_path):
