@@ -9,6 +9,8 @@ from typing import Any
 DOES = {
     "verification": "You will see questions, each with the answer of a system, and judge whether the answer "
     "is correct.",
+    "counterfactual": "You will see questions, each with the answer of a system, and predict what the system "
+    "answers after a change.",
     "advice": "You will answer questions, and may then see the answer of a system before you answer again.",
 }
 
@@ -36,5 +38,14 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
             "only": ["advised"],
         },
         {"text": "Then you are asked again. Keep your answer or change it.", "except": ["advised"]},
+    ],
+    "counterfactual": [
+        {"text": "You see a question and the answer of a system, which may be wrong."},
+        {"text": "Highlights show how the system came to its answer.", "only": ["explained"]},
+        {
+            "text": "Then the question, or the text that the system reads, is changed. Say what the system "
+            "will answer now, even if you think that it is wrong. If you cannot tell, say so. Please do not look "
+            "anything up."
+        },
     ],
 }

@@ -13,7 +13,8 @@ from annotation.bots.drawing import Sheet, draw, edits
 from annotation.comparison import agreement_item, draft, likeness
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
-from annotation.labels import LabelProgram, label_yaml, read_label_task
+from annotation.forms import TASKS
+from annotation.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
 from annotation.operations import Edit, apply, checked, hidden_nodes, open_nodes, without_hidden
 from annotation.schemas import Document, Ellipse, KeyPoint, Polygon, Span
 from tests.annotation.factories import BOXES, SPANS, span
@@ -79,6 +80,13 @@ def test_another_answer_replaces_the_first_and_undo_brings_it_back() -> None:
     )
     assert [each.value for each in second.layers[TOPIC].objects] == ["politics"]  # type: ignore[union-attr]
     assert apply(second, Edit.model_validate(inverse), program(), SPANS)[0] == first
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_each_template_is_a_task_with_a_name(name: str) -> None:
+    task = LabelTask.model_validate({"layers": TEMPLATES[name]})
+    assert read_label_task(label_yaml(task)) == task
+    assert name in TASKS
 
 
 @pytest.mark.parametrize(
