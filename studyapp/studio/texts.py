@@ -44,8 +44,8 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
         {"text": "Highlights show how the system came to its answer.", "only": ["explained"]},
         {
             "text": "Then the question, or the text that the system reads, is changed. Say what the system "
-            "will answer now, even if you think that it is wrong. If you cannot tell, say so. Please do not look "
-            "anything up."
+            "will answer now, even if you think that it is wrong. If you cannot tell, say so. Please do "
+            "not look anything up."
         },
     ],
 }
