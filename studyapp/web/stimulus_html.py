@@ -17,10 +17,11 @@ from predictions.articles import Sentence, articles, cut_pieces
 from predictions.program_steps import ItemImage
 from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.definition.question_flow import Viewer
-from studyapp.definition.task_questions import task_pages
+from studyapp.definition.tasks import Advice
 from studyapp.models import StudyVersion
 from studyapp.queries.studies import image_paths, localised, study_slug
 from studyapp.web.program_html import pictures, shown_steps
+from studyapp.web.word_changes import changed_context, changed_words
 
 
 def instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
@@ -85,8 +86,37 @@ def rendered_stimulus(
             "rationale": shown.rationale,
             "explained": explained,
             "others": others,
-            "is_open": bool(task_pages(content.task)),
+            "is_original": check is None and item.changed is not None,
+            "is_open": isinstance(content.task, Advice),
             **_program(shown, images, context or [], slug),
+        },
+    )
+
+
+def changed_html(version: StudyVersion, *, item_id: str, language: str = "") -> SafeString:
+    """Return the changed version of an item, empty without one.
+
+    ``language`` has to be the active one.
+    """
+    return _changed_html(version.hash, version.pk, item_id, language)
+
+
+@lru_cache(maxsize=1024)
+def _changed_html(version_hash: str, version_pk: int, item_id: str, language: str) -> SafeString:
+    return rendered_change(localised(StudyVersion(pk=version_pk, hash=version_hash), language), item_id)
+
+
+def rendered_change(content: FrozenStudy, item_id: str) -> SafeString:
+    """Render the change of an item of content that may be a draft."""
+    item = None if content.attention_item(item_id) else content.item(item_id)
+    if item is None or item.changed is None:
+        return SafeString("")
+    before, after = item.question or "", item.changed.question
+    return render_to_string(
+        "studyapp/participant/changed.html",
+        {
+            "question": changed_words(before, after) if before != after else [],
+            "context": changed_context(item.context or [], item.changed.context),
         },
     )
 
