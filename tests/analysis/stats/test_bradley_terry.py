@@ -90,7 +90,7 @@ def test_rare_outcomes_do_not_overshoot():
         at = np.append(found.logs, np.log(found.ties))
         best = log_likelihood(at[:3], at[3], wins[0], ties[0])
         for moved in np.concatenate([np.eye(4), -np.eye(4)]) * 1e-3:
-            assert log_likelihood(*np.split(at + moved, [3]), wins[0], ties[0]) < best + 1e-9
+            assert log_likelihood((at + moved)[:3], (at + moved)[3], wins[0], ties[0]) < best + 1e-9
     assert known > 100
 
 
