@@ -1,7 +1,8 @@
 """Compare several people's annotations of an item. No Django.
 
 Used for inter-annotator agreement, review and adjudication. People go by letters, in the order in which
-they began, so that reviewers need not know whose objects they see.
+they began, so that reviewers need not know whose objects they see. Documents come without their hidden layers
+(`annotation.operations.without_hidden`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from analysis.gold_agreement import (
 )
 from analysis.programs import Program
 from annotation.labels import MARKS, LabelLayer, LabelProgram
-from annotation.operations import executed, resolved, without_hidden
+from annotation.operations import executed, resolved
 from annotation.schemas import (
     Answer,
     Box,
@@ -100,8 +101,7 @@ def _labelled_item(
     )
     objects: dict[str, dict[int, list[Any]]] = {who: {} for who in documents}
     values: dict[str, dict[int, Any]] = {who: {} for who in documents}
-    for who, full in documents.items():
-        document = without_hidden(full, program)
+    for who, document in documents.items():
         for place, (index, layer, label) in enumerate(asked):
             given = document.layers.get(index, Layer())
             answers = [each.value for each in given.objects if isinstance(each, Answer)]
@@ -171,7 +171,6 @@ def likeness(
     Returns:
         None if neither document has a mark or an answer.
     """
-    reference, given = without_hidden(reference, program), without_hidden(given, program)
     compared = agreement_item("", program, {"reference": reference, "given": given}, tokens=tokens)
     drawn = gold_agreement.agreement([compared], kind).groups.get(gold_agreement.DRAWN, {})
     marks = drawn[METRIC[kind]].value if drawn else None
@@ -285,7 +284,6 @@ def steps(
     program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
 ) -> list[Step]:
     """Return the steps that people annotate, bottom-up."""
-    documents = {who: without_hidden(document, program) for who, document in documents.items()}
     units = _units(documents, tokens)
     shapes = {who: resolved(document, program) for who, document in documents.items()}
     result: dict[int, Step] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.gold_agreement import Agreement, Group, Metrics, agreement
 from annotation.comparison import Step, agreement_item, letters, relation_item, steps
 from annotation.models import Annotation, Item, Project
-from annotation.parsed_items import document_of, kind_of, program_of
+from annotation.parsed_items import kind_of, program_of, shown_annotation
 from annotation.queries.review import FINISHED, finished_annotations
 from annotation.schemas import Document, Kind
 
@@ -28,7 +28,7 @@ def lettered(annotations: Sequence[Annotation]) -> dict[str, Annotation]:
 def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
     """Return documents by letter, without those that reject the program."""
     return {
-        letter: document_of(annotation.document)
+        letter: shown_annotation(annotation, annotation.project.kind)
         for letter, annotation in lettered(annotations).items()
         if not (annotation.document or {}).get("problem")
     }
@@ -57,7 +57,7 @@ def project_agreement(project: Project) -> tuple[Agreement, int]:
             break
         by_item[annotation.item_id].append(annotation)
     kind = kind_of(project)
-    groups = [_documents(group) for group in by_item.values() if len(group) > 1]
+    groups = [_documents(group, kind) for group in by_item.values() if len(group) > 1]
     compared = [
         agreement_item(item.external_id, program_of(item, kind), documents, tokens=item.tokens)
         for item, documents in groups
@@ -92,9 +92,9 @@ def is_slow_to_compare(project: Project) -> bool:
     return project.items.filter(submitted__gte=2)[: QUICK_ITEMS + 1].count() > QUICK_ITEMS
 
 
-def _documents(annotations: Sequence[Annotation]) -> tuple[Item, dict[str, Document]]:
+def _documents(annotations: Sequence[Annotation], kind: Kind) -> tuple[Item, dict[str, Document]]:
     return annotations[0].item, {
-        annotation.annotator.get_username(): document_of(annotation.document)
+        annotation.annotator.get_username(): shown_annotation(annotation, kind)
         for annotation in annotations
         if not (annotation.document or {}).get("problem")
     }

@@ -285,12 +285,18 @@ def test_a_condition_hides_questions_and_those_that_depend_on_them() -> None:
 
 def test_hidden_answers_count_in_no_comparison() -> None:
     made = program_of_text(read_label_task(CONDITIONAL).text, "spans")
-    documents = {"A": conditional("good", "taste"), "B": conditional("none", "taste")}
+    documents = {
+        who: without_hidden(conditional(sentiment, "taste"), made)
+        for who, sentiment in (("A", "good"), ("B", "none"))
+    }
     values = agreement_item("i", made, documents).values
     reasons = {3, 4}  # after the three labels of the sentiment
     assert reasons <= values["A"].keys()
     assert not reasons & values["B"].keys()
-    assert likeness(made, conditional("none", "price"), documents["B"], (), "spans") == 1
+    assert likeness(made, documents["B"], documents["B"], (), "spans") == 1
+    # A system may answer a question alone, without the one before it.
+    alone = Document(layers={REASONS: documents["A"].layers[REASONS]})
+    assert likeness(made, alone, alone, (), "spans") == 1
     same = draft(made, dict.fromkeys("AB", documents["B"]), (), "")
     assert open_nodes(same, made) == []
     assert not same.layers[REASONS].objects

@@ -186,3 +186,5 @@ def test_a_score_against_gold_counts_relations() -> None:
     without = related()
     # F1 of tokens is 1, of relations 0.
     assert likeness(program(), gold, without, SPANS.tokens, "spans") == pytest.approx(1 / 2)
+    marks = Document(layers={ENTITIES: gold.layers[ENTITIES]})
+    assert likeness(program(), marks, marks, SPANS.tokens, "spans") == 1
