@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from foundation.paragraphs import paragraphs
 from predictions.articles import Sentence, articles, cut_pieces
 from predictions.program_steps import ItemImage
+from predictions.saliency import has_sign
 from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.definition.question_flow import Viewer
 from studyapp.definition.tasks import Advice
@@ -63,6 +64,7 @@ def rendered_stimulus(
     in the addresses of images; staff may use any.
     """
     check = content.attention_item(item_id)
+    frozen_condition = content.condition(condition) if condition and check is None else None
     images: Sequence[ItemImage] = ()
     if check is not None:
         shown = Shown(answer=check.answer, facts=check.facts)
@@ -70,7 +72,6 @@ def rendered_stimulus(
         context, question = check.context, check.text
     else:
         item = content.item(item_id)
-        frozen_condition = content.condition(condition) if condition else None
         if frozen_condition and frozen_condition.advice:
             shown, style = frozen_condition.shown[item_id], frozen_condition.explanation
         else:
@@ -84,6 +85,7 @@ def rendered_stimulus(
             "answer": shown.answer,
             "style": style,
             "rationale": shown.rationale,
+            "has_sign": has_sign(frozen_condition.saliency if frozen_condition else ""),
             "explained": explained,
             "others": others,
             "is_original": check is None and item.changed is not None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import Gold
 from tests.functional.annotation.conftest import Editor
@@ -129,3 +129,24 @@ def test_an_adjudicator_takes_over_relations_of_boxes(editor: Editor, page: Page
     gold = Gold.objects.get(item=item, current=True).document["layers"]
     assert [each["label"] for each in gold["2"]["objects"]] == ["beside"]
     assert set(gold["2"]["objects"][0]["ends"]) == {each["id"] for each in gold["1"]["objects"]}
+
+
+def test_relations_by_touch(editor: Editor, browser: Browser) -> None:
+    [pk] = make(editor, TASK)
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    editor.open(page, pk)
+    for text in ("Lovelace", "London"):
+        page.locator(".token", has_text=text).tap()
+        page.get_by_role("button", name="Mark this word").tap()
+    page.get_by_role("button", name="Done").tap()
+    page.get_by_role("radio", name="yes").tap()
+    expect(page.locator("#step-title")).to_have_text("Relations")
+    page.locator(".token", has_text="London").tap()
+    page.get_by_role("button", name="Relate").tap()
+    page.locator(".token", has_text="Lovelace").tap()
+    expect(page.locator(".object-row").last).to_contain_text("“London” → “Lovelace”")
+    saved(page)
+    look(page, "relations-touch")
+    assert [each["label"] for each in editor.objects(pk, RELATIONS)] == ["knows"]
+    context.close()
