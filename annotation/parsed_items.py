@@ -4,9 +4,9 @@ from typing import cast
 
 from analysis.programs import Program
 from annotation.formats.checks import program_of_text
-from annotation.labels import LabelTask
-from annotation.models import Item, Project, SystemOutput
-from annotation.operations import Subject
+from annotation.labels import LabelTask, is_label_text
+from annotation.models import Annotation, Item, Project, SystemOutput
+from annotation.operations import Subject, without_hidden
 from annotation.schemas import Document, Kind
 from annotation.suggestions import Suggestions, suggestions
 
@@ -47,6 +47,18 @@ def suggestions_of(output: SystemOutput, program: Program, subject: Subject) -> 
         proposals=output.proposals,
         modules=output.modules,
     )
+
+
+def shown_document(document: Document, program: str, kind: str) -> Document:
+    """Return the document without the layers that its own answers hide."""
+    if not is_label_text(program):
+        return document
+    return without_hidden(document, program_of_text(program, cast(Kind, kind)))
+
+
+def shown_annotation(annotation: Annotation, kind: str) -> Document:
+    """Return what a person says of an item, without hidden layers."""
+    return shown_document(document_of(annotation.document), annotation.item.program, kind)
 
 
 def document_of(stored: object) -> Document:

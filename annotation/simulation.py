@@ -19,6 +19,7 @@ from annotation.queries.progress import totals
 from foundation.errors import RunFailed
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import Text
+from foundation.messages import say
 from foundation.simulated_people import run_watched
 from jobs.actions.jobs import JobResult, Report
 from jobs.models import Job
@@ -150,7 +151,13 @@ def simulate_annotators(job: Job, report: Report) -> JobResult:
     if done.difference:
         raise RunFailed(done.difference)
     if len(done.errors) == len(done.crowd):
-        raise RunFailed(f"no bot could work at {settings.SITE_URL}: {done.errors[0]}")
+        raise RunFailed(
+            say(
+                "no bot could work at %(site)s: %(problem)s",
+                site=settings.SITE_URL,
+                problem=done.errors[0],
+            )
+        )
     return JobResult(
         {
             "bots": len(done.crowd),

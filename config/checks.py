@@ -118,6 +118,23 @@ def _check_broker_password() -> list[CheckMessage]:
 
 
 @register("site")
+def check_leaked_passwords(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Check that the service of leaked passwords is asked over https."""
+    url = settings.LEAKED_PASSWORDS_URL
+    parts = urlsplit(url)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_this_machine(url))
+    if not url or (is_safe and parts.hostname and url.endswith("/")):
+        return []
+    return [
+        Error(
+            f"LEAKED_PASSWORDS_URL is {redacted(url)!r}, which is not an https address ending with a slash.",
+            hint="Set it to https://api.pwnedpasswords.com/range/ or to another service of that form.",
+            id="site.E014",
+        )
+    ]
+
+
+@register("site")
 def check_admin(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Check that Django's admin is for developing alone."""
     if not settings.DJANGO_ADMIN or settings.DEBUG:

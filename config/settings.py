@@ -219,9 +219,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "accounts.login.password_length.MaximumLengthValidator"},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "accounts.login.leaked_passwords.LeakedPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# A service of leaked passwords in the form of Pwned Passwords; nothing leaves the site without it.
+LEAKED_PASSWORDS_URL = env.str("LEAKED_PASSWORDS_URL", default="")
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "start"
 LOGOUT_REDIRECT_URL = "accounts:login"

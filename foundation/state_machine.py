@@ -1,6 +1,9 @@
 """Life cycles as tables of permitted transitions. Pure: no Django."""
 
+from functools import reduce
 from typing import NamedTuple
+
+from foundation.messages import Message, say
 
 
 class Transition(NamedTuple):
@@ -27,6 +30,15 @@ def next_status(table: tuple[Transition, ...], act: str, status: str) -> str:
             if status in transition.sources:
                 return transition.target
             raise ForbiddenTransition(
-                f"cannot {act} while {status}; possible only while {' or '.join(transition.sources)}"
+                say(
+                    "cannot %(act)s while %(status)s; possible only while %(sources)s",
+                    act=say(act),
+                    status=say(status),
+                    sources=reduce(_or, map(say, transition.sources)),
+                )
             )
     raise KeyError(act)
+
+
+def _or(first: Message, second: Message) -> Message:
+    return say("%(first)s or %(second)s", first=first, second=second)

@@ -24,7 +24,7 @@ class SlicedRun(models.Model):
     class Status(models.TextChoices):
         """The states of a run; `jobs.sliced_runs.TRANSITIONS` connects them."""
 
-        PENDING = "pending"
+        PENDING = "pending", _("Pending")
         RUNNING = "running", pgettext_lazy("status", "Running")
         PAUSED = "paused", _("Paused: budget spent")
         DONE = "done", _("Done")

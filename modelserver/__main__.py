@@ -27,8 +27,14 @@ COMMANDS = (
     ("convert", "inputs.conversion:convert", "Convert pickled weights to safetensors, running no code."),
     ("world", "world:write_world", "Generate a fictional text world to train and test on."),
     ("scenes", "world.scenes:write_scenes", "Generate pairs of pictures with sentences and programs."),
+    (
+        "gqa-items",
+        "modular.visual.gqa:gqa_items",
+        "Write questions of GQA as items to pretrain visual-nmn on.",
+    ),
     ("games", "world.games:write_games", "Generate game reports with questions and programs."),
     ("text-table", "training.text_nmn.table:text_table", "Train and score the variants of text-nmn."),
+    ("types-table", "training.types_table:types_table", "Train and score predictors of answer types."),
     ("visual-table", "training.visual_nmn.table:visual_table", "Train and score the variants of visual-nmn."),
     (
         "visual-splits",

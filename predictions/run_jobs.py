@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from foundation.errors import NotFound, RunFailed
+from foundation.known_messages import known_message
+from foundation.messages import say
 from jobs.actions.jobs import JobContinues, JobResult, Report
 from jobs.models import Job
 from jobs.queue import Slice
@@ -63,11 +65,21 @@ def compute_saliency(job: Job, report: Report) -> JobResult:
             lambda: report(total - without_weights(run).count(), total),
         )
     except ModelServerError as error:
-        raise RunFailed(f"{error}. What is computed is stored; start it again to continue.") from error
+        raise RunFailed(
+            say(
+                "%(problem)s. What is computed is stored; start it again to continue.",
+                problem=known_message(str(error)),
+            )
+        ) from error
     failed = run.predictions.exclude(saliency_error="").order_by("pk")
     failures, first = failed.count(), failed.first()
     if first is not None and failures == total:
-        raise RunFailed(f"no prediction has saliency; the first: {first.saliency_error}")
+        raise RunFailed(
+            say(
+                "no prediction has saliency; the first: %(problem)s",
+                problem=known_message(first.saliency_error),
+            )
+        )
     summary: dict[str, Any] = {"run": str(run.pk), "total": total, "failures": failures}
     return JobResult(summary | {"first_error": "" if first is None else first.saliency_error})
 
@@ -93,5 +105,5 @@ def _run_of(job: Job) -> PredictionRun:
     runs = PredictionRun.objects.select_related("dataset__workspace", "system")
     run = runs.filter(pk=job.options["run"], dataset__workspace=job.workspace).first()
     if run is None:
-        raise NotFound("The run was deleted.")
+        raise NotFound(say("The run was deleted."))
     return run

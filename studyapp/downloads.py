@@ -32,11 +32,14 @@ POLL_SECONDS = 0.2
 
 
 class BundleOptions(FrozenModel):
-    """The variant and the format of a bundle."""
+    """The variant and the format of a bundle.
+
+    ``psych-ds`` is CSV with copies for Psych-DS.
+    """
 
     study: int
     public: bool = False
-    format: Format = "csv"
+    format: Format | Literal["psych-ds"] = "csv"
 
 
 class ResponsesOptions(FrozenModel):
@@ -75,7 +78,12 @@ def export_bundle(job: Job, report: Report) -> JobResult:
     with tempfile.TemporaryDirectory() as folder:
         bundle = Path(folder) / study.slug
         written = write_bundle(
-            study, bundle, public=options.public, file_format=options.format, report=report
+            study,
+            bundle,
+            public=options.public,
+            file_format="csv" if options.format == "psych-ds" else options.format,
+            as_psych_ds=options.format == "psych-ds",
+            report=report,
         )
         file = _zipped(bundle)
     return JobResult(
@@ -171,7 +179,12 @@ def _run_analysis(arguments: Sequence[str], folder: str, report: Report) -> None
                 report(1, REPORT_STEPS)
                 if time.monotonic() > late:
                     minutes = REPORT_SECONDS // 60
-                    raise RunFailed(f"the report took longer than {minutes} minutes; ask for fewer resamples")
+                    raise RunFailed(
+                        say(
+                            "the report took longer than %(minutes)s minutes; ask for fewer resamples",
+                            minutes=minutes,
+                        )
+                    )
                 time.sleep(POLL_SECONDS)
         finally:
             process.kill()

@@ -74,11 +74,23 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
     )
     errors = [f"{bot.kind}: {bot.error}" for bot in crowd if bot.error]
     if crowd and len(errors) == len(crowd):
-        raise RunFailed(f"no bot could take part at {settings.SITE_URL}: {errors[0]}")
+        raise RunFailed(
+            say(
+                "no bot could take part at %(site)s: %(problem)s",
+                site=settings.SITE_URL,
+                problem=errors[0],
+            )
+        )
     completed = came.filter(status=Participant.Status.COMPLETED).count()
     seen = sum(bool(bot.code) for bot in crowd)
     if completed < seen:
-        raise RunFailed(f"the database holds {completed} completed bots, but {seen} saw their code")
+        raise RunFailed(
+            say(
+                "the database holds %(completed)s completed bots, but %(seen)s saw their code",
+                completed=completed,
+                seen=seen,
+            )
+        )
     return JobResult(
         {
             "study": job.subject,

@@ -119,7 +119,8 @@ def build_page(
     if results:
         figure = [alignment_figure(results)]
         notes = [Text(_READING, "note")]
-        sections.append(Section("alignment", "Alignment", [alignment_table(results), *figure, *notes]))
+        tables = [crossed_table(results), alignment_table(results)]
+        sections.append(Section("alignment", "Alignment", [*tables, *figure, *notes]))
     context = generalisation_table(answers, drops)
     if context:
         sections.append(Section("generalisation", "Generalisation", [context]))
@@ -222,6 +223,37 @@ def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table
     return Table.from_columns("generalisation", caption, rows, columns, [_TEST])
 
 
+def crossed_table(results: Sequence[Alignment]) -> Table:
+    """Tabulate systems by reasoning step and method (table 4)."""
+
+    def place(alignment: Alignment) -> tuple[str, tuple[str, str]]:
+        group = alignment.group
+        return _title(alignment, ("system", "dataset", "context")), (group.step, group.method)
+
+    columns = [
+        *fields("dataset", "system", "step", "method", "context", "distribution", of="group"),
+        *fields("n", "score", "answered", "among_answered"),
+        Column("", cell=_crossed_cell),
+    ]
+    across = {key: " ".join(_words(key)) or "all" for key in (place(each)[1] for each in results)}
+    return Table.crossed(
+        "alignment_by_method",
+        "Alignment score by step and method, in percent; below it the share among instances answered twice",
+        results,
+        columns,
+        rows=list(dict.fromkeys(place(each)[0] for each in results)),
+        heads=[Column("", heading="System", cell=str)],
+        across=across,
+        place=place,
+    )
+
+
+def _crossed_cell(alignment: Alignment | None) -> Cell:
+    if alignment is None:
+        return Cell("")
+    return Cell(_share(alignment.score), detail=f"{_among_cell(alignment).text} of {alignment.answered}")
+
+
 def alignment_table(results: Sequence[Alignment]) -> Table:
     """Tabulate the alignment scores of every system and method (table 4)."""
     columns = [
@@ -311,13 +343,12 @@ def _name(key: Answer) -> str:
     return ", ".join(_words((key[1], key[2], key[0], key[3]))) or "all"
 
 
-def _title(alignment: Alignment) -> str:
+def _title(
+    alignment: Alignment, names: Sequence[str] = ("system", "step", "method", "dataset", "context")
+) -> str:
     group = alignment.group
     outside = "outside training words" if group.distribution == "out" else ""
-    return (
-        ", ".join(_words((group.system, group.step, group.method, group.dataset, group.context, outside)))
-        or "all"
-    )
+    return ", ".join(_words((*(getattr(group, name) for name in names), outside))) or "all"
 
 
 def _words(names: Iterable[str]) -> Iterator[str]:

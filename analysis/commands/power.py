@@ -30,7 +30,8 @@ from .systems_power import RESAMPLES, print_systems
 Measure: TypeAlias = Literal[
     "agreement", "fraction_correct", "fp", "over_estimation", "time_geometric", "certainty", "helpfulness",
     "final_accuracy", "advice_agreement", "switch_fraction", "over_reliance", "under_reliance",
-    "complementarity", "confidence_change",
+    "complementarity", "confidence_change", "coverage", "precision", "prediction_accuracy", "above_chance",
+    "simulation_effect", "after_accuracy", "after_above_chance",
 ]  # fmt: skip
 
 
@@ -88,6 +89,13 @@ TRAITS: dict[Measure, Trait] = {
     "under_reliance": Trait(_without("final_took_advice"), "share"),
     "complementarity": Trait(None, "share"),
     "confidence_change": Trait(_own("final_confidence_change"), "points"),
+    "simulation_effect": Trait(None, "share"),
+    "after_accuracy": Trait(_own("predicted_after"), "share"),
+    "after_above_chance": Trait(_own("predicted_above_after"), "share"),
+    "coverage": Trait(_own("predicted_made"), "share"),
+    "precision": Trait(_own("prediction_right"), "share"),
+    "prediction_accuracy": Trait(_own("predicted_right"), "share"),
+    "above_chance": Trait(_own("predicted_above_chance"), "share"),
 }
 
 

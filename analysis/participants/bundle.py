@@ -29,6 +29,7 @@ from .exclusion_rules import (
 )
 from .study_version import Study, Version
 from .tasks import TASKS
+from .tasks.preference import SIDES
 
 MODES = ("live", "pilot", "bot")
 STATUSES = ("active", "completed", "ended", "withdrawn")
@@ -49,7 +50,8 @@ _WHO = (
 )
 _CLOCKS = tuple(Column(name, "integer", low=0) for name in CLOCK_COLUMNS.values())
 _TRIALS = (
-    *_WHO,
+    *_WHO[:3],
+    Column("condition", "text", required=True),  # empty where a trial shows two
     Column("item_id", "text", required=True, filled=True),
     Column("position", "integer", low=1),
     Column("submitted_at", "text"),
@@ -315,8 +317,11 @@ def _table(path: Path, name: str) -> Path:
 
 def _task_columns(study: Study) -> list[Column]:
     """Return the columns of trials that the tasks of the versions have."""
-    kinds = dict.fromkeys(version.task.kind for version in study.versions)
-    return list(dict.fromkeys(column for kind in kinds for column in TASKS[kind].columns))
+    columns: dict[Column, None] = {}
+    for version in study.versions:
+        task = TASKS[version.task.kind]
+        columns |= dict.fromkeys((*task.columns, *task.own_columns(version.task)))
+    return list(columns)
 
 
 def _question_columns(study: Study, part: str) -> list[Column]:
@@ -339,7 +344,16 @@ def _question_columns(study: Study, part: str) -> list[Column]:
 
 
 def _check_trials(trials: Table, participants: Table, study: Study) -> None:
-    _check_conditions(trials, study)
+    pairs = [version.version for version in study.versions if TASKS[version.task.kind].pairs]
+    is_pair = trials.frame["version"].isin(pairs)
+    sides = [f"{side}_condition" for side in SIDES] if pairs else []
+    for column in ("condition", *sides):
+        _check_conditions(trials, study, column)
+        for row in _rows(trials.frame[column].isna() & (is_pair if column in sides else ~is_pair)):
+            raise trials.fault(row, column, "is empty")
+    if pairs:
+        for row in _rows(is_pair & (trials.frame[sides[0]] == trials.frame[sides[1]])):
+            raise trials.fault(row, sides[1], "the condition is on both sides")
     trials.check_unique(["participant_id", "item_id"])
     participants.check_unique(["participant_id"])
     conditions = dict(zip(participants.frame["participant_id"], participants.frame["condition"], strict=True))
@@ -349,23 +363,23 @@ def _check_trials(trials: Table, participants: Table, study: Study) -> None:
         who = trials.frame["participant_id"].iloc[row]
         raise trials.fault(row, "participant_id", f"{who!r} is not in {participants.path.name}")
     # A participant of a within-subject or mixed design has no condition of their own, but each trial has.
-    for row in _rows(of_participant.notna() & (of_participant != trials.frame["condition"])):
+    for row in _rows(~is_pair & of_participant.notna() & (of_participant != trials.frame["condition"])):
         problem = f"{participants.path.name} has this participant in {of_participant.iloc[row]!r}"
         raise trials.fault(row, "condition", problem)
 
 
-def _check_conditions(table: Table, study: Study) -> None:
+def _check_conditions(table: Table, study: Study, column: str = "condition") -> None:
     """Check that every row names a version and one of its conditions."""
     names_by_version = {
         version.version: {condition.name for condition in version.conditions} for version in study.versions
     }
-    versions, conditions = table.frame["version"].astype(int), table.frame["condition"]
+    versions, conditions = table.frame["version"].astype(int), table.frame[column]
     for row in _rows(~versions.isin(names_by_version.keys())):
         raise table.fault(row, "version", f"study_version.json has no version {versions.iloc[row]}")
     for version, names in names_by_version.items():
         for row in _rows((versions == version) & conditions.notna() & ~conditions.isin(names)):
             problem = f"version {version} has no condition {conditions.iloc[row]!r}"
-            raise table.fault(row, "condition", problem)
+            raise table.fault(row, column, problem)
 
 
 def _rows(flags: pd.Series) -> list[int]:

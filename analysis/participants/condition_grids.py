@@ -9,6 +9,7 @@ from ..stats.streams import substream
 from .exclusion_rules import CLOCK_COLUMNS, Clock
 from .study_version import Question, Version
 from .tasks import TASKS
+from .tasks.preference import both_sides
 from .trial_grid import Grid, build_grids
 
 
@@ -38,7 +39,9 @@ def condition_grids(
         items: The items to show if no trial is retained.
         post_columns: Columns of ``post_survey`` by key; those of the version if not given.
     """
-    values = TASKS[version.task.kind].values(trials)
+    task, count = TASKS[version.task.kind], len(trials)
+    trials = both_sides(trials) if task.pairs else trials
+    values = task.values(trials)
     if post_columns is None and post_survey is not None:
         post_columns = _named(version.post_survey) | _scores(version, "post_survey")
     return build_grids(
@@ -49,7 +52,7 @@ def condition_grids(
         clock=CLOCK_COLUMNS[clock] if clock else None,
         item_columns=item_columns(version) | {name: name for name in values},
         post_columns=post_columns or {},
-        items=None if len(trials) else items,
+        items=None if count else items,
         unasked=version.unasked(),
     )
 

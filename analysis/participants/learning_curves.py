@@ -90,6 +90,12 @@ TRAITS: tuple[Trait, ...] = (
     Trait(
         "final_accuracy", "Accuracy of final answers", "share", lambda grid: grid.answers_to("final_correct")
     ),
+    Trait(
+        "prediction_accuracy",
+        "Accuracy of predictions",
+        "share",
+        lambda grid: grid.answers_to("predicted_right"),
+    ),
 )
 
 

@@ -176,10 +176,11 @@ def _mean(values: Array, replicates: Array, *, within: bool) -> ParticipantMean:
     interval = None
     if len(defined) > 1 and len(replicates):
         wide = few_units_level(0.95, len(defined))
-        interval = _t_interval(defined) if within else percentile_interval(replicates, wide)
+        interval = t_interval(defined) if within else percentile_interval(replicates, wide)
     return ParticipantMean(float(defined.mean()), interval, len(defined), undefined, method)
 
 
-def _t_interval(values: Array) -> tuple[float, float]:
+def t_interval(values: Array) -> tuple[float, float]:
+    """Compute Student's 95 % interval of a mean of two or more values."""
     half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
     return float(values.mean()) - half, float(values.mean()) + half

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from ..io.tabular_files import Column
 
-Kind = Literal["verification", "advice"]
+Kind = Literal["verification", "advice", "simulation", "counterfactual", "preference"]
 Role = Literal[
     "correctness_rating",
     "known_before",
@@ -175,10 +175,27 @@ class Definition(BaseModel):
         return self.recruitment.pay if self.recruitment else None
 
 
+class Criterion(BaseModel):
+    """A criterion on which participants prefer one of two conditions."""
+
+    key: str
+    text: str
+
+
 class TaskOptions(BaseModel):
     """The task of participants in a trial."""
 
     kind: Kind = "verification"
+    criteria: list[Criterion] = []
+
+    @model_validator(mode="after")
+    def _preferences_have_criteria(self) -> "TaskOptions":
+        keys = [criterion.key for criterion in self.criteria]
+        if self.kind == "preference" and not keys:
+            raise ValueError("the task preference needs criteria")
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"the criteria {', '.join(keys)} need a key each, all different")
+        return self
 
 
 class Sources(BaseModel):

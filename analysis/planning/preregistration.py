@@ -45,6 +45,26 @@ _TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, where they
         "explanation where the condition has one, and give a final answer and their confidence in it.",
         "",
     ),
+    "simulation": (
+        "The items come in three blocks: before, learning, and after. In the blocks before and after, "
+        "participants predict what the system answers, from options in a seeded order or as right or wrong. "
+        "In the learning block they see its answers, with explanations where the condition has them. Correct "
+        "and wrong answers of the system are balanced in each block.",
+        "",
+    ),
+    "preference": (
+        "Each item shows two conditions side by side. Which of the two is on the left is balanced, and every "
+        "pair of conditions is compared as often. On each criterion, participants say which side is better; "
+        "they may say that both are alike where ties are allowed.",
+        "",
+    ),
+    "counterfactual": (
+        "Each item has an original and a changed version. Participants see the original with the system's "
+        "answer, and its explanation where the condition has one, then the changed question or context, and "
+        "predict the system's answer to it from options in a seeded order, or say that they cannot tell. The "
+        "system's answers to the changed items were predicted before the study and frozen with it.",
+        "",
+    ),
 }
 
 
@@ -119,6 +139,8 @@ def measures_of(version: Version) -> list[Measure]:
     """Return the measures that questionnaires allow, own questions last."""
     roles = {question.role for question in (*version.item_questionnaire, *version.post_survey)}
     task = TASKS[version.task.kind]
+    if task.pairs:
+        return list(task.own_measures(version.task))
     given = roles | {"system_correct", "time"} | task.given
     own = own_measures(version.item_questionnaire, version.post_survey)
     scales = scale_measures(version.scale_scores)
@@ -372,6 +394,8 @@ def _who_sees_what(frozen: FrozenVersion) -> list[str]:
 
 def _questions(version: Version) -> list[str]:
     lines = [*_TASK_WORDS.get(version.task.kind, ())]
+    if version.task.criteria:
+        lines += [*(f"- `{one.key}`: “{one.text}”" for one in version.task.criteria), ""]
     if version.item_questionnaire or not lines:
         lines += ["Beside every item:", ""]
         lines += [_question(question) for question in version.item_questionnaire]

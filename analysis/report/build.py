@@ -36,6 +36,7 @@ from .section_participants import (
     missing_section,
     participants_section,
 )
+from .section_preferences import preferences_section
 from .section_robustness import choices_section, left_out_block, try_choices
 from .section_sample import sample_section
 from .section_scales import scales_section
@@ -57,6 +58,18 @@ MEASURED: dict[Kind, str] = {  # how the report describes the measures
     "right, RSR where the first answer was right and the advice wrong (Schemmer et al. 2023); over-reliance "
     "is 1 − RSR, under-reliance 1 − RAIR. Complementarity is final accuracy minus the better of the "
     "participant's first answers and the system's, on the same trials (Bansal et al. 2021).",
+    "simulation": "The effect on predictions is accuracy after the learning block minus accuracy before it, "
+    "within participants (Hase and Bansal 2020). Accuracy above chance is the mean of right minus 1 / "
+    "options. d′ takes “yes” (or “it will be right”) as the signal, where these two are the options, with "
+    "the log-linear correction.",
+    "preference": "The win rate is the share of comparisons that a condition wins, with ties as halves. "
+    "Strengths are those of Bradley and Terry (1952) with ties by Davidson (1970), fitted by maximum "
+    "likelihood over all comparisons; their logarithms have the mean 0, and their 95 % intervals are "
+    "percentiles over resampled participants, widened for few. Side bias is the share of decided comparisons "
+    "that prefer the left side, participants first.",
+    "counterfactual": "Coverage is the share of answers that are not “cannot tell”, precision the share of "
+    "right predictions among them (Chen et al. 2024). Accuracy above chance is the mean of right minus 1 / "
+    "options; “cannot tell” counts 0 there, which a guess would reach on average.",
 }
 TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
     "advice": (
@@ -66,8 +79,24 @@ TASK_SENTENCES: dict[Kind, tuple[str, ...]] = {  # of the paragraph for a paper
         "complementarity is final accuracy minus the better of the participant's first answers and the "
         "system's (Bansal et al. 2021).",
     ),
+    "simulation": (
+        "Participants predicted the system's answers in a block before and a block after a learning block, "
+        "which showed its answers. The effect is accuracy after minus accuracy before, within participants, "
+        "compared with that of participants who saw answers without explanations (Hase and Bansal 2020).",
+    ),
+    "preference": (
+        "Participants saw two conditions side by side and said which is better. Win rates count ties as "
+        "halves; strengths were fitted by Davidson's (1970) extension of the Bradley-Terry model to ties, "
+        "with intervals over resampled participants.",
+    ),
+    "counterfactual": (
+        "Participants saw an answer of the system and predicted its answer to a changed item, or said that "
+        "they could not tell. Coverage is the share of answers with a prediction, precision the share of "
+        "right ones among them (Chen et al. 2024); accuracy above chance is the share of right predictions "
+        "minus that of guesses among the options, with “cannot tell” as a guess.",
+    ),
 }
-OPEN = ("measures", "differences", "ranks")  # parts that are open at first
+OPEN = ("measures", "preferences", "differences", "ranks")  # parts that are open at first
 LIBRARIES = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "matplotlib", "jinja2", "pydantic")
 
 
@@ -88,7 +117,13 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
     if study.exclusions.excluded == study.exclusions.total:
         return _without_results(study)
     inference = infer(study, plan or frozen_plan(study.version))
-    sections = [
+    sections = (_pair_sections if study.task.pairs else _trial_sections)(study, inference)
+    return _page(study, [summary_section(study, inference), *filter(None, sections)])
+
+
+def _trial_sections(study: Study, inference: Inference) -> list[Section | None]:
+    """Build the sections of a study whose trials show one condition each."""
+    return [
         sample_section(study),
         participants_section(study),
         exclusions_section(study),
@@ -107,7 +142,24 @@ def build_report(study: Study, plan: Plan | None = None) -> Page:
         missing_section(study),
         _reproduction_section(study),
     ]
-    return _page(study, [summary_section(study, inference), *filter(None, sections)])
+
+
+def _pair_sections(study: Study, inference: Inference) -> list[Section | None]:
+    """Build the sections of a study whose trials show two conditions each."""
+    return [
+        sample_section(study),
+        participants_section(study),
+        exclusions_section(study),
+        measures_section(study),
+        preferences_section(study),
+        differences_section(study, inference),
+        not_found_section(study, inference),
+        styles_section(study, inference),
+        *_relations(study, inference),
+        _methods_section(study, inference),
+        missing_section(study),
+        _reproduction_section(study),
+    ]
 
 
 def _relations(study: Study, inference: Inference) -> list[Section | None]:
@@ -317,7 +369,11 @@ def _reproduction_section(study: Study) -> Section:
         "To reproduce this",
         [
             Text(f"Command: {command}. The same bundle, options and library versions give the same bytes."),
-            Script("refit.R", "The same models in R (lme4, ordinal)", study_script(study)),
+            *(
+                ()
+                if study.task.pairs
+                else (Script("refit.R", "The same models in R (lme4, ordinal)", study_script(study)),)
+            ),
             Text(f"Hash of the study's frozen definition: {study.version.hash}.{_exporter(study)}"),
             _versions_table(),
             inputs_table(study.bundle.hashes),

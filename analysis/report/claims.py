@@ -14,7 +14,10 @@ from .tables import interval, number, p_text, scale
 MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
 MOST_NAMED = 2  # differences that the first screen spells out
 # The first that the data have.
-MAIN_MEASURES = ("over_estimation", "fraction_correct", "fp", "agreement", "over_reliance", "final_accuracy")
+MAIN_MEASURES = (
+    *("over_estimation", "fraction_correct", "fp", "agreement", "over_reliance", "final_accuracy"),
+    *("simulation_effect", "precision"),
+)
 
 
 class Claim(NamedTuple):

@@ -67,7 +67,10 @@ METADATA: dict[str, dict[str, Any]] = {  # nothing that differs between two runs
 }
 UNITS = {"share": "%", "seconds": "s", "points": "points", "number": ""}
 SCALE = {"share": 100.0}
-DIFFERENCES = ("over_estimation", "complementarity", "confidence_change")  # 0 is marked
+DIFFERENCES = (  # 0 is marked
+    *("over_estimation", "complementarity", "confidence_change", "above_chance", "after_above_chance"),
+    "simulation_effect",
+)
 
 
 @dataclass(frozen=True)

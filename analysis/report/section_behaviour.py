@@ -25,6 +25,7 @@ SHOWN_TRAITS = {
     "fraction_correct": (100.0, 1),
     "certainty": (1.0, 2),
     "final_accuracy": (100.0, 1),
+    "prediction_accuracy": (100.0, 1),
 }
 MOST_TRIALS = 200_000  # in the table of trials; a larger one repeats the bundle at length
 

@@ -153,7 +153,12 @@ def _what_is_compared(inference: Inference, titles: dict[str, str]) -> str:
     if inference.from_unexplained:
         contrasts = (
             "conditions with explanations are compared in the main measures with the one that shows the same "
-            "without, and all in the accuracy of final answers with the one without advice, if there is one"
+            "without"
+            + (
+                ", and all in the accuracy of final answers with the one without advice"
+                if inference.has_control
+                else ""
+            )
         )
         return (
             f"No family was declared (report --plan), so {contrasts}: {size} comparisons, all exploratory, "

@@ -76,6 +76,7 @@ def _excluded_people(study: Study, exclusions: Exclusions) -> list[Block]:
         *(
             Column((condition.name,), partial(_people_in, condition.name), condition.title)
             for condition in study.conditions
+            if not study.task.pairs
         ),
         Column("all", partial(_people_in, ""), "All"),
     ]
@@ -98,6 +99,7 @@ def _excluded_table(study: Study, exclusions: Exclusions) -> Table:
     rows = [
         (condition.title, *exclusions.by_condition.get(condition.name, (0, 0)))
         for condition in study.conditions
+        if not study.task.pairs
     ]
     columns = [
         Column("condition", lambda row: row[0], "Condition"),

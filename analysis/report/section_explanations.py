@@ -43,12 +43,35 @@ class AgainstZero:
     below: str
 
 
-QUESTIONS: dict[Kind, Question] = {
-    "advice": Question(
-        "Do explanations reduce over-reliance?",
-        "over_reliance",
-        "Over-reliance: share of right first answers that were given up for wrong advice.",
-        "never gave a right first answer before wrong advice",
+QUESTIONS: dict[Kind, tuple[Question, ...]] = {
+    "advice": (
+        Question(
+            "Do explanations reduce over-reliance?",
+            "over_reliance",
+            "Over-reliance: share of right first answers that were given up for wrong advice.",
+            "never gave a right first answer before wrong advice",
+        ),
+    ),
+    "simulation": (
+        Question(
+            "Do explanations help people predict the system?",
+            "simulation_effect",
+            "Effect on predictions: a participant’s accuracy after the learning block minus that before it.",
+            "made no prediction in one of the blocks",
+        ),
+    ),
+    "counterfactual": (
+        Question(
+            "Do explanations make predictions more often right?",
+            "precision",
+            "Precision: share of right predictions; “cannot tell” is left out.",
+            "never made a prediction",
+        ),
+        Question(
+            "Do explanations let people predict more often?",
+            "coverage",
+            "Coverage: share of answers that are not “cannot tell”.",
+        ),
     ),
 }
 AGAINST_ZERO: dict[Kind, AgainstZero] = {
@@ -60,14 +83,34 @@ AGAINST_ZERO: dict[Kind, AgainstZero] = {
         "Better than people and system alone",
         "Worse than the better of the two",
     ),
+    "simulation": AgainstZero(
+        "Do people then predict better than by guessing?",
+        "after_above_chance",
+        "Accuracy above chance after the learning block: share of right predictions minus that of guesses "
+        "among the options.",
+        "Better than guesses",
+        "Worse than guesses",
+    ),
+    "counterfactual": AgainstZero(
+        "Do people predict better than by guessing?",
+        "above_chance",
+        "Accuracy above chance: share of right predictions minus that of guesses among the options; “cannot "
+        "tell” counts as a guess.",
+        "Better than guesses",
+        "Worse than guesses",
+    ),
 }
 
 
-def explanation_card(study: Study, inference: Inference) -> Card:
-    """Say if explanations change the main measure of the task as wanted."""
-    question = QUESTIONS[study.version.task.kind]
+def explanation_cards(study: Study, inference: Inference) -> list[Card]:
+    """Say if explanations change the main measures of the task as wanted."""
+    return [_card(study, inference, question) for question in QUESTIONS[study.version.task.kind]]
+
+
+def _card(study: Study, inference: Inference, question: Question) -> Card:
     titles = {condition.name: condition.title for condition in study.conditions}
-    points = [_sentence(claim, titles, inference.plan.alpha) for claim in _main_claims(study, inference)]
+    claims = _main_claims(study, inference, question.measure)
+    points = [_sentence(claim, titles, inference.plan.alpha) for claim in claims]
     if not points:
         points = [_not_compared(study)]
     estimates = study.retained.estimates
@@ -90,9 +133,8 @@ ABOUT_CLAIM: dict[Target, str] = {
 }
 
 
-def _main_claims(study: Study, inference: Inference) -> list[Claim]:
-    """Return the claims about the main measure, explanations against none."""
-    key = QUESTIONS[study.version.task.kind].measure
+def _main_claims(study: Study, inference: Inference, key: str) -> list[Claim]:
+    """Return the claims about a main measure, explanations against none."""
     pairs = unexplained_pairs(study.conditions)
     compared = [*inference.family.comparisons, *inference.styles.comparisons]
     own = [one for one in compared if one.measure.key == key and (one.first, one.second) in pairs]

@@ -70,6 +70,14 @@ DRAWN_MEASURES: dict[Kind, dict[str, str]] = {  # with their captions; others ar
         "answer did not.",
         "confidence_change": "Change of confidence from the first to the final answer.",
     },
+    "simulation": {
+        "before_accuracy": "Accuracy before the learning block.",
+        "after_accuracy": "Accuracy after the learning block.",
+    },
+    "preference": {},
+    "counterfactual": {
+        "prediction_accuracy": "Accuracy of predictions: share of answers that are right predictions.",
+    },
 }
 SEVERAL_CONDITIONS = (
     "Each participant saw several conditions, so the flow counts participants by their group, and a "
@@ -134,6 +142,8 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
     Between participants, or within those who saw several conditions.
     """
     names, groups = study.exclusions.names, study.allocation.groups
+    if study.task.pairs:
+        return []
     if study.allocation.design == "between":
         shares = excluded_shares(study.conditions, study.trials, names)
         return [exclusion_test(shares, rng=substream(rng, "exclusions"))]
@@ -155,11 +165,12 @@ def measures_section(study: Study) -> Section:
     view = study.retained
     available = [m for m in view.estimates.measures if view.estimates.available(m.key)]
     clock = CLOCK_LABELS[study.clock] if study.clock else "no clock (there is no time in the data)"
+    timed = any("time" in measure.needs for measure in view.estimates.measures)
     return Section(
         "measures",
         "Measures per condition",
         [
-            Text(f"{_how_averaged(study)} Times are those of {clock}."),
+            Text(f"{_how_averaged(study)} Times are those of {clock}." if timed else _how_averaged(study)),
             _measures_table(study, available),
             Text(_without_exclusions(study, available)),
             _participants_data(study, available),

@@ -11,7 +11,8 @@ from .claims import claims_figure, claims_of, first_rows, verdicts
 from .figures import condition_figure
 from .page import Card, Cards, Figure, Section, Text
 from .section_against_scores import against_scores_section
-from .section_explanations import QUESTIONS, against_zero_card, explanation_card
+from .section_explanations import QUESTIONS, against_zero_card, explanation_cards
+from .section_preferences import preference_cards
 from .tables import number
 
 HELPFUL = "Is the explanation helpful?"
@@ -24,6 +25,8 @@ TARGET_WORDS: dict[Target, str] = {
 def summary_section(study: Study, inference: Inference) -> Section:
     """Answer the questions of the study in a sentence and a figure each."""
     first = _explanation_cards if study.version.task.kind in QUESTIONS else _system_cards
+    if study.task.pairs:
+        first = _preference_cards
     cards = [
         *first(study, inference),
         Card("How sure is this?", _certainty(study, inference)),
@@ -44,13 +47,22 @@ def _system_cards(study: Study, inference: Inference) -> list[Card]:
 
 def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer what a study of explanations asks, and what else its data hold."""
-    cards = [explanation_card(study, inference), against_zero_card(study)]
+    cards = [*explanation_cards(study, inference), against_zero_card(study)]
     cards.append(_differ_card(study, inference, "What else differs?"))
     if len(study.systems) > 1 and study.retained.relations.scores:
         cards.append(_follow_card(against_scores_section(study, inference.plan)))
     if study.retained.estimates.available("helpfulness"):
         cards.append(_ratings_card(study))
     return [card for card in cards if card]
+
+
+def _preference_cards(study: Study, inference: Inference) -> list[Card]:
+    """Answer which condition is preferred, and if the side matters."""
+    preferred, *sides = preference_cards(study)
+    cards = [preferred, _differ_card(study, inference, "Which differences are clear?"), *sides]
+    if len(study.systems) > 1 and study.retained.relations.scores:
+        cards.append(_follow_card(against_scores_section(study, inference.plan)))
+    return cards
 
 
 def _differ_card(study: Study, inference: Inference, title: str) -> Card:
@@ -136,7 +148,8 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
     points = [
         f"Holm’s correction covers all {family.size} comparisons; at most {100 * inference.plan.alpha:g} % "
         "of such families would hold a false one.",
-        f"{size} participants per condition judged {study.trials['item_id'].nunique()} items.",
+        f"{size} participants {'compared' if study.task.pairs else 'per condition judged'} "
+        f"{study.trials['item_id'].nunique()} items.",
     ]
     n = len(study.systems)
     if n >= 2 and study.retained.relations.scores:
@@ -168,8 +181,7 @@ def _certainty(study: Study, inference: Inference) -> list[str]:
             "to what people said about them."
         )
     points += _rationales(study)
-    correct = "fraction_correct" if study.version.task.kind == "verification" else "final_accuracy"
-    if not study.retained.estimates.available(correct):
+    if study.task.accuracy and not study.retained.estimates.available(study.task.accuracy):
         points.append(
             "The data do not record which answers are correct, so they cannot show how well people judged."
         )

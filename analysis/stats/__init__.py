@@ -15,6 +15,7 @@ from .bootstrap import (
     resample,
 )
 from .bootstrap_sums import Quantity, Tally, mean_tally, quantities
+from .bradley_terry import Strengths, fit_strengths
 from .correlations import Correlation, correlate, region_interval
 from .crossed import Block, CrossedTest, crossed_test
 from .effect_sizes import (
@@ -63,6 +64,7 @@ __all__ = [
     "Quantity",
     "RankRelation",
     "SignShares",
+    "Strengths",
     "Tally",
     "average_g",
     "bootstrap_interval",
@@ -77,6 +79,7 @@ __all__ = [
     "desirability",
     "equivalence",
     "few_units_level",
+    "fit_strengths",
     "hedges_g",
     "leave_one_out_means",
     "mean_tally",

@@ -64,6 +64,7 @@ class Study:
     allocation: which conditions they saw.
     clock: whose time the measures use, None where no clock has a value.
     systems: one condition for each system, in order (see `systems.representatives`).
+    trials: submitted; `condition` is the left one where a trial shows two.
     retained: the trials that no rule hits, of participants whom no rule about participants hits; it may be
         empty.
     grids: builds the grids of a set of retained trials, one per condition.
@@ -125,6 +126,8 @@ def analyse(
         )
     trials = trials.reset_index(drop=True)
     allocation = allocate(version, people, trials)
+    if TASKS[version.task.kind].pairs:  # the flow and the rules count a trial once
+        trials = trials.assign(condition=trials["left_condition"])
     clock = choose_clock(bundle.rules, trials)
     exclusions = apply_rules(bundle.rules, _rows(trials, version), _person_facts(people))
     kept = trials[[not names for names in exclusions.names]]
@@ -231,8 +234,11 @@ class _Viewer:
         rng = np.random.default_rng(self.options.seed)
         grids, resamples = self.grids(trials, members), self.options.resamples
         version = self.version
-        own = own_measures(version.item_questionnaire, version.post_survey)
-        measures = [*TASKS[version.task.kind].measures, *own, *scale_measures(version.scale_scores)]
+        task = TASKS[version.task.kind]
+        measures = [*task.measures, *task.own_measures(version.task)]
+        if not task.pairs:  # their questions are about two conditions, and so about none
+            measures += own_measures(version.item_questionnaire, version.post_survey)
+            measures += scale_measures(version.scale_scores)
         estimates = estimate(
             grids,
             measures,

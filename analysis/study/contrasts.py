@@ -16,6 +16,9 @@ EXPLORED: dict[Kind, tuple[str, ...]] = {
         *("over_reliance", "under_reliance", "final_accuracy", "complementarity", "confidence_change"),
         "time_geometric",
     ),
+    "simulation": ("simulation_effect", "after_accuracy", "time_geometric"),
+    "counterfactual": ("coverage", "precision", "above_chance", "time_geometric"),
+    "preference": (),  # the win rate on each criterion
 }
 WITHOUT_ADVICE = ("final_accuracy",)  # what is compared with the control condition of a study of advice
 

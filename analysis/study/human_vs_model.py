@@ -22,7 +22,7 @@ from ..stats.rank_agreement import (
 from ..stats.streams import substream
 
 # Without a plan: as in figure 4 of Schuff et al. 2020; then those of other tasks.
-MAIN_MEASURES = ("fp", "agreement", "over_reliance")
+MAIN_MEASURES = ("fp", "agreement", "over_reliance", "simulation_effect", "precision")
 MAIN_SCORES = ("joint_f1", "f1")  # the scores by which leaderboards rank
 
 

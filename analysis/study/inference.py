@@ -49,6 +49,7 @@ class Inference:
         baseline: Condition with which the others are compared; "" where the plan names a family, and where
             all pairs are compared.
         from_unexplained: Conditions with explanations are compared with those without.
+        has_control: A condition shows no advice, and is compared with those that do.
         omnibus: Tests that a measure of the family is alike in all conditions but the ground truth, if there
             are more than two.
         styles: Comparisons of conditions that show the same system, a family of its own.
@@ -68,6 +69,7 @@ class Inference:
     models: dict[str, Model]
     bayes: dict[str, BayesModel]
     too_many: int = 0
+    has_control: bool = False
     mixed: dict[str, Model] = field(default_factory=dict)
 
 
@@ -76,7 +78,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
 
     The family is that of the plan. Without one, all pairs of up to three conditions, or contrasts of more
     with a baseline, in the main measures; the ground truth is not a system and left out. Studies of other
-    tasks than verification compare explanations with none, and advice with none.
+    tasks than verification and preference compare explanations with none, and advice with none.
 
     Raises:
         AnalysisError: The plan names a measure or condition that the study lacks.
@@ -91,7 +93,8 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     ]
     control = against_control(study.conditions)
     systems = shown if len(shown) > 1 or control else names
-    measures = [key for key in EXPLORED[study.version.task.kind] if estimates.available(key)]
+    own = tuple(measure.key for measure in study.task.own_measures(study.version.task))
+    measures = [key for key in (*EXPLORED[study.version.task.kind], *own) if estimates.available(key)]
     plain = _against_unexplained(study, measures, used)
     baseline = "" if plain else _baseline(used, systems)
     family = list(used.family) or [
@@ -122,12 +125,14 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     )
     trials = len(study.retained.trials)
     few = trials <= MOST_TRIALS
-    models, mixed, bayes = _models(study, names, used) if few else ({}, {}, {})
+    # A trial that shows two conditions is about neither alone, so no model of trials compares them.
+    models, mixed, bayes = _models(study, names, used) if few and not study.task.pairs else ({}, {}, {})
     return Inference(
         plan=used,
         declared=bool(used.family),
         baseline=baseline,
         from_unexplained=bool(plain) and not used.family,
+        has_control=bool(control),
         family=compared,
         omnibus=alike,
         styles=styles,
@@ -140,7 +145,7 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
 
 def _against_unexplained(study: Study, measures: Sequence[str], plan: Plan) -> list[Contrast]:
     """Compare explanations with none; empty if the study is about systems."""
-    if study.task is TASKS["verification"] or plan.baseline is not None:
+    if study.task is TASKS["verification"] or study.task.pairs or plan.baseline is not None:
         return []
     return [(measure, *pair) for measure in measures for pair in unexplained_pairs(study.conditions)]
 

@@ -383,7 +383,7 @@ _HANDED_OUT = PreparedUpdate(
 
 def _begin(member: Membership, item: Item, now: datetime) -> Annotation:
     if not _count_assignment(item.pk):
-        raise AssignmentLost("others took the last assignment of the item")
+        raise AssignmentLost(_("Others took the last assignment of this item."))
     _HANDED_OUT(member=member.pk, rank=item.rank)
     return _reserve(member, item, now)
 

@@ -54,7 +54,8 @@ def save_operations(*, annotation: int, operations: Sequence[OperationIn], by: U
     if new:
         if new[0].base != held.revision:
             raise StaleBase(
-                f"This annotation is at revision {held.revision}; the change was made on {new[0].base}."
+                _("This annotation is at revision %(now)d; the change was made on %(base)d.")
+                % {"now": held.revision, "base": new[0].base}
             )
         document = _apply_all(held, document, new, by, applied)
     return Saved(held, document, [applied[operation.id] for operation in operations])
@@ -217,7 +218,8 @@ def _submit(annotation: int, revision: int, by: User) -> Annotation:
     held = _opened(held, by)
     if held.revision != revision:
         raise StaleBase(
-            f"This annotation is at revision {held.revision}, not {revision}. Reload it and submit again."
+            _("This annotation is at revision %(now)d, not %(base)d. Reload it and submit again.")
+            % {"now": held.revision, "base": revision}
         )
     left = open_nodes(document_of(held.document), program_of(held.item, held.project.kind))
     if left:

@@ -11,7 +11,7 @@ from annotation.actions import audit
 from annotation.actions.editing import count_submitted
 from annotation.errors import NotReady, StaleBase
 from annotation.models import Annotation, Comment, Gold, Item, Project
-from annotation.operations import open_nodes
+from annotation.operations import open_nodes, without_hidden
 from annotation.parsed_items import document_of, program_of
 from annotation.policies import check_owner
 from annotation.schemas import Document
@@ -47,7 +47,7 @@ def accept(*, annotation: Annotation, revision: int, by: User) -> Gold:
     held = _moved(annotation, "accept", by, "work_accepted", revision)
     return set_gold(
         item=held.item,
-        document=document_of(held.document),
+        document=without_hidden(document_of(held.document), program_of(held.item, held.project.kind)),
         method=Gold.Method.ACCEPTED,
         by=by,
         annotation=held,
@@ -109,10 +109,12 @@ def settle(*, annotation: Annotation, revision: int, by: User) -> Gold:
     check_owner(by, held)
     if held.revision != revision:
         raise StaleBase(
-            f"This annotation is at revision {held.revision}, not {revision}. Reload it and submit again."
+            _("This annotation is at revision %(now)d, not %(base)d. Reload it and submit again.")
+            % {"now": held.revision, "base": revision}
         )
-    document = document_of(held.document)
-    if left := open_nodes(document, program_of(held.item, held.project.kind)):
+    program = program_of(held.item, held.project.kind)
+    document = without_hidden(document_of(held.document), program)
+    if left := open_nodes(document, program):
         raise NotReady(left)
     finished = held.item.annotations.filter(
         task=Annotation.Task.ANNOTATION, status__in=(Annotation.Status.SUBMITTED, Annotation.Status.IN_REVIEW)

@@ -11,6 +11,7 @@ from typing import Any
 
 from annotation.formats import registry
 from annotation.models import Annotation, Gold, ImageFile, Item, Project
+from annotation.parsed_items import shown_document
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation.findings import Findings
 
@@ -101,8 +102,13 @@ def _records(project: Project, block: list[dict[str, Any]], positions: range) ->
             tokens=row["tokens"],
             images=tuple(images[name] for name in row["images"]),
             answer=row["answer"],
-            gold=gold,
-            annotations=tuple(annotations.get(row["pk"], ())),
+            gold=gold and shown_document(gold, row["program"], project.kind),
+            annotations=tuple(
+                each.model_copy(
+                    update={"document": shown_document(each.document, row["program"], project.kind)}
+                )
+                for each in annotations.get(row["pk"], ())
+            ),
             extra={**row["extra"], OWN: own},
         )
 

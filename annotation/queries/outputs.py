@@ -28,6 +28,7 @@ from annotation.models import Gold, Project, SystemOutput
 from annotation.operations import resolved
 from annotation.parsed_items import document_of, program_of
 from annotation.schemas import Box, Span
+from foundation.messages import say
 
 WORST = 50  # items, unless more are asked for
 Result = TypeVar("Result")
@@ -149,7 +150,7 @@ def compare(
     sides = [_pairs(project, *system) for system in (first, second)]
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
-        raise NotFound("the two systems have outputs for no common item with gold")
+        raise NotFound(say("the two systems have outputs for no common item with gold"))
     kind = _kind(project)
     items = [_plain(kind, [pairs[key] for key in common]) for pairs in sides]
     try:
@@ -218,7 +219,7 @@ def _pairs(project: Project, system: str, revision: str) -> dict[int, Pair]:
                 row.item.external_id, len(row.item.images), drawn, row.proposals, outputs
             )
     if not pairs:
-        raise NotFound(f"{system}@{revision} has outputs for no item with gold")
+        raise NotFound(say("%(system)s has outputs for no item with gold", system=f"{system}@{revision}"))
     return pairs
 
 

@@ -22,6 +22,7 @@ from annotation.queries.items import item_page
 from annotation.views.access import members_only
 from annotation.views.tables import IMPORTS, ITEMS
 from foundation import errors
+from foundation.translated_messages import translated_error
 from jobs.actions.jobs import create_job
 from jobs.actions.previews import apply_preview
 from jobs.models import Job
@@ -120,7 +121,7 @@ def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     try:
         job, is_new = apply_preview(preview=job, by=user_of(request))
     except errors.Conflict as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
     else:
         if is_new:
             transaction.on_commit(lambda: enqueue_job(job))
@@ -137,7 +138,7 @@ def undo(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     try:
         number = imports.undo_import(item_import=item_import, by=user_of(request))
     except Conflict as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
     else:
         messages.success(request, _("Undid the import: deleted %(number)d items.") % {"number": number})
     return redirect("annotation:upload_items", member.project.slug)
@@ -185,7 +186,7 @@ def edit(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
         try:
             imports.correct_item(item=item, by=user_of(request), **form.cleaned_data)
         except Conflict as error:
-            messages.error(request, str(error))
+            messages.error(request, translated_error(error))
         else:
             messages.success(request, _("Saved the item."))
         return redirect("annotation:item", member.project.slug, pk)
@@ -206,7 +207,7 @@ def delete(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     try:
         imports.delete_item(item=item, by=user_of(request))
     except Conflict as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
         return redirect("annotation:item", member.project.slug, pk)
     messages.success(request, _("Deleted item %(item)s.") % {"item": item.external_id})
     return redirect("annotation:items", member.project.slug)

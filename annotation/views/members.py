@@ -26,6 +26,7 @@ from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import IN_PROGRESS, PEOPLE
 from foundation.spreadsheet import csv_lines
+from foundation.translated_messages import translated_error
 from jobs.actions.jobs import create_job
 from jobs.queries import jobs_of
 from jobs.tasks import enqueue_job
@@ -61,7 +62,7 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
     try:
         check_own_role(by, user, **given)
     except NotAllowed as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
     else:
         projects.set_member(
             project=member.project, user=user, by=by, blind=form.cleaned_data["blind"], **given
@@ -157,7 +158,7 @@ def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     try:
         assignments.release(annotation=annotation, by=user_of(request))
     except (ForbiddenTransition, NotAllowed) as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
     else:
         messages.success(request, _("Released the assignment. The annotation is kept."))
     return redirect("annotation:under_way", member.project.slug)
@@ -174,7 +175,7 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
     try:
         assignments.assign(item=item, member=chosen, by=user_of(request))
     except AssignmentLost as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
     else:
         messages.success(request, _("Assigned the item."))
     return redirect("annotation:under_way", member.project.slug)

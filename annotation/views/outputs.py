@@ -76,7 +76,7 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
         try:
             context["comparison"] = compare(member.project, first, second)
         except AnnotationError as error:
-            context["problem"] = str(error)
+            context["problem"] = translated_error(error)
     return render(request, "annotation/outputs.html", context)
 
 
@@ -182,7 +182,7 @@ def system(request: HttpRequest, member: Membership, system: str, revision: str)
     try:
         scores = faithfulness(member.project, system, revision, resamples=RESAMPLES)
     except AnnotationError as error:
-        context["problem"] = str(error)
+        context["problem"] = translated_error(error)
     else:
         table = LOWEST.of(request.GET)
         context |= {"scores": scores, "tables": _tables(scores)}
@@ -210,7 +210,7 @@ def _served(project: Project) -> dict[str, Any]:
         if readers := served_names("reader") if project.kind == "spans" else []:
             served["reader_form"] = ReaderForm(project=project, served=readers)
     except ModelServerError as error:
-        return {"server_problem": str(error)}
+        return {"server_problem": translated_error(error)}
     return served
 
 

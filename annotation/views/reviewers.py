@@ -23,6 +23,7 @@ from annotation.queries.review import finished_annotations, items_to_settle, nex
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from foundation.spreadsheet import csv_lines
+from foundation.translated_messages import translated_error
 
 SHOWN = 200  # items that wait for a decision
 
@@ -78,7 +79,7 @@ def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     try:
         review.accept(annotation=annotation, revision=form.cleaned_data["revision"], by=user_of(request))
     except (ForbiddenTransition, StaleBase) as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
         return redirect("annotation:item", member.project.slug, pk)
     letter = form.cleaned_data["letter"]
     messages.success(
@@ -98,7 +99,7 @@ def send_back(request: HttpRequest, member: Membership, pk: int) -> HttpResponse
         try:
             review.return_annotation(annotation=annotation, by=user_of(request), **given)
         except (ForbiddenTransition, StaleBase) as error:
-            form.add_error(None, str(error))
+            form.add_error(None, translated_error(error))
         else:
             letter = form.cleaned_data["letter"]
             messages.success(request, _("Returned the annotation to %(letter)s.") % {"letter": letter})

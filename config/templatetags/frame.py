@@ -12,7 +12,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from accounts.current_workspace import chosen_workspace, own_workspaces
 from accounts.models import Workspace
+from foundation.known_messages import known_message
+from foundation.messages import Message
 from foundation.tables import SortedTable
+from foundation.translated_messages import translated
 
 register = template.Library()
 
@@ -24,6 +27,18 @@ def icon(name: str) -> SafeString:
     """Draw an icon of `scripts.icons` beside words that say the same."""
     address = static("img/icons.svg")
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', address, name)
+
+
+@register.filter
+def stored_text(text: str) -> str | SafeString:
+    """Return a text of a server or job in the page's language.
+
+    An unknown text is marked as English.
+    """
+    message = known_message(text)
+    if isinstance(message, Message) or not text:
+        return translated(message)
+    return format_html('<span lang="en">{}</span>', text)
 
 
 @register.simple_tag(takes_context=True)

@@ -264,7 +264,7 @@ def _progress_of(job: Job) -> Report:
         noted = now
         note_progress(job.pk, done, total)
         if not _held(job).exists():
-            raise JobCancelled("The job was cancelled, or another worker has it.")
+            raise JobCancelled(say("The job was cancelled, or another worker has it."))
 
     return report
 

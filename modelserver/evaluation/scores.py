@@ -16,6 +16,7 @@ from modelserver.evaluation.predict_file import predict_all, predictions_file
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.devices import Device
 from modelserver.inputs.hotpot import GoldExample, read_gold
+from modelserver.inputs.selection import Context, Reasoning, Selection
 from modelserver.registry import load_system
 from modelserver.systems.base import System
 from modelserver.wire.schema import QAItem, QAPrediction
@@ -96,6 +97,8 @@ def evaluate(
     *,
     weights: Path | None = None,
     farm: bool = False,
+    context: Context = "whole",
+    reasoning: Reasoning | None = None,
     out: Path | None = None,
     device: Device = "cpu",
     threads: int | None = None,
@@ -108,6 +111,8 @@ def evaluate(
         data: Questions with gold answers in the HotpotQA form.
         weights: Folder of weights; the shipped ones by default.
         farm: Compute FaRM too, which takes about eight times as long.
+        context: Part of the contexts to read: all, the supporting facts, or their paragraphs.
+        reasoning: Score on the questions with comparing words alone.
         out: Write the scores to this file instead of printing them.
         device: cpu, cuda, cuda:1 …
         threads: CPU threads; torch chooses by default.
@@ -115,7 +120,7 @@ def evaluate(
     """
     if threads:
         torch.set_num_threads(threads)
-    gold = read_gold(data)
+    gold = Selection(context, reasoning).of(read_gold(data), data)
     loaded = load_system(system, weights=weights, device=device)
     result: dict[str, object] = {"system": loaded.name, "revision": loaded.revision, "questions": len(gold)}
     predictions = predict_gold(loaded, gold, device=device)

@@ -16,7 +16,7 @@ from modelserver.wire.schema import Context, Fact, QAItem, first_problem
 class GoldExample(BaseModel):
     """A question with what it should be answered.
 
-    Fields beyond these are ignored.
+    ``type`` is the kind of reasoning, if the file says it. Fields beyond these are ignored.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -26,6 +26,7 @@ class GoldExample(BaseModel):
     answer: Annotated[str, Field(min_length=1)]
     supporting_facts: list[Fact]
     context: Context
+    type: str | None = None
 
     @property
     def item(self) -> QAItem:

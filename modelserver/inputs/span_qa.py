@@ -18,8 +18,11 @@ from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 from modelserver.inputs.data_files import read_json, require_unique_ids
 from modelserver.inputs.features import IN_TITLE, lower_words, tokenise
 from modelserver.inputs.hotpot import GoldExample, read_gold
+from modelserver.inputs.selection import Selection
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import QAItem, Text, first_problem, text_problem
+
+ALL = Selection()
 
 
 class GoldSpan(NamedTuple):
@@ -102,14 +105,14 @@ def read_quoref(path: Path) -> ReadingSet:
     return _read_paragraphs(path, together=True)
 
 
-def read_hotpotqa(path: Path) -> ReadingSet:
+def read_hotpotqa(path: Path, selection: Selection = ALL) -> ReadingSet:
     """Read a file in the official HotpotQA form (Yang et al. 2018).
 
     An answer's span is its first occurrence in the gold facts, else in another sentence, else in a
     title. Questions without one, yes and no among them, are kept: they cannot be learned from, but
-    count.
+    count. ``selection`` chooses questions and what of their contexts is read.
     """
-    gold = read_gold(path)
+    gold = selection.of(read_gold(path), path)
     require_unique_ids(path, (entry.id for entry in gold))
     examples = [_from_gold(path, number, entry) for number, entry in enumerate(gold, start=1)]
     closed = sum(not example.spans for example in examples)

@@ -23,7 +23,7 @@ from analysis.scores.hotpotqa import answer_f1, exact_match
 from modelserver.evaluation.predict_file import predict_all
 from modelserver.inputs.encoders import longest_window, save
 from modelserver.inputs.features import Ints, texts_of
-from modelserver.inputs.span_qa import FORMATS, ReadingExample
+from modelserver.inputs.span_qa import FORMATS, ReadingExample, read_hotpotqa
 from modelserver.inputs.windows import WindowReader, WindowSettings
 from modelserver.systems.extractive import READING, ExtractiveSystem, window_reader
 from modelserver.training import loop
@@ -36,6 +36,7 @@ from modelserver.training.options import (
     LearningRate,
     Output,
     Positive,
+    Selecting,
     hold_out,
     options_of_command,
 )
@@ -202,7 +203,7 @@ def dev_scores(system: ExtractiveSystem, dev: Sequence[ReadingExample], *, devic
 
 
 @options_of_command
-class ExtractiveOptions(Compute, Output):
+class ExtractiveOptions(Selecting, Compute, Output):
     """Everything that fine-tuning takes.
 
     Attributes:
@@ -278,17 +279,22 @@ def extractive_qa(*, options: ExtractiveOptions) -> None:
 
 
 def _data(options: ExtractiveOptions) -> tuple[list[ReadingExample], list[ReadingExample]]:
-    examples = _read(options.train_file, options.format)
+    examples = _read(options.train_file, options.format, options)
     if options.dev_file is None:
         return hold_out(options.train_file, examples)
-    dev = _read(options.dev_file, options.dev_format or options.format)
+    dev = _read(options.dev_file, options.dev_format or options.format, options)
     if not dev:
         raise UnreadableData(f"{options.dev_file}: no question that can be scored")
     return examples, dev
 
 
-def _read(path: Path, form: Format) -> list[ReadingExample]:
-    read = FORMATS[form](path)
+def _read(path: Path, form: Format, options: ExtractiveOptions) -> list[ReadingExample]:
+    if form == "hotpotqa":
+        read = read_hotpotqa(path, options.selection)
+    elif options.selection:
+        raise UnreadableData(f"{path}: --context and --reasoning need supporting facts; {form} has none")
+    else:
+        read = FORMATS[form](path)
     for note in read.notes:
         sys.stderr.write(f"{path}: {note}\n")
     return list(read.examples)

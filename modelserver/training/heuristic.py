@@ -5,13 +5,12 @@ fact. Questions whose answer is not mentioned there are left out (Ray
 Choudhury et al. 2022, appendix A.3).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +75,7 @@ class Recipe:
     encoder_rate: float = 1e-3
     batch: int = 32
     clip: float = 1.0  # norm of the gradient
+    weighted: bool = False  # the word model's loss weighs a type by the inverse of its frequency
     seed: int = 1
 
 
@@ -105,6 +105,7 @@ class Trainer(loop.Trainer[Labelled]):
         if not examples:
             raise UnreadableData(f"training data: {UNTYPED}")
         self.choice, self.recipe, self.examples, self._make_encoder = choice, recipe, examples, make_encoder
+        self.weights = type_weights(examples) if recipe.weighted else None
         self.words = WordCNN(Vocabulary.build([each.question for each in examples], at_least=RARE))
         self.encoder: EncoderTypes | None = None
         self.optimiser: torch.optim.Optimizer = torch.optim.Adam(self.words.parameters(), lr=recipe.word_rate)
@@ -126,7 +127,8 @@ class Trainer(loop.Trainer[Labelled]):
         learner.train()
         chosen = self._batch()
         types = torch.tensor([TYPES.index(each.type) for each in chosen])
-        loss = cross_entropy(learner([each.question for each in chosen]), types)
+        weights = self.weights if learner is self.words else None
+        loss = cross_entropy(learner([each.question for each in chosen]), types, weights)
         self.optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(learner.parameters(), self.recipe.clip)
@@ -172,6 +174,17 @@ class Trainer(loop.Trainer[Labelled]):
         save(folder, self.choice, self.words, self.encoder)
 
 
+def type_weights(examples: Sequence[Labelled]) -> torch.Tensor:
+    """Return a weight for each of `TYPES`, 1 on average over the examples.
+
+    A type of n examples has 1/n of their number by the number of types that
+    occur; one that does not occur has 0.
+    """
+    counts = Counter(each.type for each in examples)
+    share = len(examples) / len(counts)
+    return torch.tensor([share / counts[kind] if counts[kind] else 0.0 for kind in TYPES])
+
+
 def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dict[str, float]:
     """Return accuracy and macro F1 over the types of labels or predictions."""
     predicted = predict_types(model, [each.question for each in examples])
@@ -185,17 +198,12 @@ def accuracy(model: WordCNN | EncoderTypes, examples: Sequence[Labelled]) -> dic
 
 
 @options_of_command
-class HeuristicOptions(Data, Compute, Output):
-    """Everything that training the answer types takes.
+class TypesOptions(Compute):
+    """How both predictors of answer types are trained.
 
     Attributes:
-        train: Number of generated training examples.
-        dev: Number of generated dev examples.
-        dev_file: Score on this file instead of generated examples.
         encoder: Folder of the encoder to start from; a new small one by
             default.
-        selector: Selector of sentences.
-        predictor: Predictor of answer types.
         word_epochs: Passes over the data of the word model.
         encoder_epochs: Passes over the data of the encoder.
         encoder_rate: Learning rate of the encoder; 1e-5 suits a pretrained
@@ -205,16 +213,43 @@ class HeuristicOptions(Data, Compute, Output):
         threads: CPU threads; the same number repeats exactly.
     """
 
-    train: Count = 4000
-    dev: Count = 400
     encoder: Path | None = None
-    selector: Selector = "overlap"
-    predictor: Predictor = "words"
     word_epochs: Count = Recipe.word_epochs
     encoder_epochs: Count = Recipe.encoder_epochs
     encoder_rate: EncoderRate = Recipe.encoder_rate
     batch_size: BatchSize = Recipe.batch
     seed: int = Recipe.seed
+
+    def recipe(self, **changes: Any) -> Recipe:
+        """Return the recipe, with changes if any."""
+        chosen = Recipe(
+            self.word_epochs,
+            self.encoder_epochs,
+            encoder_rate=self.encoder_rate,
+            batch=self.batch_size,
+            seed=self.seed,
+        )
+        return replace(chosen, **changes)
+
+
+@options_of_command
+class HeuristicOptions(Data, TypesOptions, Output):
+    """Everything that training the answer types takes.
+
+    Attributes:
+        train: Number of generated training examples.
+        dev: Number of generated dev examples.
+        dev_file: Score on this file instead of generated examples.
+        selector: Selector of sentences.
+        predictor: Predictor of answer types.
+        weighted: Weigh rare types up in the word model's loss.
+    """
+
+    train: Count = 4000
+    dev: Count = 400
+    selector: Selector = "overlap"
+    predictor: Predictor = "words"
+    weighted: bool = False
 
 
 def heuristic(*, options: HeuristicOptions) -> None:
@@ -226,23 +261,16 @@ def heuristic(*, options: HeuristicOptions) -> None:
     require_free(options.out, **options.start)
     options.apply()
     torch.manual_seed(options.seed)
-    train_set = _labelled(options.train_file, "train", options.train, options.world_seed)
-    dev = _labelled(options.dev_file, "dev", options.dev, options.world_seed)
+    train_set = read_labelled(options.train_file, "train", options.train, options.world_seed)
+    dev = read_labelled(options.dev_file, "dev", options.dev, options.world_seed)
     if not dev:
         raise UnreadableData(f"dev data: {UNTYPED}")
-    recipe = Recipe(
-        options.word_epochs,
-        options.encoder_epochs,
-        encoder_rate=options.encoder_rate,
-        batch=options.batch_size,
-        seed=options.seed,
-    )
     questions = [each.question for each in train_set]
     trainer = Trainer(
         Choice(options.selector, options.predictor),
-        recipe,
+        options.recipe(weighted=options.weighted),
         train_set,
-        lambda: _open_encoder(options.encoder, questions),
+        lambda: open_encoder(options.encoder, questions),
     )
     train_with_progress(trainer, dev, options.out, **options.start, report=lambda row: None)
     system = load(options.out, torch.device("cpu"), name="heuristic", description="")
@@ -250,11 +278,13 @@ def heuristic(*, options: HeuristicOptions) -> None:
     sys.stdout.write(json.dumps({"train": len(train_set), "dev": len(dev), **scores}, indent=2) + "\n")
 
 
-def _labelled(path: Path | None, split: Split, count: int, seed: int) -> list[Labelled]:
+def read_labelled(path: Path | None, split: Split, count: int, seed: int) -> list[Labelled]:
+    """Return the labelled questions of a file, or of a generated split."""
     return list(labelled(read_gold(path) if path else parse_gold(generate(split, count, seed), "world")))
 
 
-def _open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:
+def open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:
+    """Return a folder's encoder, or a new small one, to predict types with."""
     cpu = torch.device("cpu")
     if folder is None:
         model, tokenizer = encoders.new_encoder(questions, cpu, hidden=64, layers=2, heads=2, pieces=1500)

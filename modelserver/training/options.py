@@ -15,6 +15,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number, mutually_exclusive
 
 from modelserver.inputs.devices import Device
+from modelserver.inputs.selection import Context, Reasoning, Selection
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.names import Split
 
@@ -129,6 +130,25 @@ class Data:
         if self.dev_file is not None:
             return examples, read(self.dev_file)
         return hold_out(self.train_file, examples)
+
+
+@options_of_command
+class Selecting:
+    """Which questions to learn from and to choose weights on.
+
+    Attributes:
+        context: Part of their contexts: all, the supporting facts, or the
+            paragraphs of these.
+        reasoning: Take the questions with comparing words alone.
+    """
+
+    context: Context = "whole"
+    reasoning: Reasoning | None = None
+
+    @property
+    def selection(self) -> Selection:
+        """Return both choices."""
+        return Selection(self.context, self.reasoning)
 
 
 @options_of_command

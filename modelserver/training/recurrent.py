@@ -26,7 +26,15 @@ from modelserver.training import encoder_options, loop
 from modelserver.training.coupling_loss import Coupling, Form
 from modelserver.training.encoder_options import EncoderOptions
 from modelserver.training.loop import Row, cosine_pace, require_free, train_with_progress
-from modelserver.training.options import BatchSize, Compute, Count, Data, Output, options_of_command
+from modelserver.training.options import (
+    BatchSize,
+    Compute,
+    Count,
+    Data,
+    Output,
+    Selecting,
+    options_of_command,
+)
 from modelserver.training.recurrent_loss import batches, label, loss
 from modelserver.training.word_vectors import WordVectors, read_vectors
 from modelserver.wire.errors import InvalidRequest, UnreadableData
@@ -205,7 +213,7 @@ def texts(examples: Iterable[GoldExample]) -> Iterator[str]:
 
 
 @options_of_command
-class RecurrentOptions(Data, Compute, EncoderOptions):
+class RecurrentOptions(Data, Selecting, Compute, EncoderOptions):
     """Data, sizes, schedule and device of any training of a recurrent reader.
 
     Attributes:
@@ -318,7 +326,11 @@ class Work:
         """Open what the options name; a new encoder's weights follow the seed."""
         device = options.apply()
         torch.manual_seed(seed)
-        train_set, dev = options.open_examples(read_gold, _generated)
+        choose = options.selection.of
+        train_set, dev = options.open_examples(
+            lambda path: choose(read_gold(path), path),
+            lambda split, n, seed: choose(_generated(split, n, seed), f"generated questions, {split}"),
+        )
         vectors = None
         if options.word_vectors is not None:
             words = count_words(texts([*train_set, *dev]))

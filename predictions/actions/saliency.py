@@ -4,6 +4,7 @@ from django.db import transaction
 
 from accounts.models import User
 from foundation.errors import Conflict, RunFailed
+from foundation.messages import say
 from jobs.model_gateway import explain_items
 from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
@@ -29,17 +30,23 @@ def start_saliency(*, run: PredictionRun, options: SaliencyOptions, by: User | N
     )
     requested = options.model_dump(mode="json")
     if run.source == PredictionRun.Source.FILE:
-        raise Conflict(f"{run}: the predictions came from a file; nobody knows the system that made them")
+        raise Conflict(
+            say("%(run)s: the predictions came from a file; nobody knows the system that made them", run=run)
+        )
     if run.saliency is None:
         if run.predictions.filter(explanation_weights__isnull=False).exists():
-            raise Conflict(f"{run}: the system gave explanation weights of its own with its predictions")
+            raise Conflict(
+                say("%(run)s: the system gave explanation weights of its own with its predictions", run=run)
+            )
         run.saliency = requested
         run.save(update_fields=["saliency"])
         data = {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}
         events.record(kind="saliency_started", by=by, data=data | {"method": method_name(options)})
     elif run.saliency != requested:
         there = method_name(SaliencyOptions.model_validate(run.saliency))
-        raise Conflict(f"{run}: its predictions have saliency by {there!r} already")
+        raise Conflict(
+            say("%(run)s: its predictions have saliency by %(there)r already", run=run, there=there)
+        )
     run.predictions.exclude(saliency_error="").update(saliency_error="")
     return run
 

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
 from foundation.errors import Conflict
+from foundation.translated_messages import translated_error
 from jobs.served_systems import served_systems
 from modelserver.wire.schema import SaliencyMethod
 from predictions.actions.predictions import require_free_answers, require_programs
@@ -24,6 +25,7 @@ FORMATS = {
     "scifact": _("SciFact (zip of a folder with corpus.jsonl)"),
     "esnli": _("e-SNLI"),
     "eraser-tasks": _("ERASER (zip of a folder with docs)"),
+    "changed": _("Changed items for counterfactual studies (JSON Lines)"),
 }
 MOST_FILE_BYTES = 2 << 30
 METHODS: dict[str, Any] = {
@@ -128,7 +130,7 @@ class StartRun(forms.Form):
                 elif system.spans_only:
                     require_free_answers(dataset)
             except Conflict as error:
-                raise forms.ValidationError(str(error)) from error
+                raise forms.ValidationError(translated_error(error)) from error
         return data
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from foundation.translated_messages import translated
 from predictions.models import PredictionRun
-from predictions.views.failure_labels import translated_reason
 
 COLUMNS: dict[str, str | Promise] = {
     "em": _("Exact match"),
@@ -44,7 +44,7 @@ def score_cells(run: PredictionRun) -> list[Cell]:
         Cell(
             label,
             None if values.get(key) is None else 100 * values[key],
-            translated_reason(reasons.get(key, "")),
+            translated(reasons.get(key, "")),
         )
         for key, label in (COLUMNS | ERASURE).items()
     ]

@@ -55,7 +55,9 @@ def copy_tables(folder: Path, study: str) -> None:
     """
     (folder / DATA).mkdir()
     for table in sorted(folder.glob("*.csv")):
-        shutil.copyfile(table, folder / DATA / f"study-{_value(study)}_table-{_value(table.stem)}_data.csv")
+        shutil.copyfile(
+            table, folder / DATA / f"study-{_value(study)}_description-{_value(table.stem)}_data.csv"
+        )
 
 
 def _value(name: str) -> str:

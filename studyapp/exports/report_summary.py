@@ -19,6 +19,9 @@ KEY_MEASURES = (
     "agreement",
     "over_reliance",
     "final_accuracy",
+    "simulation_effect",
+    "precision",
+    "prediction_accuracy",
 )  # the first that the data have
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from foundation.days import seconds_between
 from foundation.errors import NotFound
 from foundation.frozen_model import FrozenModel
+from foundation.messages import say
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.suspicion_flags import Flag
 from studyapp.definition.task_questions import all_questions
@@ -178,7 +179,9 @@ def person_named(study: Study, public_id: str) -> Person:
     rows = Participant.objects.filter(version__study=study, public_id=public_id)
     row = rows.select_related(*_SHOWN, "version__study").defer("version__frozen").first()
     if row is None:
-        raise NotFound(f"{study.slug} has no participant with the ID {public_id!r}")
+        raise NotFound(
+            say("%(slug)s has no participant with the ID %(public_id)r", slug=study.slug, public_id=public_id)
+        )
     return _person(row, kept_flags(Participant.objects.filter(pk=row.pk)))
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.db.models import Field, Model, QuerySet
 
 from foundation.errors import NotFound
+from foundation.messages import say
 from studyapp.definition.privacy import Privacy
 from studyapp.models import Condition, EntryLink, ExternalIds, Item, Participant, Study, StudyVersion
 from studyapp.queries.studies import frozen
@@ -84,11 +85,17 @@ def participant_named(study: Study, name: str) -> Participant:
     matches = rows.filter(public_id=name) or rows.filter(external_ids__person_id=name)
     if len(matches) > 1:
         raise NotFound(
-            f"{len(matches)} participants of {study.slug} have the external ID {name!r}; "
-            "give a participant ID"
+            say(
+                "%(count)s participants of %(slug)s have the external ID %(name)r; give a participant ID",
+                count=len(matches),
+                slug=study.slug,
+                name=name,
+            )
         )
     if not matches:
-        raise NotFound(f"{study.slug} has no participant with the ID or external ID {name!r}")
+        raise NotFound(
+            say("%(slug)s has no participant with the ID or external ID %(name)r", slug=study.slug, name=name)
+        )
     return matches[0]
 
 

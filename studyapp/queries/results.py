@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 
 from foundation.errors import NotFound
+from foundation.messages import say
 from predictions.models import PredictionRun, QuestionScore
 from studyapp.models import (
     Condition,
@@ -78,7 +79,10 @@ def verified_versions(study: Study) -> list[StudyVersion]:
     )
     if not versions:
         raise NotFound(
-            f"study {study.slug!r} was never launched, so it has no results; run launch_study first"
+            say(
+                "study %(slug)r was never launched, so it has no results; run launch_study first",
+                slug=study.slug,
+            )
         )
     for version in versions:
         verify_version(version)

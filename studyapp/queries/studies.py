@@ -9,6 +9,7 @@ from typing import Any, Literal
 from django.db.models import Q
 
 from foundation.errors import NotFound
+from foundation.messages import say
 from foundation.prepared_queries import Prepared, slot
 from studyapp.definition.checks import FrozenAttention
 from studyapp.definition.freezing import FrozenItem, FrozenStudy, hash_canonical
@@ -228,7 +229,13 @@ def verify_version(version: StudyVersion) -> None:
         AlteredVersion: the database was changed from outside; the message names what differs.
     """
     if hash_canonical(version.frozen) != version.hash:
-        raise AlteredVersion(f"{version}: the frozen content does not give the hash {version.hash}")
+        raise AlteredVersion(
+            say(
+                "%(version)s: the frozen content does not give the hash %(hash)s",
+                version=version,
+                hash=version.hash,
+            )
+        )
     content = FrozenStudy.model_validate(version.frozen)
     items = {
         item.external_id: (item.text, item.gold_answer, _as_lists(item.context))
@@ -238,9 +245,13 @@ def verify_version(version: StudyVersion) -> None:
     for row in rows:
         text = row.text if isinstance(row, FrozenAttention) else row.question
         if items.pop(row.id, None) != (text, row.gold_answer, _as_lists(row.context)):
-            raise AlteredVersion(f"{version}: item {row.id!r} differs from what was frozen")
+            raise AlteredVersion(
+                say("%(version)s: item %(id)r differs from what was frozen", version=version, id=row.id)
+            )
     if items:
-        raise AlteredVersion(f"{version}: item {min(items)!r} was added after the launch")
+        raise AlteredVersion(
+            say("%(version)s: item %(id)r was added after the launch", version=version, id=min(items))
+        )
     _verify_stimuli(version, content)
 
 
@@ -260,7 +271,12 @@ def _verify_stimuli(version: StudyVersion, content: FrozenStudy) -> None:
     for key in sorted(stored.keys() | expected.keys()):
         if key not in stored or key not in expected or stored[key] != expected[key]:
             raise AlteredVersion(
-                f"{version}: what {key[0]!r} shows for {key[1]!r} differs from what was frozen"
+                say(
+                    "%(version)s: what %(condition)r shows for %(item)r differs from what was frozen",
+                    version=version,
+                    condition=key[0],
+                    item=key[1],
+                )
             )
 
 

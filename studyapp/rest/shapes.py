@@ -64,7 +64,7 @@ class LaunchCheck(Payload):
     """A check before a launch; one that is undecided needs a decision."""
 
     check: str
-    state: Literal["done", "refused", "undecided", "decided"]
+    state: Literal["done", "refused", "undecided", "decided", "waiting"]
     detail: str
 
 
@@ -239,10 +239,13 @@ class Table(Payload):
 
 
 class NewExport(Payload):
-    """The variant and the format of an export bundle."""
+    """The variant and the format of an export bundle.
+
+    ``psych-ds`` is CSV with copies for Psych-DS.
+    """
 
     public: bool = False
-    format: Literal["csv", "parquet", "jsonl"] = "csv"
+    format: Literal["csv", "parquet", "jsonl", "psych-ds"] = "csv"
 
 
 class NewReport(Payload):

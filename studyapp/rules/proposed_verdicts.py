@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foundation.errors import BadFile
+from foundation.messages import say
 
 COLUMNS = ("question", "answer", "proposal", "by")
 VERDICTS = {"correct": True, "wrong": False}
@@ -41,12 +42,12 @@ def read_proposals(text: str, name: str) -> list[Proposal]:
     try:
         header = next(reader, [])
         if tuple(header) != COLUMNS:
-            raise BadFile(path, f"the columns must be {', '.join(COLUMNS)}", line=1)
+            raise BadFile(path, say("the columns must be %(names)s", names=", ".join(COLUMNS)), line=1)
         rows = list(_rows(reader, path))
     except csv.Error as error:
         raise BadFile(path, str(error), line=reader.line_num) from error
     if not rows:
-        raise BadFile(path, "holds no proposal")
+        raise BadFile(path, say("holds no proposal"))
     return rows
 
 
@@ -57,19 +58,33 @@ def _rows(reader: Any, path: Path) -> Iterator[Proposal]:
         if not row:
             continue
         if number > MOST_ROWS:
-            raise BadFile(path, f"has more than {MOST_ROWS} rows", line=line)
+            raise BadFile(path, say("has more than %(most)s rows", most=MOST_ROWS), line=line)
         if len(row) != len(COLUMNS):
-            raise BadFile(path, f"has {len(row)} columns, not {len(COLUMNS)}", line=line)
+            raise BadFile(
+                path,
+                say("has %(count)s columns, not %(columns)s", count=len(row), columns=len(COLUMNS)),
+                line=line,
+            )
         if bad := next((field for field, cell in zip(COLUMNS, row, strict=True) if "\0" in cell), ""):
-            raise BadFile(path, "holds the character NUL, which cannot be stored", line=line, field=bad)
+            raise BadFile(path, say("holds the character NUL, which cannot be stored"), line=line, field=bad)
         question, answer, proposal, by = row
         if proposal not in VERDICTS:
             raise BadFile(
-                path, f"{proposal[:40]!r} is not one of {', '.join(VERDICTS)}", line=line, field="proposal"
+                path,
+                say(
+                    "%(proposal)r is not one of %(names)s", proposal=proposal[:40], names=", ".join(VERDICTS)
+                ),
+                line=line,
+                field="proposal",
             )
         if not 0 < len(by.strip()) <= LONGEST_NAME:
-            raise BadFile(path, f"must have 1 to {LONGEST_NAME} characters", line=line, field="by")
+            raise BadFile(
+                path,
+                say("must have 1 to %(most)s characters", most=LONGEST_NAME),
+                line=line,
+                field="by",
+            )
         if (question, answer, by) in seen:
-            raise BadFile(path, "proposes a verdict for this answer twice", line=line, field="answer")
+            raise BadFile(path, say("proposes a verdict for this answer twice"), line=line, field="answer")
         seen.add((question, answer, by))
         yield Proposal(line, question, answer, VERDICTS[proposal], by.strip())

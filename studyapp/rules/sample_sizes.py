@@ -16,6 +16,7 @@ from analysis.planning.power import Population, power_curve, smallest_design
 from analysis.planning.sample_size import Design, against_first, assumed, design_sentence, sizes_around
 from analysis.stats.arrays import Array
 from foundation.frozen_model import FrozenModel
+from foundation.messages import say
 
 SEED = 1
 MOST_CONDITIONS = 10
@@ -41,10 +42,10 @@ class SizeSettings(FrozenModel):
     def _one_kind_of_measure(self) -> "SizeSettings":
         if (self.residual_sd is None) == (self.mean is None):
             raise ValueError(
-                "give either the spread of single trials, or the mean share of a yes-or-no measure"
+                say("give either the spread of single trials, or the mean share of a yes-or-no measure")
             )
         if len(set(self.effects)) == 1:
-            raise ValueError("the effects are all the same, so there is no difference to find")
+            raise ValueError(say("the effects are all the same, so there is no difference to find"))
         return self
 
 

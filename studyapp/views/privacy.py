@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.access import user_of
 from accounts.policy import Act
 from foundation.errors import NotFound
+from foundation.translated_messages import translated_error
 from studyapp.actions import privacy as actions
 from studyapp.models import Participant, Study
 from studyapp.queries.privacy import participant_named, participant_with_code, promises
@@ -80,7 +81,7 @@ def study_privacy(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         participant = participant_named(study, form.cleaned_data["person"])
     except NotFound as error:
-        form.add_error("person", str(error))
+        form.add_error("person", translated_error(error))
         return _page(request, study, form)
     deletes = form.cleaned_data["act"] == "delete"
     act = actions.delete_participant if deletes else actions.anonymise_participant

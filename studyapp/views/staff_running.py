@@ -16,6 +16,7 @@ from accounts.actions.audit import record
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.spreadsheet import csv_download
+from foundation.translated_messages import translated_error
 from studyapp.actions import running as actions
 from studyapp.exports.estimates import running_estimates
 from studyapp.models import Condition, Event, Study
@@ -79,7 +80,7 @@ def estimates(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         result = running_estimates(study)
     except AlteredVersion as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
         result = None
     context = {"study": study, "result": result, "fewest": FEWEST}
     return render(request, "studyapp/staff/estimates.html", context)
@@ -146,7 +147,7 @@ def archive_study(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         actions.archive_study(study=study, by=user_of(request))
     except TouchstoneError as error:
-        messages.error(request, str(error))
+        messages.error(request, translated_error(error))
         return redirect("studyapp:staff_study", study.slug)
     messages.success(request, _("Study archived."))
     return redirect("studyapp:staff_home")

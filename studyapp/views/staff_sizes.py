@@ -12,6 +12,7 @@ from accounts.access import require, user_of
 from accounts.models import User, Workspace
 from accounts.policy import Act
 from foundation.errors import NoBroker
+from foundation.translated_messages import translated_error
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeResult
@@ -70,7 +71,7 @@ def _simulated(request: HttpRequest, form: SizeForm | SystemSizeForm) -> SizePla
         try:
             enqueue_size_plan(plan)
         except NoBroker as error:
-            form.add_error(None, str(error))
+            form.add_error(None, translated_error(error))
             return None
     return plan
 

@@ -148,5 +148,11 @@ class BundleForm(forms.Form):
 
     variant = forms.ChoiceField(label=_("Variant"), choices=_VARIANTS)
     format = forms.ChoiceField(
-        label=_("Format"), choices=[("csv", "CSV"), ("parquet", "Parquet"), ("jsonl", "JSON Lines")]
+        label=_("Format"),
+        choices=[
+            ("csv", "CSV"),
+            ("parquet", "Parquet"),
+            ("jsonl", "JSON Lines"),
+            ("psych-ds", _("CSV and Psych-DS")),
+        ],
     )

@@ -10,11 +10,12 @@ from analysis.gold_agreement import agreement
 from analysis.programs import ProgramError
 from annotation.bots import BEHAVIOURS
 from annotation.bots.drawing import Sheet, draw, edits
-from annotation.comparison import agreement_item, draft
+from annotation.comparison import agreement_item, draft, likeness
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
-from annotation.labels import LabelProgram, read_label_task
-from annotation.operations import Edit, apply, checked, open_nodes
+from annotation.forms import TASKS
+from annotation.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
+from annotation.operations import Edit, apply, checked, hidden_nodes, open_nodes, without_hidden
 from annotation.schemas import Document, Ellipse, KeyPoint, Polygon, Span
 from tests.annotation.factories import BOXES, SPANS, span
 
@@ -81,6 +82,13 @@ def test_another_answer_replaces_the_first_and_undo_brings_it_back() -> None:
     assert apply(second, Edit.model_validate(inverse), program(), SPANS)[0] == first
 
 
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_each_template_is_a_task_with_a_name(name: str) -> None:
+    task = LabelTask.model_validate({"layers": TEMPLATES[name]})
+    assert read_label_task(label_yaml(task)) == task
+    assert name in TASKS
+
+
 @pytest.mark.parametrize(
     ("edit", "field", "sentence"),
     [
@@ -137,6 +145,17 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
         ("layers: [{type: text, name: A, labels: [b]}]", "a layer of type text has none"),
         ("layers: [{type: rating, name: A, lowest: 5}]", r"layers\[0\].highest: must be greater than lowest"),
         ("layers: [{type: text, name: A}, {type: text, name: A}]", "layers: two have the name “A”"),
+        (
+            "layers: [{type: text, name: A, show_if: {layer: B, labels: [c]}}, "
+            "{type: choice, name: B, labels: [c, d]}]",
+            r"layers\[0\].show_if.layer: “B” is not a choice before “A”",
+        ),
+        (
+            "layers: [{type: choice, name: B, labels: [c, d]}, "
+            "{type: text, name: A, show_if: {layer: B, labels: [e]}}]",
+            r"layers\[1\].show_if.labels: “B” has no label “e”",
+        ),
+        ("layers: [{type: text, name: A, show_if: {layer: A, labels: []}}]", r"show_if.labels: list should"),
         (
             "layers: [{type: spans, name: A, labels: [b]}, {type: boxes, name: B, labels: [b]}]",
             "spans of a text or marks in images, not both",
@@ -224,6 +243,63 @@ def test_bots_mark_with_labels_and_answer() -> None:
             drawn = draw(sheet, gold, BEHAVIOURS[name], random.Random(7))
             document = edited(*edits(drawn))
             assert open_nodes(document, program()) == []
+
+
+CONDITIONAL = """
+layers:
+  - {type: choice, name: Sentiment, labels: [good, bad, none]}
+  - {type: choices, name: Reasons, labels: [price, taste], show_if: {layer: Sentiment, labels: [good, bad]}}
+  - {type: text, name: Which, show_if: {layer: Reasons, labels: taste}}
+"""
+SENTIMENT, REASONS, WHICH = range(1, 4)
+
+
+def conditional(sentiment: str, *reasons: str) -> Document:
+    """Return a document with an answer to each question, hidden ones included."""
+    layers = {
+        SENTIMENT: [{"id": "s", "value": sentiment}],
+        REASONS: [{"id": f"r{place}", "value": reason} for place, reason in enumerate(reasons)],
+        WHICH: [{"id": "w", "value": "bitter"}],
+    }
+    return Document.model_validate(
+        {"layers": {node: {"state": "done", "objects": objects} for node, objects in layers.items()}}
+    )
+
+
+def test_a_condition_hides_questions_and_those_that_depend_on_them() -> None:
+    task = read_label_task(CONDITIONAL)
+    made = program_of_text(task.text, "spans")
+    assert str(made) == task.text
+    assert read_label_task(label_yaml(task)) == task
+    assert open_nodes(Document(), made) == [SENTIMENT]
+    asked = {SENTIMENT: {"objects": [{"id": "s", "value": "bad"}], "state": "done"}}
+    assert open_nodes(Document.model_validate({"layers": asked}), made) == [REASONS]
+    assert hidden_nodes(conditional("good", "taste"), made) == set()
+    assert hidden_nodes(conditional("good", "price"), made) == {WHICH}
+    # Taste counts no more, because the question for reasons is hidden itself.
+    assert hidden_nodes(conditional("none", "taste"), made) == {REASONS, WHICH}
+    shown = without_hidden(conditional("none", "taste"), made)
+    assert set(shown.layers) == {SENTIMENT}
+    assert without_hidden(shown, made) is shown
+
+
+def test_hidden_answers_count_in_no_comparison() -> None:
+    made = program_of_text(read_label_task(CONDITIONAL).text, "spans")
+    documents = {
+        who: without_hidden(conditional(sentiment, "taste"), made)
+        for who, sentiment in (("A", "good"), ("B", "none"))
+    }
+    values = agreement_item("i", made, documents).values
+    reasons = {3, 4}  # after the three labels of the sentiment
+    assert reasons <= values["A"].keys()
+    assert not reasons & values["B"].keys()
+    assert likeness(made, documents["B"], documents["B"], (), "spans") == 1
+    # A system may answer a question alone, without the one before it.
+    alone = Document(layers={REASONS: documents["A"].layers[REASONS]})
+    assert likeness(made, alone, alone, (), "spans") == 1
+    same = draft(made, dict.fromkeys("AB", documents["B"]), (), "")
+    assert open_nodes(same, made) == []
+    assert not same.layers[REASONS].objects
 
 
 SHAPES = """

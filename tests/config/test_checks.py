@@ -122,6 +122,21 @@ def test_every_model_server_has_a_web_address(urls: str, ids: set[str]):
     assert found(MODEL_SERVER_URL=urls) == ids
 
 
+@pytest.mark.parametrize(
+    ("url", "ids"),
+    [
+        ("", set()),
+        ("https://api.pwnedpasswords.com/range/", set()),
+        ("http://127.0.0.1:9000/range/", set()),
+        ("http://leaks.example.org/range/", {"site.E014"}),
+        ("https://api.pwnedpasswords.com/range", {"site.E014"}),
+        ("leaks.example.org/range/", {"site.E014"}),
+    ],
+)
+def test_leaked_passwords_are_asked_about_over_https(url: str, ids: set[str]):
+    assert found(LEAKED_PASSWORDS_URL=url) == ids
+
+
 @pytest.mark.parametrize("url", ["http://localhost:8000", "http://127.0.0.1", "http://[::1]:8000"])
 def test_loopback_addresses_are_this_machine(url: str):
     assert is_this_machine(url)

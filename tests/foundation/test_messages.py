@@ -6,12 +6,17 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 from django.utils import translation
 
+from annotation.states import ANNOTATION, PROJECT
 from foundation.messages import Message, message_of, say, translate_message
+from foundation.state_machine import ForbiddenTransition, next_status
 from foundation.translated_messages import translated, translated_error
 from foundation.validation_messages import FORMS
+from jobs.sliced_runs import TRANSITIONS as RUN
+from studyapp.rules.states import PARTICIPANT, STUDY
 from studyapp.studio.drafts import opened, problems
 from studyapp.studio.forms import form
 from studyapp.studio.steps import STEPS
@@ -31,6 +36,18 @@ def forms() -> set[str]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "say":
                 found |= {call.args[0].value} if isinstance(call.args[0], ast.Constant) else set()
     return found
+
+
+@pytest.mark.parametrize("table", [ANNOTATION, PROJECT, PARTICIPANT, STUDY, RUN])
+def test_a_forbidden_act_is_refused_in_german(table):
+    for transition in table:
+        with pytest.raises(ForbiddenTransition) as refused:
+            next_status(table, transition.act, "draft" if "draft" not in transition.sources else "running")
+        assert f"cannot {transition.act} while" in str(refused.value)
+        with translation.override("de"):
+            german = translated_error(refused.value)
+        english = {transition.act, *transition.sources}
+        assert not {f"„{word}“" for word in english} & set(re.findall("„.*?“", german))
 
 
 def test_it_works():

@@ -19,9 +19,9 @@ RunKind = Literal["predict", "execute"]
 SystemKind = Literal["reader", "modular"]
 SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"]
 DatasetFormat = Literal[
-    "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks"
+    "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks", "changed"
 ]
-BundleFormat = Literal["csv", "parquet", "jsonl"]
+BundleFormat = Literal["csv", "parquet", "jsonl", "psych-ds"]
 TableName = Literal["participants", "trials", "checks", "stages", "pre-survey", "post-survey", "events"]
 
 
@@ -230,7 +230,7 @@ class LaunchCheck(TypedDict):
     """A check before a launch; one that is undecided needs a decision."""
 
     check: str
-    state: Literal["done", "refused", "undecided", "decided"]
+    state: Literal["done", "refused", "undecided", "decided", "waiting"]
     detail: str
 
 

@@ -2,10 +2,15 @@
 
 from ..measures import Measure
 from .advice import ADVICE
+from .counterfactual import COUNTERFACTUAL
+from .preference import PREFERENCE
+from .simulation import SIMULATION
 from .task import Task
 from .verification import VERIFICATION
 
-TASKS: dict[str, Task] = {task.kind: task for task in (VERIFICATION, ADVICE)}
+TASKS: dict[str, Task] = {
+    task.kind: task for task in (VERIFICATION, ADVICE, SIMULATION, COUNTERFACTUAL, PREFERENCE)
+}
 
 __all__ = ["TASKS", "Task", "find_measure"]
 

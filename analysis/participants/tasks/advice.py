@@ -143,6 +143,7 @@ ADVICE = Task(
     ),
     values=trial_values,
     measures=(*MEASURES, *common_measures()),
+    accuracy="final_accuracy",
     outcomes={
         "Correct final answer": "final_correct",
         "Right answer kept against wrong advice": "final_kept_answer",

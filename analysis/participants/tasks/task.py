@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...io.tabular_files import Column
 from ...stats.arrays import Array
 from ..measures import MEASURES, Measure
+from ..study_version import TaskOptions
 
 TrialValues = Callable[[pd.DataFrame], dict[str, Array]]
 
@@ -24,16 +25,23 @@ class Task:
         values: Computes the values of trials that measures sum up, by name; each has one number per row, NaN
             where the trial does not enter. The names are reserved, so that no question has them.
         measures: All measures beside those of a study's own questions.
+        accuracy: Key of the measure that says how often people are right.
         outcomes: Values of trials, 1 or 0, that models of single trials explain, by label.
         item_shares: Values of trials, 1 or 0, whose shares are given for each item, with their meaning.
+        pairs: A trial shows two conditions, on its left and its right side, and counts for both.
+        own_columns, own_measures: Columns and measures that depend on the options of a study's task.
     """
 
     kind: str
     columns: tuple[Column, ...]
     values: TrialValues
     measures: tuple[Measure, ...]
+    accuracy: str
     outcomes: dict[str, str]
     item_shares: dict[str, str] = field(default_factory=dict)
+    pairs: bool = False
+    own_columns: Callable[[TaskOptions], tuple[Column, ...]] = lambda options: ()
+    own_measures: Callable[[TaskOptions], tuple[Measure, ...]] = lambda options: ()
 
     @property
     def given(self) -> frozenset[str]:

@@ -20,5 +20,6 @@ VERIFICATION = Task(
     columns=(),
     values=_no_values,
     measures=MEASURES,
+    accuracy="fraction_correct",
     outcomes={"Rated correct": "rated_correct", "Right rating": "right"},
 )

@@ -144,10 +144,10 @@ def gold_boxes(document: dict[str, Any], images: int = IMAGES) -> dict[int, tupl
     """Return a gold document's boxes by node and image, references resolved."""
     drawn: dict[str, dict[str, Any]] = {}
     for layer in document["layers"].values():
-        drawn |= {each["id"]: each for each in layer["objects"]}
+        drawn |= {each["id"]: each for each in layer.get("objects", ())}
     boxes = {}
     for node, layer in document["layers"].items():
-        objects = [_followed(each, drawn) for each in layer["objects"]]
+        objects = [_followed(each, drawn) for each in layer.get("objects", ())]  # a step without has none
         boxes[int(node)] = tuple(
             np.array([each["box"] for each in objects if each["image"] == image], np.float32).reshape(-1, 4)
             for image in range(images)

@@ -3,8 +3,9 @@
  * The text field that the site reads holds the same configuration as JSON, which is YAML too.
  *
  * @typedef {{name: string, color: string, key: string}} Label
- * @typedef {{type: string, name: string, labels: Label[], required: boolean, lowest: number, highest: number,
- *   hint: string}} Layer
+ * @typedef {{type: string, name: string, labels: Label[], required: boolean, directed: boolean, lowest: number,
+ *   highest: number, hint: string, condition: Condition | null}} Layer
+ * @typedef {{asked: Layer, labels: Label[]}} Condition a choice, and the labels of which it has to have one
  */
 import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
@@ -16,6 +17,7 @@ const TYPES = /** @type {Record<string, string>} */ ({
   polygons: gettext("Polygons in an image, with labels"),
   ellipses: gettext("Ellipses in an image, with labels"),
   points: gettext("Key points in an image, with labels"),
+  relations: gettext("Relations between marks"),
   choice: gettext("One choice"),
   choices: gettext("Several choices"),
   text: gettext("Text"),
@@ -23,7 +25,8 @@ const TYPES = /** @type {Record<string, string>} */ ({
 });
 const COLORS = ["#1d6fb8", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be185d", "#0f766e", "#4338ca"];
 const MARKS = new Set(["spans", "boxes", "polygons", "ellipses", "points"]);
-const LABELLED = new Set([...MARKS, "choice", "choices"]);
+const CHOICES = new Set(["choice", "choices"]);
+const LABELLED = new Set([...MARKS, "relations", ...CHOICES]);
 
 /** @param {string} id @returns {any} */
 const part = (id) => document.getElementById(id);
@@ -37,7 +40,7 @@ function start() {
 
   function choose() {
     const built = task.value in templates;
-    if (built) layers = structuredClone(templates[task.value]);
+    if (built) take(structuredClone(templates[task.value]));
     show();
   }
 
@@ -68,11 +71,35 @@ function start() {
   /** Take up what was sent before, where it was refused. */
   function resume() {
     try {
-      layers = JSON.parse(text.value).layers.map((/** @type {any} */ each) => ({ ...blank(each.type), ...each }));
+      take(JSON.parse(text.value).layers);
       show();
     } catch {
       choose();
     }
+  }
+
+  /** Take up layers as a configuration has them, with conditions by name. @param {any[]} given */
+  function take(given) {
+    layers = given.map(({ show_if: _condition, ...each }) => ({ ...blank(each.type), ...each }));
+    for (const [index, { show_if: condition }] of given.entries()) {
+      const asked = condition && layers.find(({ name }) => name === condition.layer);
+      if (!asked) continue;
+      const labels = asked.labels.filter(({ name }) => condition.labels.includes(name));
+      layers[index].condition = { asked, labels };
+    }
+  }
+
+  /** The choices before a layer, which it can depend on. @param {Layer} layer */
+  const choicesBefore = (layer) =>
+    layers.slice(0, layers.indexOf(layer)).filter(({ type, labels }) => CHOICES.has(type) && labels.length);
+
+  /** The condition of a layer as the site reads it, if it still makes sense. @param {Layer} layer */
+  function conditionOf(layer) {
+    const { asked, labels } = layer.condition ?? { asked: layer, labels: [] };
+    const kept = labels.filter((label) => asked.labels.includes(label) && label.name.trim());
+    return choicesBefore(layer).includes(asked) && kept.length
+      ? { show_if: { layer: asked.name, labels: kept.map(({ name }) => name) } }
+      : {};
   }
 
   /** @param {string} type @returns {Layer} */
@@ -81,14 +108,28 @@ function start() {
     name: "",
     labels: [],
     required: true,
+    directed: true,
     lowest: 1,
     highest: 5,
     hint: "",
+    condition: null,
   });
+
+  /** Write names of layers and labels again where conditions show them. @type {(() => void)[]} */
+  let renamings = [];
+
+  /** An element whose text follows a name. @param {HTMLElement} made @param {() => string} text */
+  function following(made, text) {
+    const rename = () => (made.textContent = text());
+    renamings.push(rename);
+    rename();
+    return made;
+  }
 
   /** Draw the fields again, and go on where the person was. */
   function render() {
     const focused = root.contains(document.activeElement) ? document.activeElement?.id : "";
+    renamings = [];
     root.replaceChildren(
       ...layers.map(layerFields),
       button(gettext("Add layer"), () => change(() => layers.push(blank("choice"))), { class: "button second" }),
@@ -104,10 +145,13 @@ function start() {
   }
 
   function changed() {
-    const kept = layers.map(({ labels, ...layer }) => ({
-      ...layer,
-      labels: LABELLED.has(layer.type) ? labels.filter((label) => label.name.trim()) : [],
-    }));
+    const kept = layers.map((whole) => {
+      const { labels, condition: _condition, ...layer } = whole;
+      const named = LABELLED.has(layer.type) ? labels.filter((label) => label.name.trim()) : [];
+      const directed = layer.type !== "relations" || layer.directed;
+      return { ...layer, directed, labels: named, ...conditionOf(whole) };
+    });
+    for (const rename of renamings) rename();
     text.value = JSON.stringify({ layers: kept }, null, 1);
     preview.replaceChildren(...kept.map(layerPreview));
   }
@@ -137,7 +181,9 @@ function start() {
       field(`${id}-hint`, gettext("Hint for annotators"), input(`${id}-hint`, layer, "hint", { maxlength: "500" })),
       layer.type === "rating" ? bounds(layer, id) : null,
       LABELLED.has(layer.type) ? labelFields(layer, id) : null,
-      required(layer, id),
+      checked(layer, id, "required", gettext("Annotators have to complete it")),
+      layer.type === "relations" ? checked(layer, id, "directed", gettext("Relations have a direction")) : null,
+      condition(layer, id),
       button(gettext("Remove layer"), () => change(() => layers.splice(index, 1)), {
         class: "button plain",
         disabled: layers.length < 2,
@@ -153,18 +199,63 @@ function start() {
     return element("div", { class: "builder-bounds" }, number("lowest", gettext("Lowest")), number("highest", gettext("Highest")));
   }
 
-  /** @param {Layer} layer @param {string} id */
-  function required(layer, id) {
+  /** @param {Layer} layer @param {string} id @param {"required" | "directed"} name @param {string} words */
+  function checked(layer, id, name, words) {
     const box = element("input", {
       type: "checkbox",
-      id: `${id}-required`,
-      checked: layer.required,
+      id: `${id}-${name}`,
+      checked: layer[name],
       onchange() {
-        layer.required = box.checked;
+        layer[name] = box.checked;
         changed();
       },
     });
-    return element("label", { class: "check" }, box, element("span", {}, gettext("Annotators have to complete it")));
+    return element("label", { class: "check" }, box, element("span", {}, words));
+  }
+
+  /** Which answer of a choice before shows a layer; nothing where there is no such choice. @param {Layer} layer @param {string} id */
+  function condition(layer, id) {
+    const choices = choicesBefore(layer);
+    if (!choices.length) return null;
+    const asked = choices.find((each) => each === layer.condition?.asked) ?? null;
+    const chosen = new Set(asked ? layer.condition?.labels : []);
+    const select = element(
+      "select",
+      {
+        id: `${id}-condition`,
+        onchange: () =>
+          change(() => {
+            const next = choices[select.selectedIndex - 1];
+            layer.condition = next ? { asked: next, labels: next.labels.slice(0, 1) } : null;
+          }),
+      },
+      element("option", { value: "" }, gettext("always")),
+      ...choices.map((each) =>
+        following(element("option", { selected: each === asked }), () =>
+          gettext("by the answer of “%(layer)s”", { layer: each.name }),
+        ),
+      ),
+    );
+    const answers = (asked?.labels ?? []).map((label, index) => {
+      const box = element("input", {
+        type: "checkbox",
+        id: `${id}-if-${index}`,
+        checked: chosen.has(label),
+        onchange() {
+          if (box.checked) chosen.add(label);
+          else chosen.delete(label);
+          layer.condition = { asked: /** @type {Layer} */ (asked), labels: [...chosen] };
+          changed();
+        },
+      });
+      return element("label", { class: "check" }, box, following(element("span", { dir: "auto" }), () => label.name));
+    });
+    return element(
+      "div",
+      {},
+      field(`${id}-condition`, gettext("Show this layer"), select),
+      asked ? element("div", { role: "group", "aria-label": gettext("Answers that show the layer") }, ...answers) : null,
+    );
   }
 
   /** @param {Layer} layer @param {string} id */
@@ -236,7 +327,7 @@ function start() {
   else choose();
 }
 
-/** @param {Layer} layer */
+/** @param {Layer & {show_if?: {layer: string, labels: string[]}}} layer */
 function layerPreview(layer) {
   const chip = (/** @type {Label} */ { name, color }) => {
     const made = element("span", { class: "label-chip-small" }, name);
@@ -252,6 +343,7 @@ function layerPreview(layer) {
     polygons: shapes,
     ellipses: shapes,
     points: shapes,
+    relations: () => layer.labels.map((label) => element("p", {}, "… ", chip(label), layer.directed ? " → …" : " – …")),
     choice: () => layer.labels.map(option("radio")),
     choices: () => layer.labels.map(option("checkbox")),
     text: () => [element("div", { class: "preview-text" })],
@@ -265,6 +357,9 @@ function layerPreview(layer) {
     { class: "preview-layer" },
     element("strong", { dir: "auto" }, layer.name || "…"),
     layer.hint ? element("p", { class: "quiet small", dir: "auto" }, layer.hint) : null,
+    layer.show_if
+      ? element("p", { class: "quiet small" }, gettext("Only if “%(layer)s” is %(labels)s", { layer: layer.show_if.layer, labels: layer.show_if.labels.join(" / ") }))
+      : null,
     element("div", { class: layer.type === "rating" ? "in-a-row label-options" : "" }, ...(rows?.() ?? [])),
   );
 

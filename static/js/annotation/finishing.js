@@ -187,9 +187,9 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
       // One button stands out: the next act.
       made.classList.toggle("second", state !== "done" || present === "done" || !count || made.disabled);
     }
-    const place = store.program.walk.indexOf(store.node);
+    const place = store.walk.indexOf(store.node);
     back.disabled = place <= 0;
-    on.disabled = place >= store.program.walk.length - 1;
+    on.disabled = place >= store.walk.length - 1;
     open.textContent = count
       ? ngettext("%(count)s step still open", "%(count)s steps still open", count)
       : gettext("All steps done");

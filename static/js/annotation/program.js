@@ -17,14 +17,16 @@ const EMPTY = Object.freeze({ state: /** @type {const} */ ("open"), objects: [],
 
 /** @param {import("./types.js").RawProgram} raw */
 export function createProgram({ text, walk, nodes }) {
-  const below = nodes.map((_node, index) => layersBelow(nodes, index));
+  const marks = nodes.filter(({ layer, role }) => layer && role === "draw").map(({ index }) => index);
+  const below = nodes.map(({ role }, index) => (role === "relate" ? marks : layersBelow(nodes, index)));
 
   return {
     text,
     walk,
     nodes,
     /**
-     * Layers whose objects a node works on. Computed nodes hand on those of their own children.
+     * Layers whose objects a node works on. Computed nodes hand on those of their own children, and relations
+     * connect the marks of all layers.
      * @param {number} index
      */
     below: (index) => below[index],
@@ -32,9 +34,21 @@ export function createProgram({ text, walk, nodes }) {
     bottomUp: bottomUp(nodes).filter((index) => walk.includes(nodes[index].representative)),
     /** True if people mark and answer layers beside each other, and nothing is computed. */
     isPlain: nodes.some((node) => node.layer),
+    /** The choice that each conditional layer depends on, in their order. */
+    conditions: readConditions(nodes),
     /** Nodes that a person has to say something about. */
     asked: walk.filter((index) => nodes[index].layer?.required ?? nodes[index].role !== "compute"),
   };
+}
+
+/** @param {Node[]} nodes @returns {Map<number, {node: number, labels: string[]}>} */
+function readConditions(nodes) {
+  const places = new Map(nodes.filter(({ layer }) => layer).map(({ index, module }) => [module, index]));
+  return new Map(
+    nodes.flatMap(({ index, layer }) =>
+      layer?.show_if ? [[index, { node: places.get(layer.show_if.layer) ?? 0, labels: layer.show_if.labels }]] : [],
+    ),
+  );
 }
 
 /** @param {Node[]} nodes @param {number} index @returns {number[]} */
@@ -109,7 +123,7 @@ export function placed(program, document, index) {
 
 /**
  * The objects that a person can select at a node: its own, and before them, where it chooses, those of its
- * first child to choose among.
+ * first child to choose among, and where it relates, all marks.
  * @param {Program} program @param {Document} document @param {number} node
  * @returns {InPlay[]}
  */
@@ -119,6 +133,9 @@ export function inPlay(program, document, node) {
   const own = layerOf(document, node).objects;
   /** @type {InPlay[]} */
   const found = [];
+  if (role === "relate")
+    for (const { thing, place, from } of program.below(node).flatMap((layer) => placed(program, document, layer)))
+      found.push({ id: thing.id, thing, place, own: false, from, chosen: null });
   if (role === "choose") {
     const chosen = new Map(
       own.filter((thing) => thing.ref !== undefined).map((thing) => [thing.ref, thing.id]),
@@ -142,6 +159,7 @@ export function inPlay(program, document, node) {
 export function context(program, document, node) {
   const { role, children } = program.nodes[node];
   const seen = new Set();
+  if (role === "relate") return [];
   if (program.isPlain)
     return program.walk
       .filter((other) => other !== node && program.nodes[other].role === "draw")
@@ -173,6 +191,26 @@ export function waits(program, document, index) {
     (role !== "compute" && isOpen(document, representative)) ||
     children.some((child) => waits(program, document, child))
   );
+}
+
+/** @type {WeakMap<Document, Set<number>>} documents never change in place */
+const HIDDEN = new WeakMap();
+
+/**
+ * The layers of a plain task whose condition does not hold. A hidden choice shows no other layer.
+ * @param {Program} program @param {Document} document @returns {Set<number>}
+ */
+export function hiddenIn(program, document) {
+  const known = HIDDEN.get(document);
+  if (known) return known;
+  /** @type {Set<number>} */
+  const hidden = new Set();
+  for (const [index, { node, labels }] of program.conditions) {
+    const answers = hidden.has(node) ? [] : layerOf(document, node).objects;
+    if (!answers.some(({ value }) => labels.includes(String(value)))) hidden.add(index);
+  }
+  HIDDEN.set(document, hidden);
+  return hidden;
 }
 
 /** Return true if a node is still open. @param {Document} document @param {number} node */

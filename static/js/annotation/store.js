@@ -14,7 +14,7 @@ import { stacks } from "./history.js";
 import { operationId } from "./identifiers.js";
 import { gettext } from "./language.js";
 import { apply, inverse, joined, same } from "./operations.js";
-import { createProgram, inPlay, isOpen, layerOf, thingOf } from "./program.js";
+import { createProgram, hiddenIn, inPlay, isOpen, layerOf, thingOf } from "./program.js";
 
 const JOIN_MS = 1200;
 const MOST_SENT = 200;
@@ -55,7 +55,7 @@ export function createStore(annotation) {
     mismatch: annotation.mismatch,
     comments: annotation.comments,
     keys: annotation.keys,
-    node: program.asked.find((index) => isOpen(annotation.document, index)) ?? program.walk.at(program.isPlain ? 0 : -1) ?? 0,
+    node: openSteps(annotation.document)[0] ?? program.walk.at(program.isPlain ? 0 : -1) ?? 0,
     /** @type {string | null} */
     object: null,
     predictionsShown: false,
@@ -82,7 +82,12 @@ export function createStore(annotation) {
       return playing.objects;
     },
     get open() {
-      return program.asked.filter((index) => isOpen(document, index));
+      return openSteps(document);
+    },
+    /** The steps in the order of work that answers do not hide. */
+    get walk() {
+      const hidden = hiddenIn(program, document);
+      return hidden.size ? program.walk.filter((index) => !hidden.has(index)) : program.walk;
     },
 
     /** @param {(topics: Set<Topic>) => void} listener */
@@ -104,6 +109,7 @@ export function createStore(annotation) {
 
     /** @param {number} index of any node; its representative is gone to @param {string | null} [object] */
     go(index, object = null) {
+      if (hiddenIn(program, document).has(index)) return;
       store.node = program.nodes[index].representative;
       store.object = object;
       store.tell("node", "object");
@@ -222,6 +228,12 @@ export function createStore(annotation) {
     },
   };
 
+  /** Steps that a person has to say something about. @param {Document} present */
+  function openSteps(present) {
+    const hidden = hiddenIn(program, present);
+    return program.asked.filter((index) => isOpen(present, index) && !hidden.has(index));
+  }
+
   /**
    * @param {Change} change
    * @param {boolean} mayJoin whether it may become part of the last operation
@@ -262,6 +274,8 @@ export function createStore(annotation) {
   }
 
   function forgetGone() {
+    const condition = program.conditions.get(store.node);
+    if (condition && hiddenIn(program, document).has(store.node)) store.go(condition.node);
     if (store.object !== null && !store.objects.some((each) => each.id === store.object)) store.object = null;
   }
 

@@ -6,7 +6,7 @@
  */
 import { gettext } from "./language.js";
 import { element, sign, unseen } from "./markup.js";
-import { waits } from "./program.js";
+import { hiddenIn, waits } from "./program.js";
 import { STATES, countText, stateOf, valueText } from "./words.js";
 
 /**
@@ -27,14 +27,14 @@ export function createTree(store, list, waiting) {
   list.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-    const place = store.program.walk.indexOf(store.node);
-    const last = store.program.walk.length - 1;
+    const place = store.walk.indexOf(store.node);
+    const last = store.walk.length - 1;
     const target = event.key === "Home" ? 0 : event.key === "End" ? last : step ? place + step : null;
     if (target === null) return;
     event.preventDefault();
     event.stopPropagation();
     if (target < 0 || target > last) return;
-    store.go(store.program.walk[target]);
+    store.go(store.walk[target]);
     rows.get(store.node)?.focus();
   });
 
@@ -71,7 +71,9 @@ export function createTree(store, list, waiting) {
 
   function render() {
     const [current, stale] = [store.node, waiting()];
+    const hidden = hiddenIn(store.program, store.document);
     for (const [index, row] of rows) {
+      row.hidden = hidden.has(index);
       const node = store.program.nodes[index];
       const state = stateOf(store, index);
       const { sign: mark, word } = STATES[state];

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import ttest_ind
 
 from analysis.__main__ import main
-from analysis.counterfactuals.alignment import alignment_score, alignments, higher_p, judge
+from analysis.commands.alignment import crossed_table
+from analysis.counterfactuals.alignment import Record, alignment_score, alignments, higher_p, judge
 
 
 def record(name="1", *, positive=(3.0, 4.0), negative=(1.0, 2.0, 1.5), answered=(True, True), **more):
@@ -94,6 +95,24 @@ def test_random_partitions_are_found_higher_in_about_five_percent(positive):
     assert not found.above_control
 
 
+def test_the_crossed_table_has_systems_by_steps_and_methods():
+    given = [
+        record(n, answered=(True, True), system=system, step=step, method=method)
+        for system, step, method in (
+            ("small", "comparison", "ig"), ("small", "comparison", "occ"), ("large", "coreference", "ig")
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    results = alignments(judge([Record(**one) for one in given], rng=np.random.default_rng(1)))
+    table = crossed_table(results)
+    assert table.header == ["System", "comparison ig", "comparison occ", "coreference ig"]
+    shown = [[cell.plain for cell in row] for row in table.rows]
+    assert [row[0] for row in shown] == ["small", "large"]
+    assert shown[0][3] == shown[1][1] == shown[1][2] == ""
+    assert shown[1][3].endswith(" of 3")
+    assert len(table.data) == 3
+
+
 def test_malformed_records_are_named():
     with pytest.raises(ValueError, match="original_correct"):
         score([record(1) | {"original_correct": 1}])
@@ -149,6 +168,8 @@ def test_the_command_prints_and_writes(tmp_path, capsys):
     small, large = (float(line.rsplit(",", 1)[1]) for line in drops[1:])
     assert small < 0.01
     assert large == 1
+    crossed = list(csv.DictReader((out / "tables/alignment_by_method.csv").read_text("utf-8").splitlines()))
+    assert [float(row["score"]) for row in crossed] == [one["score"] for one in printed]
     assert (out / "figures/alignment.svg").is_file()
     assert "large, comparison, facts,30,100.0,100.0,100.0" in (
         (out / "tables/generalisation.tex").read_text("utf-8").replace(" & ", ",")

@@ -111,6 +111,20 @@ def test_a_file_without_lines_does_not_fill_the_memory(tmp_path, monkeypatch):
         read_regions(tmp_path / "f.tsv")
 
 
+def test_a_folder_of_tsvs_gives_the_regions_of_all(tmp_path):
+    (tmp_path / "train.tsv").write_text(regions_row("a", BOXES, FEATURES))
+    (tmp_path / "valid.tsv").write_text(six("b"))
+    regions = read_regions(tmp_path)
+    assert list(regions) == ["a", "b"]
+    assert (len(regions), "c" in regions) == (2, False)
+    assert regions["a"].boxes == pytest.approx(regions["b"].boxes)
+    assert isinstance(regions, tables.TableFolder)
+    assert regions.where("b").endswith("valid.tsv, line 1")
+    (tmp_path / "valid.tsv").write_text(six("b") + six("a"))
+    with pytest.raises(UnreadableData, match=r"valid\.tsv, line 2: img_id: 'a' is in .*train\.tsv, line 1"):
+        read_regions(tmp_path)
+
+
 def test_a_folder_of_npz_files_gives_regions(tmp_path):
     np.savez(tmp_path / "a.npz", boxes=SHARES, features=FEATURES)
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=FEATURES, image_w=200, image_h=100)

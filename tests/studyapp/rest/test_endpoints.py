@@ -175,6 +175,10 @@ def test_an_export_and_a_report_in_jobs(researcher: Client, settings: Any) -> No
     exported = send(researcher, f"{study.slug}/exports/", {"public": True, "format": "jsonl"})
     assert exported.status_code == 202, exported.content
     assert f"{study.slug}/trials.jsonl" in download(researcher, exported.json())
+    exported = send(researcher, f"{study.slug}/exports/", {"format": "psych-ds"})
+    names = download(researcher, exported.json())
+    assert {f"{study.slug}/trials.csv", f"{study.slug}/dataset_description.json"} <= {*names}
+    assert any(name.endswith("_description-trials_data.csv") for name in names), names
     asked = send(researcher, f"{study.slug}/reports/", {"resamples": 50})
     assert f"{study.slug}-report/report.html" in download(researcher, asked.json())
 

@@ -280,6 +280,9 @@ def test_the_bundle_is_a_job(staff, at):
     staff.post(at("results/bundle/"), {"variant": "public", "format": "parquet"})
     assert Job.objects.get().options["public"] is True
     assert Job.objects.get().options["format"] == "parquet"
+    staff.post(at("results/bundle/"), {"variant": "full", "format": "psych-ds"})
+    assert Job.objects.latest("pk").options["format"] == "psych-ds"
+    assert AuditEntry.objects.filter(kind="export_downloaded", data={"kind": "export_bundle"}).count() == 2
 
 
 RECRUITMENT = {

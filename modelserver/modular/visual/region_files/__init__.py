@@ -3,7 +3,7 @@
 Every form is read lazily: opening a file takes the names of its images, and an image's arrays are read when
 they are asked for. Names are those of images without an ending. Forms:
 
-- ``.tsv``, arrays in base64 (`tables`).
+- ``.tsv``, arrays in base64, or a folder of them (`tables`).
 - A folder of ``NAME.npz``, one for each image; ``features.npy`` beside ``boxes.npy`` and ``names.txt``
   (`arrays`).
 - ``.h5``, a group for each image or arrays of all; LMDB, an ``.npz`` for each image (`stores`).
@@ -17,11 +17,11 @@ from pathlib import Path, PurePosixPath
 from modelserver.modular.visual.region_files.arrays import ArrayFolder, NpzFolder
 from modelserver.modular.visual.region_files.base import RegionFile
 from modelserver.modular.visual.region_files.stores import Lmdb, open_h5
-from modelserver.modular.visual.region_files.tables import Table
+from modelserver.modular.visual.region_files.tables import Table, TableFolder
 from modelserver.modular.visual.regions import Regions
 from modelserver.wire.errors import UnreadableData
 
-FORMS = "a .tsv, a folder of .npz files, features.npy, an .h5 file or an LMDB folder"
+FORMS = "a .tsv, a folder of .tsv or .npz files, features.npy, an .h5 file or an LMDB folder"
 
 
 def read_regions(path: Path) -> Mapping[str, Regions]:
@@ -56,7 +56,9 @@ def _open(path: Path) -> RegionFile:
     if path.is_dir():
         if (path / "data.mdb").exists():
             return Lmdb(path)
-        return ArrayFolder(path) if (path / "features.npy").exists() else NpzFolder(path)
+        if (path / "features.npy").exists():
+            return ArrayFolder(path)
+        return TableFolder(path) if any(path.glob("*.tsv")) else NpzFolder(path)
     if not path.exists():
         raise UnreadableData(f"{path}: no such file or folder")
     if path.suffix == ".tsv":

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, naming
+from modelserver.wire.errors import UnreadableData
 
 COLUMNS = {
     10: ("img_id", "img_h", "img_w", "objects_id", "objects_conf", "attrs_id", "attrs_conf", "num_boxes",
@@ -107,6 +108,36 @@ class Table(RegionFile):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+class TableFolder(RegionFile):
+    """A folder of TSVs, such as one for each split of a corpus."""
+
+    def __init__(self, path: Path) -> None:
+        self.tables: dict[str, Table] = {}
+        for each in sorted(path.glob("*.tsv")):
+            table = Table(each)
+            if (twice := next((name for name in table if name in self.tables), None)) is not None:
+                place = self.tables[twice].where(twice)
+                raise UnreadableData(f"{table.where(twice)}: img_id: {twice!r} is in {place} already")
+            self.tables |= dict.fromkeys(table, table)
+
+    def where(self, name: str) -> str:
+        """Return file and line of an image."""
+        return self.tables[name].where(name)
+
+    def raw(self, name: str) -> Raw:
+        """Read an image's row."""
+        return self.tables[name].raw(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
 
 
 def _cells(line: bytes) -> list[bytes]:

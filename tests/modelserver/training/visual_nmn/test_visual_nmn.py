@@ -212,9 +212,10 @@ def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encod
 
 
 def with_gold(row, node=3):
-    """Return an item with a gold box of `find`, in its left image."""
+    """Return an item with a gold box of `find`, in its left image, and a value of `count`."""
     objects = [{"id": "1", "image": 0, "box": [0.1, 0.1, 0.5, 0.5]}]
-    return {**row, "gold": {"layers": {str(node): {"objects": objects}}}}
+    layers = {"1": {"state": "done", "value": 2}, str(node): {"objects": objects}}
+    return {**row, "gold": {"layers": layers}}
 
 
 def test_the_table_and_the_scores_take_items_of_a_detector(detector, capsys):

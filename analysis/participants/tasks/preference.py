@@ -1,0 +1,152 @@
+"""Preference: two conditions side by side for one item.
+
+Participants say, on each criterion, which of the two is better, or that they are alike. A trial counts for
+both of its conditions: the preferred one wins, a tie is half a win for each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ...io.tabular_files import Column
+from ...stats.arrays import Array
+from ..measures import Measure, mean_of
+from ..study_version import Criterion, TaskOptions
+from .task import Task
+
+CHOICES = ("left", "right", "tie")
+SIDES = ("left", "right")
+_WINS = {"left": {"left": 1.0, "right": 0.0, "tie": 0.5}, "right": {"left": 0.0, "right": 1.0, "tie": 0.5}}
+
+
+def preference_column(criterion: Criterion) -> str:
+    """Return the column of the answers on a criterion."""
+    return f"preferred_{criterion.key}"
+
+
+def win_rate_key(criterion: Criterion) -> str:
+    """Return the key of a criterion's win rate."""
+    return f"win_rate_{criterion.key}"
+
+
+def both_sides(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return two rows per trial, one for the condition on each side.
+
+    Columns ``preferred_…`` become 1 for a win of the row's condition, 0 for a loss and 0.5 for a tie.
+    """
+    answers = _answers(trials)
+    sides = [
+        trials.assign(
+            condition=trials[f"{side}_condition"], **{name: trials[name].map(_WINS[side]) for name in answers}
+        )
+        for side in SIDES
+    ]
+    return pd.concat(sides, ignore_index=True)
+
+
+def win_values(trials: pd.DataFrame) -> dict[str, Array]:
+    """Return the wins of the rows of `both_sides`, by column."""
+    return {name: np.asarray(trials[name], dtype=np.float64) for name in _answers(trials)}
+
+
+def _answers(trials: pd.DataFrame) -> list[str]:
+    return [name for name in map(str, trials) if name.startswith("preferred_")]
+
+
+def win_rates(options: TaskOptions) -> tuple[Measure, ...]:
+    """Build the win rate on each criterion."""
+    several = len(options.criteria) > 1
+    return tuple(
+        Measure(
+            key=win_rate_key(criterion),
+            label=f"Win rate, {criterion.key}" if several else "Win rate",
+            unit="share",
+            wanted="higher",
+            needs=(preference_column(criterion),),
+            counted=f"{preference_column(criterion)}_n",
+            formula=mean_of(preference_column(criterion)),
+            definition=f"share of comparisons won, ties as halves: “{criterion.text}”",
+        )
+        for criterion in options.criteria
+    )
+
+
+def preference_columns(options: TaskOptions) -> tuple[Column, ...]:
+    """Return the columns that trials of the task have."""
+    return (
+        *(Column(f"{side}_condition", "text", required=True) for side in SIDES),
+        *(
+            Column(preference_column(criterion), "text", required=True, choices=CHOICES)
+            for criterion in options.criteria
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Answers on one criterion, per participant.
+
+    Attributes:
+        wins: participants × conditions × conditions; how often the first (row) was preferred.
+        ties: The same for ties, symmetric.
+        left: Share of decided answers that prefer the left side, per participant; NaN without one.
+        tied: Share of ties, per participant; NaN without an answer.
+    """
+
+    wins: Array
+    ties: Array
+    left: Array
+    tied: Array
+
+    @property
+    def count(self) -> int:
+        """Number of answers."""
+        return int(self.wins.sum() + self.ties.sum() / 2)
+
+
+def count_preferences(trials: pd.DataFrame, column: str, conditions: Sequence[str]) -> Comparisons:
+    """Count wins, ties and sides of each participant.
+
+    Args:
+        trials: Trials with both conditions, one row each.
+        column: Column of the answers.
+        conditions: Names, in the order of the counts.
+
+    Examples:
+        >>> rows = pd.DataFrame({"participant_id": "p", "left_condition": ["a", "b"],
+        ...                      "right_condition": ["b", "a"], "preferred_x": ["left", "tie"]})
+        >>> counted = count_preferences(rows, "preferred_x", ["a", "b"])
+        >>> counted.wins[0].tolist(), counted.ties[0].tolist(), counted.left.tolist()
+        ([[0.0, 1.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [1.0])
+    """
+    given = trials[trials[column].notna()]
+    people, who = np.unique(given["participant_id"].to_numpy(str), return_inverse=True)
+    places = pd.Index(conditions)
+    left, right = (places.get_indexer(pd.Index(given[f"{side}_condition"])) for side in SIDES)
+    answers = given[column].to_numpy(str)
+    shape = (len(people), len(conditions), len(conditions))
+    wins, ties = np.zeros(shape), np.zeros(shape)
+    for answer, winner, loser in (("left", left, right), ("right", right, left)):
+        own = answers == answer
+        np.add.at(wins, (who[own], winner[own], loser[own]), 1.0)
+    own = answers == "tie"
+    np.add.at(ties, (who[own], left[own], right[own]), 1.0)
+    np.add.at(ties, (who[own], right[own], left[own]), 1.0)
+    frame = pd.DataFrame({"who": who, "left": np.where(own, np.nan, answers == "left"), "tied": own * 1.0})
+    shares = frame.groupby("who").mean()
+    return Comparisons(wins, ties, np.asarray(shares["left"], float), np.asarray(shares["tied"], float))
+
+
+PREFERENCE = Task(
+    kind="preference",
+    columns=(),
+    values=win_values,
+    measures=(),
+    accuracy="",
+    outcomes={},
+    pairs=True,
+    own_columns=preference_columns,
+    own_measures=win_rates,
+)

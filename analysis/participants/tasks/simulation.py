@@ -1,0 +1,141 @@
+"""Simulation: predict the system's answers before and after seeing some.
+
+Items come in three blocks: before, learning, and after. In the learning block the answers are shown, with or
+without explanations. The effect is measured within people, and compared with that of answers alone.
+
+References:
+    1. Hase and Bansal (2020), Evaluating Explainable AI: Which Algorithmic Explanations Help Users Predict
+       Model Behavior?, ACL: the change of accuracy from the block before to the block after.
+    2. Stanislaw and Todorov (1999), p. 143: d′, log-linear correction.
+"""
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from ...io.tabular_files import Column
+from ...stats.arrays import Array
+from ..measures import Formula, Measure, Wanted, d_prime, mean_of
+from ..trial_grid import Sums
+from .predicting import CHANCE, COLUMNS, prediction_values
+from .task import Task, common_measures, numbers, only
+
+Block = Literal["before", "learning", "after"]
+BLOCKS: dict[Block, str] = {
+    "before": "before the learning block",
+    "learning": "in the learning block",
+    "after": "after the learning block",
+}
+TESTS: tuple[Block, Block] = ("before", "after")
+
+
+def trial_values(trials: pd.DataFrame) -> dict[str, Array]:
+    """Compute what accuracy by block, its change and d′ sum up.
+
+    predicted_<block>: 1 for a right prediction in the block, 0 for a wrong one; predicted_tested: in the
+    blocks before and after. predicted_above_after: right minus 1 / options, after the learning block.
+    predicted_hit_<block> and predicted_alarm_<block>: 1 where "yes" (or "it will be right") was predicted, of
+    the items where the system did so, and of the others; known where there are these two options.
+
+    Examples:
+        >>> rows = pd.DataFrame({"block": ["before", "after"], "prediction_right": [0.0, 1.0],
+        ...                      "options": [4.0, 4.0]})
+        >>> trial_values(rows)["predicted_after"].tolist()
+        [nan, 1.0]
+    """
+    (right,) = numbers(trials, "prediction_right")
+    values = prediction_values(trials, np.where(np.isnan(right), np.nan, 1.0))
+    said_yes = _positive(trials)
+    is_yes = np.where(right == 1, said_yes, 1 - said_yes)
+    names = trials["block"].to_numpy(object) if "block" in trials else np.full(len(trials), "", object)
+    for block in BLOCKS:
+        values[f"predicted_{block}"] = only(right, names == block)
+    values["predicted_tested"] = only(right, (names == "before") | (names == "after"))
+    values["predicted_above_after"] = only(values["predicted_above_chance"], names == "after")
+    for block in TESTS:
+        here = (names == block) & ~np.isnan(right)
+        values[f"predicted_hit_{block}"] = only(said_yes, here & (is_yes == 1))
+        values[f"predicted_alarm_{block}"] = only(said_yes, here & (is_yes == 0))
+    return values
+
+
+def _positive(trials: pd.DataFrame) -> Array:
+    """Return 1 for the prediction "yes" or "right", 0 for the other one.
+
+    NaN if the options are others.
+    """
+    right, options = numbers(trials, "predicted_correct", "options")
+    if "predicted_answer" not in trials:
+        return right
+    answers = np.asarray(trials["predicted_answer"].map({"yes": 1.0, "no": 0.0}), dtype=np.float64)
+    return np.where(np.isnan(right), only(answers, options == 2), right)
+
+
+def effect(s: Sums) -> Array:
+    """Compute accuracy after the learning block minus accuracy before it."""
+    return mean_of("predicted_after")(s) - mean_of("predicted_before")(s)
+
+
+def _d_prime(block: Block) -> Formula:
+    """Build d′ of "yes" against "no" in a block."""
+
+    def formula(s: Sums) -> Array:
+        hits, alarms = s[f"predicted_hit_{block}"], s[f"predicted_alarm_{block}"]
+        signal, noise = s[f"predicted_hit_{block}_n"], s[f"predicted_alarm_{block}_n"]
+        return d_prime({"tp": hits, "fn": signal - hits, "fp": alarms, "tn": noise - alarms})
+
+    return formula
+
+
+def _accuracy(block: Block, *, wanted: Wanted = None, headline: bool = True) -> Measure:
+    return Measure(
+        f"{block}_accuracy", f"Accuracy {BLOCKS[block]}", "share", wanted, (f"predicted_{block}",),
+        f"predicted_{block}_n", mean_of(f"predicted_{block}"), "share of right predictions of the block",
+        headline=headline, conditional=True,
+    )  # fmt: skip
+
+
+def _sensitivity(block: Block) -> Measure:
+    return Measure(
+        f"{block}_d_prime", f"Sensitivity d′ {BLOCKS[block]}", "number", "higher",
+        (f"predicted_hit_{block}", f"predicted_alarm_{block}"), f"predicted_{block}_n", _d_prime(block),
+        "z(hits) − z(false alarms), log-linear correction; for two options, yes or no", headline=False,
+    )  # fmt: skip
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        "simulation_effect", "Effect on predictions", "share", "higher",
+        ("predicted_before", "predicted_after"), "predicted_tested_n", effect,
+        "accuracy after the learning block − accuracy before it",
+    ),
+    _accuracy("before"),
+    _accuracy("learning", headline=False),
+    _accuracy("after", wanted="higher"),
+    Measure(
+        "after_above_chance", "Accuracy above chance after the learning block", "share", "higher",
+        ("predicted_above_after",), "predicted_above_after_n", mean_of("predicted_above_after"),
+        "mean of right − 1 / options after the learning block", conditional=True,
+    ),
+    CHANCE,
+    _sensitivity("before"),
+    _sensitivity("after"),
+)  # fmt: skip
+
+SIMULATION = Task(
+    kind="simulation",
+    columns=(
+        Column("block", "text", required=True, choices=tuple(BLOCKS)),
+        Column("predicted_answer", "text"),
+        Column("predicted_correct", "boolean"),
+        *COLUMNS,
+    ),
+    values=trial_values,
+    measures=(*MEASURES, *common_measures()),
+    accuracy="after_accuracy",
+    outcomes={"Right prediction after the learning block": "predicted_after"},
+    item_shares={
+        f"predicted_{block}": f"share of right predictions {where}" for block, where in BLOCKS.items()
+    },
+)

@@ -1,0 +1,221 @@
+"""Preferences: first screen, and section on strengths and sides."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure as Canvas
+
+from ..participants.tasks.preference import win_rate_key
+from ..study.analysis import Study
+from ..study.preferences import Preference, Share, preferences
+from .figures import COLUMN, GRID, INK, STYLE, drawn, looks, with_n, wrapped
+from .page import Block, Card, Figure, Section, Text
+from .tables import Cell, Column, Table, interval, number, scale, value_cell
+
+CAPTION = (
+    "Strength of each condition on a logarithmic scale with its 95 % interval over participants: a condition "
+    "that is 0.69 above another is preferred twice as often as the other is. Ties count by Davidson’s model."
+)
+INTRO = (
+    "A trial compares two conditions. The win rate is the share that a condition wins, with ties as halves. "
+    "Strengths take into account against whom: they are those of Bradley and Terry, with ties by Davidson "
+    "(1970), fitted over all comparisons. Their logarithms have the mean 0; intervals resample participants."
+)
+
+
+class _Strength(NamedTuple):
+    """The strength of a condition on a criterion, with its counts."""
+
+    preference: Preference
+    place: int
+
+    @property
+    def condition(self) -> str:
+        return self.preference.conditions[self.place]
+
+    @property
+    def log(self) -> float | None:
+        value = float(self.preference.strengths.logs[self.place])
+        return None if np.isnan(value) else value
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        intervals = self.preference.strengths.intervals
+        return intervals[self.place] if intervals else None
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Wins, ties and losses."""
+        wins, ties = (
+            each.sum(axis=0) for each in (self.preference.compared.wins, self.preference.compared.ties)
+        )
+        return int(wins[self.place].sum()), int(ties[self.place].sum()), int(wins[:, self.place].sum())
+
+
+def preference_cards(study: Study) -> list[Card]:
+    """Say which condition is preferred, and if the side matters."""
+    fitted = preferences(study)
+    if not fitted:
+        return [Card("Which is preferred?", ["No retained trial has an answer."])]
+    titles = {condition.name: condition.title for condition in study.conditions}
+    return [
+        Card("Which is preferred?", [_order(study, each, titles) for each in fitted], _figure(study, fitted)),
+        Card("Does the side matter?", [_sides(each) for each in fitted]),
+    ]
+
+
+def preferences_section(study: Study) -> Section | None:
+    """Show strengths, results of each pair, and sides; None without answers."""
+    fitted = preferences(study)
+    if not fitted:
+        return None
+    titles = {condition.name: condition.title for condition in study.conditions}
+    blocks: list[Block] = [Text(INTRO), _strengths_table(fitted, titles), _pairs_table(fitted, titles)]
+    return Section("preferences", "Preferences", [*blocks, _sides_table(fitted)])
+
+
+def _order(study: Study, preference: Preference, titles: dict[str, str]) -> str:
+    """Name the conditions by win rate, the highest first."""
+    key = win_rate_key(preference.criterion)
+    rates = [study.retained.estimates.get(key, name) for name in preference.conditions]
+    given = sorted((rate for rate in rates if rate.value is not None), key=lambda rate: -(rate.value or 0.0))
+    shown = ", ".join(f"{titles[rate.condition]} {_rate(rate.value, rate.interval)}" for rate in given)
+    reason = preference.strengths.reason
+    return f"“{preference.criterion.text}” Win rates: {shown}." + (
+        f" No strengths: {reason}." if reason else ""
+    )
+
+
+def _rate(value: float | None, bounds: tuple[float, float] | None) -> str:
+    return f"{number(100 * (value or 0.0), 1)} % {interval(scale(bounds, 100), 1)}".rstrip()
+
+
+def _sides(preference: Preference) -> str:
+    left, about = preference.left, f"“{preference.criterion.text}”"
+    if left.value is None:
+        return f"{about} Every comparison is a tie."
+    low, high = left.interval or (0.0, 1.0)
+    verdict = (
+        "The left side is favoured"
+        if low > 0.5
+        else "The right side is favoured"
+        if high < 0.5
+        else "No side bias is clear"
+    )
+    return (
+        f"{about} {verdict}: the left side wins {_rate(left.value, left.interval)} of the decided "
+        f"comparisons. Ties: {_rate(preference.tied.value, None)}."
+    )
+
+
+def _rows(fitted: Sequence[Preference]) -> list[_Strength]:
+    return [_Strength(each, place) for each in fitted for place in range(len(each.conditions))]
+
+
+def _strengths_table(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
+    columns = [
+        Column("criterion", "preference.criterion.key", "Criterion", is_text=True),
+        Column("condition", heading="Condition", cell=lambda row: titles[row.condition], is_text=True),
+        Column("wins", lambda row: row.counts[0], "Wins"),
+        Column("ties", lambda row: row.counts[1], "Ties"),
+        Column("losses", lambda row: row.counts[2], "Losses"),
+        Column("log_strength", "log", "Strength (log)", lambda row: value_cell(row.log, row.interval)),
+        Column("log_strength_low log_strength_high", "interval"),
+        Column("reason", "preference.strengths.reason"),
+    ]
+    notes = [
+        f"{each.criterion.key}: {each.strengths.reason}." for each in fitted if each.strengths.reason
+    ] + [
+        f"{each.criterion.key}: Davidson’s ν is {number(each.strengths.ties)}."
+        for each in fitted
+        if each.strengths.ties
+    ]
+    return Table.from_columns("strengths", "Strengths of the conditions", _rows(fitted), columns, notes)
+
+
+class _Pair(NamedTuple):
+    """How two conditions fared against each other on a criterion."""
+
+    criterion: str
+    first: str
+    second: str
+    wins: int
+    ties: int
+    losses: int
+
+
+def _pairs_table(fitted: Sequence[Preference], titles: dict[str, str]) -> Table:
+    pairs = []
+    for each in fitted:
+        wins, ties = each.compared.wins.sum(axis=0), each.compared.ties.sum(axis=0)
+        pairs += [
+            _Pair(each.criterion.key, first, second, int(wins[i, j]), int(ties[i, j]), int(wins[j, i]))
+            for i, first in enumerate(each.conditions)
+            for j, second in enumerate(each.conditions)
+            if i < j and wins[i, j] + wins[j, i] + ties[i, j]
+        ]
+    columns = [
+        Column("criterion", heading="Criterion", is_text=True),
+        Column("first", heading="First", cell=lambda row: titles[row.first], is_text=True),
+        Column("second", heading="Second", cell=lambda row: titles[row.second], is_text=True),
+        Column("wins", heading="First preferred"),
+        Column("ties", heading="Alike"),
+        Column("losses", heading="Second preferred"),
+    ]
+    return Table.from_columns("preferences_by_pair", "Comparisons of each pair", pairs, columns)
+
+
+def _sides_table(fitted: Sequence[Preference]) -> Table:
+    columns = [
+        Column("criterion", "criterion.key", "Criterion", is_text=True),
+        Column("comparisons", "compared.count", "Comparisons"),
+        Column("left", "left.value", "Left preferred (%)", lambda row: _percent(row.left)),
+        Column("left_low left_high", "left.interval"),
+        Column("tied", "tied.value", "Alike (%)", lambda row: _percent(row.tied)),
+        Column("tied_low tied_high", "tied.interval"),
+        Column("participants", "tied.participants", "Participants"),
+    ]
+    notes = ["Left: of the decided comparisons, participants first; 50 % without a bias. 95 % t intervals."]
+    return Table.from_columns("sides", "Sides and ties", fitted, columns, notes)
+
+
+def _percent(share: Share) -> Cell:
+    return value_cell(share.value, share.interval, 100, 1)
+
+
+def _figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
+    """Draw the strengths, one panel per criterion; None without any."""
+    shown = [each for each in fitted if not each.strengths.reason]
+    if not shown:
+        return None
+    styles = looks(study)
+    heights = [len(each.conditions) + 1.3 for each in shown]
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(COLUMN, 0.3 * sum(heights) + 0.3))
+        panels = canvas.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
+        for panel, each in zip(panels, shown, strict=True):
+            rows = [_Strength(each, place) for place in range(len(each.conditions))]
+            for y, row in enumerate(rows):
+                look = styles[row.condition]
+                if row.interval:
+                    panel.hlines(y, *row.interval, color=INK, linewidth=1.5)
+                panel.scatter(
+                    [row.log], [y], s=38, color=look.colour, marker=look.marker, edgecolors=INK,
+                    linewidths=0.9, zorder=3,
+                )  # fmt: skip
+            people = len(each.compared.wins)
+            panel.set_yticks(range(len(rows)), [with_n(styles[row.condition].title, people) for row in rows])
+            panel.set_ylim(len(rows) - 0.4, -0.6)
+            panel.axvline(0, color=INK, linewidth=0.8)
+            panel.grid(axis="x", color=GRID, linewidth=0.6)
+            panel.set_title(wrapped(each.criterion.text, 44), loc="left")
+        panels[-1].set_xlabel("Strength (logarithm)")
+        svg, prints = drawn(canvas)
+    spoken = "; ".join(
+        f"{each.criterion.key}, {styles[row.condition].title}: {number(row.log)} {interval(row.interval)}"
+        for each in shown
+        for row in _rows([each])
+    )
+    return Figure("strengths", CAPTION, f"Log strengths: {spoken}.", svg, half=True, prints=prints)

@@ -1,0 +1,86 @@
+"""Choose questions by their reasoning, and shorten their contexts.
+
+Ray Choudhury et al. 2022 (section 3.1) train on the supporting facts alone,
+and for comparison on the questions with comparing words alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.counterfactuals.comparison import comparing_words
+from analysis.counterfactuals.contexts import reduced
+from modelserver.inputs.hotpot import GoldExample
+from modelserver.wire.errors import UnreadableData
+
+Context = Literal["whole", "facts", "paragraphs"]
+Reasoning = Literal["comparison"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which questions are taken, and what of their contexts.
+
+    Attributes:
+        context: All of it, the supporting facts, or their paragraphs.
+        reasoning: "comparison" takes the questions with comparing words whose
+            type, if they have one, is a comparison; None takes all.
+    """
+
+    context: Context = "whole"
+    reasoning: Reasoning | None = None
+
+    def __bool__(self) -> bool:
+        return self != Selection()
+
+    def of(self, gold: Iterable[GoldExample], source: object) -> list[GoldExample]:
+        """Return the chosen questions; print the number of the others.
+
+        Args:
+            gold: Questions with their gold facts.
+            source: Names them in messages.
+
+        Raises:
+            UnreadableData: None is left.
+        """
+        given = list(gold)
+        if not self:
+            return given
+        asked = [each for each in given if self.reasoning is None or is_comparison(each)]
+        chosen = [short for each in asked if (short := self._shortened(each)) is not None]
+        notes = (
+            (len(given) - len(asked), "that compare nothing"),
+            (len(asked) - len(chosen), "without a fact"),
+        )
+        for number, kind in notes:
+            if number:
+                sys.stderr.write(f"{source}: {number} questions {kind} left out\n")
+        if not chosen:
+            raise UnreadableData(f"{source}: no question is left for the chosen context and reasoning")
+        return chosen
+
+    def _shortened(self, gold: GoldExample) -> GoldExample | None:
+        """Return a question with its part of the context; None without facts."""
+        if self.context == "whole":
+            return gold
+        try:
+            short = reduced(gold.model_dump(by_alias=True), self.context)
+        except ValueError:
+            return None
+        return GoldExample.model_validate(short)
+
+
+def is_comparison(gold: GoldExample) -> bool:
+    """Return whether a question compares by one of the listed words.
+
+    Examples:
+        >>> gold = {"_id": "1", "answer": "A", "supporting_facts": [], "context": []}
+        >>> is_comparison(GoldExample(**gold, question="Who was born earlier, A or B?"))
+        True
+    """
+    titles = [title for title, _ in gold.supporting_facts]
+    compares = (gold.type or "comparison").endswith("comparison")  # 2WikiMultiHopQA: bridge_comparison, too
+    return compares and bool(comparing_words(gold.question, titles))

@@ -1,0 +1,53 @@
+"""The table of answer types: each predictor over seeds, and weights of rare types."""
+
+import json
+
+import pytest
+
+from modelserver.__main__ import main
+from modelserver.inputs.mentions import TYPES
+from modelserver.training.heuristic import Labelled, type_weights
+
+SMALL = ["--train", "60", "--test", "24", "--word-epochs", "2", "--encoder-epochs", "1", "--batch-size", "16"]
+
+
+def test_each_predictor_has_its_row_with_mean_and_spread(tmp_path, capsys):
+    assert main(["types-table", "--out", str(tmp_path), "--seeds", "2", *SMALL]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2:]] == [
+        "encoder",
+        "convolution over words",
+        "… rare types weighted",
+    ]
+    table = json.loads((tmp_path / "table.json").read_text())
+    assert table.keys() == {"encoder", "words", "words-weighted"}
+    for row in table.values():
+        accuracies = [row["seeds"][seed]["accuracy"] for seed in ("1", "2")]
+        assert row["accuracy"] == pytest.approx(sum(accuracies) / 2)
+        assert 0 < row["macro_f1"] <= 1
+        assert "sd" in row
+    assert all("±" in line for line in lines[2:])
+
+
+def test_the_same_seed_gives_the_same_table(tmp_path, capsys):
+    for name in ("a", "b"):
+        assert main(["types-table", "--out", str(tmp_path / name), *SMALL]) == 0
+    assert (tmp_path / "a/table.json").read_bytes() == (tmp_path / "b/table.json").read_bytes()
+
+
+def test_rare_types_weigh_more_and_examples_one_on_average():
+    first, second = TYPES[:2]
+    examples = [Labelled("?", first)] * 3 + [Labelled("?", second)]
+    weights = type_weights(examples)
+    assert weights[:2].tolist() == pytest.approx([4 / 2 / 3, 4 / 2 / 1])
+    assert weights[2:].sum() == 0
+    assert sum(weights[TYPES.index(each.type)].item() for each in examples) == pytest.approx(4)
+
+
+def test_a_file_without_types_is_refused(tmp_path, capsys):
+    entry = {"_id": "1", "question": "Is it?", "answer": "yes", "supporting_facts": [["A", 0]],
+             "context": [["A", ["it is."]]]}  # fmt: skip
+    path = tmp_path / "test.json"
+    path.write_text(json.dumps([entry]))
+    assert main(["types-table", "--out", str(tmp_path), *SMALL, "--test-file", str(path)]) == 1
+    assert "test.json: no answer is a name" in capsys.readouterr().err
