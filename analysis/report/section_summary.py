@@ -121,10 +121,14 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
     points = getattr(question.scale, "points", None) if question else None
     highest = max(rated, key=lambda estimate: estimate.value or 0.0)
     lowest = min(rated, key=lambda estimate: estimate.value or 0.0)
-    sentences = [
-        f"Mean ratings{f' on a scale of 1 to {points}' if points else ''} run from {number(lowest.value)} "
-        f"({titles[lowest.condition]}) to {number(highest.value)} ({titles[highest.condition]})."
-    ]
+    scale = f" on a scale of 1 to {points}" if points else ""
+    if len(rated) == 1:
+        sentences = [f"The mean rating{scale} is {number(highest.value)} ({titles[highest.condition]})."]
+    else:
+        sentences = [
+            f"Mean ratings{scale} run from {number(lowest.value)} ({titles[lowest.condition]}) to "
+            f"{number(highest.value)} ({titles[highest.condition]})."
+        ]
     if points:
         middle = (points + 1) / 2
         above = [titles[one.condition] for one in rated if one.interval and one.interval[0] > middle]
@@ -132,7 +136,7 @@ def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
         sentences += [f"Clearly above the middle of the scale: {', '.join(above)}."] if above else []
         sentences += [f"Clearly below it: {', '.join(below)}."] if below else []
         sentences += [] if above or below else ["No mean is clearly above or below the middle of the scale."]
-    if all(condition.explained for condition in study.systems):
+    if all(condition.explained for condition in study.conditions if condition.system):
         sentences.append(
             "No condition shows a system without its explanation, so ratings say how helpful people found "
             "it, not if it helped them."
