@@ -1,7 +1,8 @@
 """Compare several people's annotations of an item. No Django.
 
 Used for inter-annotator agreement, review and adjudication. People go by letters, in the order in which
-they began, so that reviewers need not know whose objects they see.
+they began, so that reviewers need not know whose objects they see. Documents come without their hidden layers
+(`annotation.operations.without_hidden`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from analysis.gold_agreement import (
 )
 from analysis.programs import Program
 from annotation.labels import MARKS, LabelLayer, LabelProgram
-from annotation.operations import executed, resolved, without_hidden
+from annotation.operations import executed, resolved
 from annotation.schemas import (
     Answer,
     Box,
@@ -36,6 +37,7 @@ from annotation.schemas import (
     Layer,
     Object,
     Polygon,
+    Relation,
     Span,
     State,
 )
@@ -90,6 +92,7 @@ def _labelled_item(
     asked = [
         (index, layer, label)
         for index, layer in enumerate(program.task.layers, start=1)
+        if layer.type != "relations"
         for label in ([None] if layer.type == "rating" else layer.names)
     ]
     nodes = tuple(
@@ -98,8 +101,7 @@ def _labelled_item(
     )
     objects: dict[str, dict[int, list[Any]]] = {who: {} for who in documents}
     values: dict[str, dict[int, Any]] = {who: {} for who in documents}
-    for who, full in documents.items():
-        document = without_hidden(full, program)
+    for who, document in documents.items():
         for place, (index, layer, label) in enumerate(asked):
             given = document.layers.get(index, Layer())
             answers = [each.value for each in given.objects if isinstance(each, Answer)]
@@ -117,6 +119,44 @@ def _labelled_item(
     return gold_agreement.Item(id=name, nodes=nodes, objects=objects, values=values, tokens=len(units))
 
 
+def relation_item(
+    name: str, program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
+) -> gold_agreement.Item | None:
+    """Return an item with a node per label of relations, or None without any.
+
+    Each pair of marks is a unit, at which each person has the relation or not. People's marks are the same if
+    they are in one cluster of `steps`. Units are numbered, so that a relation is a span of one unit.
+    """
+    if not isinstance(program, LabelProgram) or all(node.role != "relate" for node in program.nodes):
+        return None
+    compared = {step.node: step for step in steps(program, documents, tokens)}
+    clusters, number = _numbered([compared[index] for index in program.marks])
+    marks = len(clusters)
+    nodes: list[gold_agreement.Node] = []
+    objects: dict[str, dict[int, list[Any]]] = {who: {} for who in documents}
+    for index, layer in enumerate(program.task.layers, start=1):
+        for label in layer.names if layer.type == "relations" else ():
+            place = len(nodes)
+            nodes.append(gold_agreement.Node(place, f"{layer.name}: {label}", 0))
+            for who, own in compared[index].layers.items():
+                if own.state == "open" and not own.objects:
+                    continue
+                related = [each for each in own.objects if isinstance(each, Relation) and each.label == label]
+                ends = [(number[who, each.ends[0]], number[who, each.ends[1]]) for each in related]
+                units = {_unit(*pair, marks, directed=layer.directed) for pair in ends}
+                objects[who][place] = [(unit, unit + 1) for unit in sorted(units)]
+    pairs = marks * (marks - 1)
+    return gold_agreement.Item(id=name, nodes=tuple(nodes), objects=objects, tokens=pairs)
+
+
+def _unit(first: int, second: int, marks: int, *, directed: bool) -> int:
+    """Number the pairs of different marks."""
+    low, high = sorted((first, second))
+    if not directed:
+        return high * (high - 1) // 2 + low
+    return first * (marks - 1) + second - (second > first)
+
+
 METRIC: dict[Kind, str] = {"boxes": "f1_50", "spans": "token_f1"}
 
 
@@ -131,7 +171,6 @@ def likeness(
     Returns:
         None if neither document has a mark or an answer.
     """
-    reference, given = without_hidden(reference, program), without_hidden(given, program)
     compared = agreement_item("", program, {"reference": reference, "given": given}, tokens=tokens)
     drawn = gold_agreement.agreement([compared], kind).groups.get(gold_agreement.DRAWN, {})
     marks = drawn[METRIC[kind]].value if drawn else None
@@ -143,7 +182,15 @@ def likeness(
             if layer.type in ("choice", "choices", "rating")
             and (score := _answer_score(layer, _values(reference, index), _values(given, index))) is not None
         ]
+        related = relation_item("", program, {"reference": reference, "given": given}, tokens)
+        scores += [] if related is None else _relation_scores(related)
     return sum(scores) / len(scores) if scores else None
+
+
+def _relation_scores(item: gold_agreement.Item) -> list[float]:
+    drawn = gold_agreement.agreement([item], "spans").groups.get(gold_agreement.DRAWN, {})
+    value = drawn["exact_f1"].value if drawn else None
+    return [] if value is None else [value]
 
 
 def _values(document: Document, index: int) -> set[str | int]:
@@ -205,6 +252,9 @@ class Step:
         member = self.layers[who].objects[place]
         if isinstance(member, Answer):
             return {"value": member.value}
+        if isinstance(member, Relation):
+            ends = [step.middle(end, tokens, passage) for step, end in cluster.median]
+            return {"label": member.label, "ends": ends}
         label = {} if isinstance(member, Chosen) or not member.label else {"label": member.label}
         if not passage:
             return {**_shape_at(member, *cluster.median[:3]), **label}
@@ -234,25 +284,21 @@ def steps(
     program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
 ) -> list[Step]:
     """Return the steps that people annotate, bottom-up."""
-    documents = {who: without_hidden(document, program) for who, document in documents.items()}
     units = _units(documents, tokens)
     shapes = {who: resolved(document, program) for who, document in documents.items()}
-    result = []
-    for index in program.walk:
-        if program.nodes[index].role == "compute":
-            continue
+    result: dict[int, Step] = {}
+    asked = [index for index in program.walk if program.nodes[index].role != "compute"]
+    # Relations come last, because they connect the clusters of all marks.
+    for index in sorted(asked, key=lambda index: program.nodes[index].role == "relate"):
         objects = {who: shapes[who].get(index, []) for who in documents}
         layers = {who: document.layers.get(index, Layer()) for who, document in documents.items()}
-        result.append(
-            Step(
-                node=index,
-                layers=layers,
-                objects=objects,
-                clusters=_clusters(layers, objects, units, program.kind),
-                units=units,
-            )
-        )
-    return result
+        if isinstance(program, LabelProgram) and program.nodes[index].role == "relate":
+            directed = program.task.layers[index - 1].directed
+            clusters = _relation_clusters(layers, [result[node] for node in program.marks], directed)
+        else:
+            clusters = _clusters(layers, objects, units, program.kind)
+        result[index] = Step(node=index, layers=layers, objects=objects, clusters=clusters, units=units)
+    return [result[index] for index in asked]
 
 
 def _clusters(
@@ -282,6 +328,39 @@ def _clusters(
     return clusters
 
 
+def _numbered(several: Sequence[Step]) -> tuple[list[tuple[Step, Cluster[Any]]], dict[tuple[str, str], int]]:
+    """Return the clusters of marks, and the number of each mark's cluster.
+
+    A mark goes by its person and ID.
+    """
+    clusters = [(step, cluster) for step in several for cluster in step.clusters]
+    return clusters, {
+        (who, step.objects[who][place].id): number
+        for number, (step, cluster) in enumerate(clusters)
+        for who, place in cluster.members.items()
+    }
+
+
+def _relation_clusters(
+    layers: Mapping[str, Layer], marks: Sequence[Step], directed: bool
+) -> list[Cluster[Any]]:
+    """Return relations of one label between the same clusters of marks.
+
+    Their median is the clusters of both ends, with their steps.
+    """
+    clusters, number = _numbered(marks)
+    groups: dict[tuple[object, ...], dict[str, int]] = {}
+    medians: dict[tuple[object, ...], Any] = {}
+    for who, layer in layers.items():
+        for place, each in enumerate(layer.objects):
+            if isinstance(each, Relation):
+                ends = [number[who, end] for end in each.ends]
+                key = (each.label, *(ends if directed else sorted(ends)))
+                groups.setdefault(key, {})[who] = place
+                medians.setdefault(key, tuple(clusters[end] for end in ends))
+    return [Cluster[Any](members, medians[key]) for key, members in groups.items()]
+
+
 def draft(
     program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]], passage: str
 ) -> Document:
@@ -292,7 +371,8 @@ def draft(
     """
     layers: dict[int, Layer] = {}
     origin: dict[tuple[str, str], str] = {}  # (person, id of their object) to the id in the draft
-    for step in steps(program, documents, tokens):
+    compared = steps(program, documents, tokens)
+    for step in sorted(compared, key=lambda step: program.nodes[step.node].role == "relate"):
         role = program.nodes[step.node].role
         kept: list[Object] = []
         for number, cluster in enumerate(step.clusters):
@@ -309,7 +389,17 @@ def draft(
         unsettled = not step.unanimous or len(kept) < len(step.clusters)
         state: State = "open" if unsettled else "done" if kept else "nothing"
         layers[step.node] = Layer(state=state, objects=tuple(kept))
-    return Document(layers=layers)
+    return Document(layers=dict(sorted(layers.items())))
+
+
+def _settled_relation(
+    name: str, members: Mapping[str, Object], origin: Mapping[tuple[str, str], str]
+) -> Relation | None:
+    """Return the common relation of a cluster; None without both ends."""
+    who, first = next(iter(members.items()))
+    assert isinstance(first, Relation)
+    ends = [origin.get((who, end)) for end in first.ends]
+    return Relation(id=name, label=first.label, ends=(ends[0], ends[1])) if ends[0] and ends[1] else None
 
 
 def _settled(
@@ -322,6 +412,8 @@ def _settled(
     """Return the common object of a cluster; None if references differ."""
     if "value" in place:
         return Answer(id=name, value=place["value"])
+    if "ends" in place:
+        return _settled_relation(name, members, origin)
     references = {
         origin.get((who, member.ref)) for who, member in members.items() if isinstance(member, Chosen)
     }

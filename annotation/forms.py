@@ -32,6 +32,9 @@ TASKS = {
     "boxes": _("Boxes in images"),
     "outlines": _("Outlines and key points in images"),
     "evidence": _("Evidence for a claim"),
+    "relations": _("Relations between entities"),
+    "counterfactual": _("Review of counterfactual texts"),
+    "preference": _("Preference between two answers"),
     YAML: _("Label configuration in YAML"),
 }
 

@@ -14,14 +14,14 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
-from analysis.programs import Kind, Node, Program, ProgramError
+from analysis.programs import Kind, Node, Program, ProgramError, Role
 from foundation.bounded_yaml import YamlError, read_yaml
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import first_error
 from foundation.messages import Message, at_field, message_of, say, split_field
 
 LayerType = Literal[
-    "spans", "boxes", "polygons", "ellipses", "points", "choice", "choices", "text", "rating"
+    "spans", "boxes", "polygons", "ellipses", "points", "relations", "choice", "choices", "text", "rating"
 ]  # fmt: skip
 # Layers of objects with a place, and the kind of items they need.
 MARKS: dict[LayerType, Kind] = {
@@ -31,7 +31,8 @@ MARKS: dict[LayerType, Kind] = {
     "ellipses": "boxes",
     "points": "boxes",
 }
-LABELLED = {*MARKS, "choice", "choices"}
+LABELLED = {*MARKS, "relations", "choice", "choices"}
+ANSWERED = {"choice", "choices", "text", "rating"}
 ROOT = "task"
 MOST_CHARACTERS = 50_000  # of a configuration in YAML
 MOST_LABELS = 200  # of a layer; COCO has 80 categories
@@ -88,8 +89,8 @@ class Condition(FrozenModel):
 class LabelLayer(FrozenModel):
     """One thing that people mark or answer.
 
-    ``lowest`` and ``highest`` bound a rating. Layers that are not ``required`` may stay open, and ``show_if``
-    hides a layer until an earlier choice has an answer.
+    ``lowest`` and ``highest`` bound a rating; ``directed`` relations have a direction. Layers that are not
+    ``required`` may stay open, and ``show_if`` hides a layer until an earlier choice has an answer.
     """
 
     type: LayerType
@@ -98,6 +99,7 @@ class LabelLayer(FrozenModel):
         tuple[Annotated[Label, BeforeValidator(_named)], ...], Field(max_length=MOST_LABELS)
     ] = ()
     required: bool = True
+    directed: bool = True
     lowest: Annotated[int, Field(ge=0, le=10)] = 1
     highest: Annotated[int, Field(ge=1, le=20)] = 5
     hint: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = ""
@@ -162,6 +164,9 @@ class LabelTask(FrozenModel):
             text = "a task has spans of a text or marks in images, not both; make two projects"
             raise ValueError(at_field("layers", say(text)))
         for place, layer in enumerate(self.layers):
+            if layer.type == "relations" and not any(each.type in MARKS for each in self.layers[:place]):
+                text = "“%(layer)s” relates marks; put a layer of marks before it"
+                raise ValueError(at_field(f"layers[{place}]", say(text, layer=layer.name)))
             _check_condition(layer, self.layers[:place], f"layers[{place}].show_if")
         return self
 
@@ -177,6 +182,7 @@ class LabelTask(FrozenModel):
             {"type": layer.type, "name": layer.name}
             | ({"labels": layer.names} if layer.labels else {})
             | ({} if layer.required else {"required": False})
+            | ({} if layer.directed else {"directed": False})
             | ({"lowest": layer.lowest, "highest": layer.highest} if layer.type == "rating" else {})
             | ({"show_if": layer.show_if.model_dump()} if layer.show_if else {})
             for layer in self.layers
@@ -223,6 +229,11 @@ class LabelProgram(Program):
         return self.task.layers[index - 1] if index else None
 
     @cached_property
+    def marks(self) -> tuple[int, ...]:
+        """The layers of marks, which relations connect."""
+        return tuple(index for index, layer in enumerate(self.task.layers, start=1) if layer.type in MARKS)
+
+    @cached_property
     def conditions(self) -> dict[int, tuple[int, tuple[str, ...]]]:
         """The choice, as node and labels, that each conditional layer needs."""
         places = {layer.name: index for index, layer in enumerate(self.task.layers, start=1)}
@@ -257,12 +268,38 @@ TEMPLATES: dict[str, list[dict[str, Any]]] = {
          "hint": "Mark the sentences that decide the claim."},
         {"type": "choice", "name": "Verdict", "labels": ["Supported", "Refuted", "Not enough information"]},
     ],
+    "relations": [
+        {"type": "spans", "name": "Entities", "labels": ["Person", "Organisation", "Place"]},
+        {"type": "relations", "name": "Relations", "labels": ["works for", "lives in", "located in"],
+         "hint": "Relate each entity to those that the text connects it with."},
+    ],
+    "counterfactual": [
+        {"type": "choice", "name": "Answer after the change", "labels": ["Same", "Different", "Unclear"],
+         "hint": "Compare the changed text with the original."},
+        {"type": "choice", "name": "Language", "labels": ["Correct", "Small mistakes", "Wrong"]},
+        {"type": "text", "name": "Better text", "required": False,
+         "show_if": {"layer": "Language", "labels": ["Small mistakes", "Wrong"]}},
+        {"type": "rating", "name": "Plausibility", "hint": "5: it could be true; 1: it could never be."},
+    ],
+    "preference": [
+        {"type": "choice", "name": "Preference", "labels": ["A", "B", "Both alike"]},
+        {"type": "choices", "name": "Reasons", "labels": ["Correct", "Complete", "Clear", "Well supported"],
+         "required": False, "hint": "What the better one has ahead of the other.",
+         "show_if": {"layer": "Preference", "labels": ["A", "B"]}},
+        {"type": "text", "name": "Comment", "required": False},
+    ],
 }  # fmt: skip
 
 
 def is_label_text(program: str) -> bool:
     """Return True if the program of an item is a plain task."""
     return program.startswith("{")
+
+
+def _role(layer: LabelLayer) -> Role:
+    if layer.type == "relations":
+        return "relate"
+    return "draw" if layer.type in MARKS else "answer"
 
 
 def label_program(text: str, kind: Kind) -> LabelProgram:
@@ -282,8 +319,7 @@ def label_program(text: str, kind: Kind) -> LabelProgram:
         )
     root = Node(0, ROOT, None, tuple(range(1, len(task.layers) + 1)), None, 0, "answers", "compute")
     layers = (
-        Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers",
-             "draw" if layer.type in MARKS else "answer")
+        Node(index, layer.name, None, (), 0, 1, kind if layer.type in MARKS else "answers", _role(layer))
         for index, layer in enumerate(task.layers, start=1)
     )  # fmt: skip
     return LabelProgram(kind, (root, *layers), task)
@@ -326,12 +362,22 @@ def check_extends(before: LabelTask, after: LabelTask) -> None:
     if len(before.layers) != len(after.layers):
         raise ValueError(at_field("layers", say("the project has items, so it keeps its layers")))
     for old, new in zip(before.layers, after.layers, strict=True):
-        if any(getattr(old, name) != getattr(new, name) for name in ("type", "name", "lowest", "highest")):
+        kept = ("type", "name", "lowest", "highest", "directed")
+        if any(getattr(old, name) != getattr(new, name) for name in kept):
             text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
             raise ValueError(at_field("layers", say(text, layer=old.name)))
         if missing := [name for name in old.names if name not in new.names]:
             text = "the project has items, so “%(layer)s” keeps the label “%(label)s”"
             raise ValueError(at_field("labels", say(text, layer=old.name, label=missing[0])))
+
+
+def can_extend(before: str, after: str) -> bool:
+    """Return True if marks and answers of one plain task fit another."""
+    try:
+        check_extends(LabelTask.model_validate_json(before), LabelTask.model_validate_json(after))
+    except ValueError:
+        return False
+    return True
 
 
 def _sentence(error: ValidationError) -> str:

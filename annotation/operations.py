@@ -32,6 +32,7 @@ from annotation.schemas import (
     Polygon,
     Position,
     Problem,
+    Relation,
     Span,
     State,
 )
@@ -128,6 +129,7 @@ def _apply_change(
         _check_object(shape, node, subject, f"{prefix}put.{position}", _layer_of(program, node))
         objects[shape.id] = shape
     _check_answers(objects.values(), _layer_of(program, node), f"{prefix}put")
+    _check_relations(objects.values(), _layer_of(program, node), f"{prefix}put")
     if len(objects) > MOST_OBJECTS:
         raise BadEdit(
             say("a step has at most %(most_objects)s objects", most_objects=MOST_OBJECTS),
@@ -181,7 +183,9 @@ def _check_object(
             say("%(module)s is computed from the steps below it; it takes no objects", module=node.module),
             field=field,
         )
-    if isinstance(shape, Answer) or node.role == "answer":
+    if isinstance(shape, Relation) or node.role == "relate":
+        _check_relation(shape, node, layer, field)
+    elif isinstance(shape, Answer) or node.role == "answer":
         _check_answer(shape, node, layer, field)
     elif isinstance(shape, Chosen):
         if node.role != "choose":
@@ -244,6 +248,29 @@ def _check_answer(shape: Object, node: Node, layer: LabelLayer | None, field: st
         raise BadEdit(say(text, layer=layer.name, most=f"{MOST_TEXT:,}"), field=f"{field}.value")
 
 
+def _check_relation(shape: Object, node: Node, layer: LabelLayer | None, field: str) -> None:
+    """Check the label of a relation."""
+    if layer is None or layer.type != "relations" or not isinstance(shape, Relation):
+        takes = "%(module)s takes relations" if node.role == "relate" else "%(module)s takes no relations"
+        raise BadEdit(say(takes, module=node.module), field=field)
+    if shape.label not in layer.names:
+        raise BadEdit(_no_label(shape.label, layer), field=f"{field}.label")
+
+
+def relation_key(relation: Relation, layer: LabelLayer) -> tuple[str, ...]:
+    """Return what two relations have in common if they are the same."""
+    return (relation.label, *(relation.ends if layer.directed else sorted(relation.ends)))
+
+
+def _check_relations(objects: Iterable[Object], layer: LabelLayer | None, field: str) -> None:
+    """Check that a layer has each relation once."""
+    if layer is None or layer.type != "relations":
+        return
+    keys = [relation_key(each, layer) for each in objects if isinstance(each, Relation)]
+    if len(set(keys)) < len(keys):
+        raise BadEdit(say("“%(layer)s” has a relation twice", layer=layer.name), field=field)
+
+
 def _check_answers(objects: Iterable[Object], layer: LabelLayer | None, field: str) -> None:
     """Check that a layer has one answer, or each of its choices once."""
     values = [each.value for each in objects if isinstance(each, Answer)]
@@ -291,8 +318,8 @@ def _drop_hanging(layers: dict[int, Layer], program: Program) -> None:
         below = _ids_below(layers, program, index)
         kept: list[Object] = []
         for each in layer.objects:
-            if isinstance(each, Chosen):
-                if each.ref in below:
+            if isinstance(each, Chosen | Relation):
+                if below.issuperset(_references(each)):
                     kept.append(each)
             elif set(each.links) <= below:
                 kept.append(each)
@@ -309,12 +336,19 @@ def _check_references(
     """Check that new objects refer to objects of the steps directly below."""
     below = _ids_below(layers, program, change.node)
     for place, each in enumerate(change.put):
-        name, references = ("ref", (each.ref,)) if isinstance(each, Chosen) else ("links", each.links)
-        if unknown := [reference for reference in references if reference not in below]:
-            raise BadEdit(
-                say("the steps below this one have no object %(unknown)r", unknown=unknown[0]),
-                field=f"{prefix}{objects}.{place}.{name}",
-            )
+        if unknown := [reference for reference in _references(each) if reference not in below]:
+            name = {Chosen: "ref", Relation: "ends"}.get(type(each), "links")
+            text = "the steps below this one have no object %(unknown)r"
+            if isinstance(each, Relation):
+                text = "the item has no mark %(unknown)r"
+            raise BadEdit(say(text, unknown=unknown[0]), field=f"{prefix}{objects}.{place}.{name}")
+
+
+def _references(each: Object) -> tuple[str, ...]:
+    """Return the IDs of the objects of other steps that an object refers to."""
+    if isinstance(each, Relation):
+        return each.ends
+    return (each.ref,) if isinstance(each, Chosen) else each.links
 
 
 def _check_uniqueness(layers: Mapping[int, Layer], field: str = "put") -> None:
@@ -333,10 +367,13 @@ def _check_uniqueness(layers: Mapping[int, Layer], field: str = "put") -> None:
 def _ids_below(layers: Mapping[int, Layer], program: Program, index: int) -> set[str]:
     """Return the IDs of the objects that a step works on.
 
-    A computed step hands on those of the steps below it.
+    A computed step hands on those of the steps below it, and relations connect marks of all layers.
     """
     ids: set[str] = set()
-    for child in program.nodes[index].children:
+    children = program.nodes[index].children
+    if isinstance(program, LabelProgram) and program.nodes[index].role == "relate":
+        children = program.marks
+    for child in children:
         if program.nodes[child].role == "compute":
             ids |= _ids_below(layers, program, child)
         else:
@@ -477,6 +514,7 @@ def without_hidden(document: Document, program: Program) -> Document:
     if not hidden:
         return document
     layers = {index: layer for index, layer in document.layers.items() if index not in hidden}
+    _drop_hanging(layers, program)
     return document.model_copy(update={"layers": layers})
 
 
@@ -494,6 +532,7 @@ def checked(document: Document, program: Program, subject: Subject) -> Document:
         for number, each in enumerate(layer.objects):
             _check_object(each, node, subject, f"{place}.objects.{number}", _layer_of(program, node))
         _check_answers(layer.objects, _layer_of(program, node), f"{place}.objects")
+        _check_relations(layer.objects, _layer_of(program, node), f"{place}.objects")
         # The layer's objects were validated with the document; validating them again takes most of the time.
         change = Change.model_construct(node=index, put=layer.objects)
         _check_references(document.layers, change, program, f"{place}.", "objects")

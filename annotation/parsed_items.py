@@ -5,7 +5,7 @@ from typing import cast
 from analysis.programs import Program
 from annotation.formats.checks import program_of_text
 from annotation.labels import LabelTask, is_label_text
-from annotation.models import Item, Project, SystemOutput
+from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.operations import Subject, without_hidden
 from annotation.schemas import Document, Kind
 from annotation.suggestions import Suggestions, suggestions
@@ -54,6 +54,11 @@ def shown_document(document: Document, program: str, kind: str) -> Document:
     if not is_label_text(program):
         return document
     return without_hidden(document, program_of_text(program, cast(Kind, kind)))
+
+
+def shown_annotation(annotation: Annotation, kind: str) -> Document:
+    """Return what a person says of an item, without hidden layers."""
+    return shown_document(document_of(annotation.document), annotation.item.program, kind)
 
 
 def document_of(stored: object) -> Document:

@@ -148,11 +148,29 @@ class Answer(FrozenModel):
     value: Annotated[int, Field(strict=True)] | Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
 
 
+class Relation(FrozenModel):
+    """A relation of a plain task, from its first mark to its second."""
+
+    links: ClassVar[tuple[ObjectId, ...]] = ()  # its ends are what it refers to
+    reason: ClassVar[str] = ""
+    id: ObjectId
+    suggested: Origin = None
+    ends: tuple[ObjectId, ObjectId]
+    label: Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")]
+
+    @model_validator(mode="after")
+    def _has_two_ends(self) -> Relation:
+        if self.ends[0] == self.ends[1]:
+            raise ValueError("a relation must connect two different marks")
+        return self
+
+
 # The field that only one kind of object has; what has none is a box.
 _FIELDS = {
     "ref": "chosen",
     "span": "span",
     "value": "answer",
+    "ends": "relation",
     "polygon": "polygon",
     "point": "point",
     "shape": "ellipse",
@@ -161,6 +179,7 @@ _CLASSES: dict[type, str] = {
     Chosen: "chosen",
     Span: "span",
     Answer: "answer",
+    Relation: "relation",
     Polygon: "polygon",
     KeyPoint: "point",
     Ellipse: "ellipse",
@@ -182,7 +201,8 @@ Object = Annotated[
     | Annotated[KeyPoint, Tag("point")]
     | Annotated[Span, Tag("span")]
     | Annotated[Chosen, Tag("chosen")]
-    | Annotated[Answer, Tag("answer")],
+    | Annotated[Answer, Tag("answer")]
+    | Annotated[Relation, Tag("relation")],
     Discriminator(_shape),
 ]
 

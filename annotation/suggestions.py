@@ -15,7 +15,7 @@ from typing import Any, Literal
 from analysis.programs import Program
 from analysis.scores.hotpotqa import normalise_answer
 from annotation.formats.texts import span_of, trimmed
-from annotation.labels import MARKS, LabelLayer, LabelProgram, LabelTask
+from annotation.labels import ANSWERED, LabelLayer, LabelProgram, LabelTask
 from annotation.operations import Subject
 from annotation.schemas import Answer, Object, Span
 from foundation.frozen_model import FrozenModel
@@ -50,7 +50,7 @@ def default_fit(task: LabelTask | None) -> Fit:
     layers = [(index, layer) for index, layer in enumerate(task.layers, start=1) if layer.type == "spans"]
     if not layers:
         return Fit()
-    is_asked = any(layer.type not in MARKS for layer in task.layers)
+    is_asked = any(layer.type in ANSWERED for layer in task.layers)
     index, layer = layers[0]
     return Fit(marks="facts" if is_asked else "answer", layer=index, label=layer.labels[0].name)
 
@@ -121,7 +121,7 @@ def questions(name: str, text: str, program: Program, passage: str, fit: Fit) ->
     asked: dict[int, str] = {}
     if isinstance(program, LabelProgram):
         for index, layer in enumerate(program.task.layers, start=1):
-            if layer.type not in MARKS:
+            if layer.type in ANSWERED:
                 asked[index] = _question(text, layer)
     marked = _marked_node(program, fit)
     if marked is not None and (fit.marks == "answer" or not asked):
@@ -171,7 +171,7 @@ def marks_of(
     places = sentences(subject.passage)
     for node, prediction in answers.items():
         layer = program.layer(node) if isinstance(program, LabelProgram) else None
-        if layer is not None and layer.type not in MARKS:
+        if layer is not None and layer.type in ANSWERED:
             values = list(_values(layer, prediction.answer))
             marks[node] = tuple(Answer(id=f"{node}.{place}", value=each) for place, each in enumerate(values))
     marked = _marked_node(program, fit)

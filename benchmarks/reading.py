@@ -35,7 +35,7 @@ from modelserver.wire.system_protocol import Predictor, explainer
 from modelserver.world import generate
 
 SYSTEMS = ("qi2019", "encoder-small", "encoder-mini", "heuristic")
-METHODS = ("integrated-gradients", "occlusion")
+METHODS: tuple[SaliencyMethod, ...] = ("integrated-gradients", "occlusion")
 TOGETHER = 16  # items asked at once
 
 

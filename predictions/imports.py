@@ -21,6 +21,7 @@ from jobs.actions.jobs import JobResult, Report, upload_of
 from jobs.models import Job
 from predictions.actions.data import import_questions
 from predictions.actions.predictions import FIRST_ROWS, import_predictions
+from predictions.formats.changed import read_changed
 from predictions.formats.claims import CORPUS, WIKI_PAGES, entries_file, read_claims, read_fever, read_scifact
 from predictions.formats.hotpot import read_hotpot
 from predictions.formats.musique import read_musique
@@ -40,6 +41,7 @@ QUESTION_FORMATS = {
     "scifact": read_scifact,
     "esnli": read_esnli,
     "eraser-tasks": read_eraser,
+    "changed": read_changed,
 }
 # Read from a folder, which is uploaded as a zip file; the name is that of the articles in it.
 FOLDERS = {"fever": WIKI_PAGES, "scifact": CORPUS, "eraser-tasks": DOCS}

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 LABELS: dict[str, Promise] = {
     "malformed_facts": _("facts that are not [title, index]; they score as in the official script"),
+    "rejected_changes": _("changed items that people rejected, or that hardly change the meaning, left out"),
     "repeated_titles": _("questions with paragraphs of one title, which got a number"),
     "several_answers": _("questions with an answer of several parts, left out"),
     "several_evidence_sets": _("claims with several sets of evidence; the first counts as gold"),

@@ -17,6 +17,15 @@ def method_name(options: SaliencyOptions | None) -> str:
     return ", ".join([options.method, *changed])
 
 
+def has_sign(name: str) -> bool:
+    """Return whether weights by a named method tell support from opposition.
+
+    Norms of gradient-based methods do not. Weights without a name came with the predictions, whose files say
+    what supports an answer.
+    """
+    return not name or name.startswith("occlusion") or "summary dot" in name
+
+
 def highlighting(method: SaliencyMethod) -> SaliencyOptions:
     """Return the options of weights for people, who read words."""
     return SaliencyOptions(method=method, level="word")

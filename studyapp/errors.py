@@ -2,7 +2,7 @@
 
 StudyappError (a TouchstoneError, as are Conflict, NotFound and BadFile of foundation.errors)
 ├── DefinitionError   (definition.yaml_document) a study's file is wrong; names file, line, field of all
-├── StudyRefused      (queries.designs) what a definition refers to is missing; names the field
+├── StudyRefused      what a definition refers to is missing; names the field
 ├── NotAdmitted       (policies) a person cannot take part; the sentence is for that person
 │   └── Full          (policies) because the study or link is full
 ├── BadArrival        (definition.recruitment) an address lacks what the platform should have filled in
@@ -16,3 +16,14 @@ from foundation.errors import TouchstoneError
 
 class StudyappError(TouchstoneError):
     """Base of every error that this app raises on purpose."""
+
+
+class StudyRefused(StudyappError):
+    """A definition cannot become a study; ``location`` is the field to change."""
+
+    status = 422
+
+    def __init__(self, location: tuple[str | int, ...], message: str) -> None:
+        self.location = location
+        self.field = ".".join(str(part) for part in location)
+        super().__init__(message)

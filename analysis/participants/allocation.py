@@ -11,6 +11,8 @@ import pandas as pd
 
 from ..io.errors import AnalysisError
 from .study_version import Condition, Version
+from .tasks import TASKS
+from .tasks.preference import both_sides
 
 Design = Literal["between", "within", "mixed"]
 
@@ -69,6 +71,8 @@ def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Al
     Raises:
         AnalysisError: A participant has conditions of two groups, or of none.
     """
+    if TASKS[version.task.kind].pairs:
+        trials = both_sides(trials)
     pairs = trials[["participant_id", "condition"]].drop_duplicates()
     groups = _declared(version.conditions) or _seen_together(version.conditions, pairs)
     group_of = {condition: group for group, own in groups.items() for condition in own}

@@ -17,7 +17,8 @@ Kind = Literal["boxes", "spans"]
 Type = Literal["boxes", "spans", "numbers", "dates", "number", "truth", "answers"]
 # What a person does at a node: draw any object; choose among those of the first child; link each new one to
 # an object of the child; answer a question of a plain task; or nothing, because it is computed.
-Role = Literal["draw", "choose", "link", "answer", "compute"]
+# "answer" and "relate" are of plain tasks, see `annotation.labels`.
+Role = Literal["draw", "choose", "link", "answer", "relate", "compute"]
 Argument = Literal["none", "optional", "required"]
 
 OBJECTS: frozenset[Type] = frozenset({"boxes", "spans", "numbers", "dates"})

@@ -23,7 +23,6 @@ from ..participants.exclusion_rules import (
 from ..participants.measures import Measure, own_measures, scale_measures
 from ..participants.study_version import Condition, Points, Version
 from ..participants.tasks import TASKS, Task
-from ..participants.tasks.preference import both_sides
 from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
 from ..participants.trial_grid import Grid, choose_clock
 from ..scores.per_question import check_agreement, score_replicates
@@ -125,9 +124,9 @@ def analyse(
         raise AnalysisError(
             f"{bundle.path}: no trial was submitted in mode {mode}, version {version.version}"
         )
-    trials, pairs = trials.reset_index(drop=True), TASKS[version.task.kind].pairs
-    allocation = allocate(version, people, both_sides(trials) if pairs else trials)
-    if pairs:  # the flow and the rules count a trial once
+    trials = trials.reset_index(drop=True)
+    allocation = allocate(version, people, trials)
+    if TASKS[version.task.kind].pairs:  # the flow and the rules count a trial once
         trials = trials.assign(condition=trials["left_condition"])
     clock = choose_clock(bundle.rules, trials)
     exclusions = apply_rules(bundle.rules, _rows(trials, version), _person_facts(people))

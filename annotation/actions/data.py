@@ -21,7 +21,7 @@ from annotation.actions.projects import create_project, replace_labels
 from annotation.actions.review import set_gold
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
-from annotation.labels import LabelTask, is_label_text
+from annotation.labels import LabelTask, can_extend, is_label_text
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Membership, Project, Role
 from annotation.operations import checked
 from annotation.parsed_items import program_of, subject_of, task_of
@@ -290,6 +290,7 @@ class _Import:
         self._annotators: dict[str, int] = {}
         task = task_of(project)
         self._task = task.text if task else ""
+        self._earlier: dict[str, bool] = {}  # whether a plain task of a file became that of the project
         self._highest = project.items.aggregate(rank=Max("rank"))["rank"] or 0
 
     def add(self, batch: list[ItemRecord], position: int) -> int:
@@ -314,13 +315,22 @@ class _Import:
         ids = [record.external_id for record in batch]
         stored = {item.external_id: item for item in self.project.items.filter(external_id__in=ids)}
         new: dict[str, ItemRecord] = {}
-        for record in batch:
+        for given in batch:
+            record = self._with_labels_of_today(given)
             with self._refusing(record):
                 self._check(record, stored.get(record.external_id), new)
                 if record.external_id not in stored:
                     rows.append(self._row(record, position + len(new)))
                     new[record.external_id] = record
         return list(new.values()), rows
+
+    def _with_labels_of_today(self, record: ItemRecord) -> ItemRecord:
+        """Give a record of an earlier configuration the labels added since."""
+        if not self._task or record.program == self._task or not is_label_text(record.program):
+            return record
+        if record.program not in self._earlier:
+            self._earlier[record.program] = can_extend(record.program, self._task)
+        return record.model_copy(update={"program": self._task}) if self._earlier[record.program] else record
 
     @contextmanager
     def _refusing(self, record: ItemRecord) -> Iterator[None]:

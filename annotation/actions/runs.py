@@ -13,7 +13,7 @@ from annotation.actions import audit
 from annotation.actions.outputs import columns_of
 from annotation.errors import Conflict
 from annotation.formats.checks import program_of_text
-from annotation.labels import MARKS
+from annotation.labels import ANSWERED
 from annotation.models import ImageFile, Item, OutputFailure, OutputRun, Project, SystemOutput
 from annotation.parsed_items import kind_of, program_of, subject_of, task_of
 from annotation.queries.runs import missing
@@ -54,7 +54,7 @@ def check_fit(project: Project, fit: Fit) -> None:
     task = task_of(project)
     if project.kind != "spans":
         raise Conflict(say("Readers and language models need a text; this project shows images."))
-    if task is None or (not fit.marks and any(layer.type not in MARKS for layer in task.layers)):
+    if task is None or (not fit.marks and any(layer.type in ANSWERED for layer in task.layers)):
         return
     layers = dict(enumerate(task.layers, start=1))
     layer = layers.get(fit.layer or 0)

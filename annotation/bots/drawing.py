@@ -79,6 +79,8 @@ class _Pen:
     def draw(self, index: int, gold: Layer | None) -> None:
         """Draw the objects of a step, or answer its question."""
         self.layers[index] = []
+        if self.sheet.nodes[index]["role"] == "relate":
+            return  # bots see no relations
         if self.sheet.nodes[index]["role"] == "answer":
             self._answer(index, self.sheet.nodes[index]["layer"], gold)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.programs import Program
-from annotation.schemas import Answer, Box, Chosen, Document, Layer, Object, Problem, Span, State
+from annotation.schemas import Answer, Box, Chosen, Document, Layer, Object, Problem, Relation, Span, State
 from foundation.findings import Findings
 
 TWICE = "object drawn at equal steps, kept once"
@@ -70,9 +70,11 @@ def document_of(
     return Document(layers=dict(sorted(settled_layers.items())), problem=problem)
 
 
-def _geometry(shape: Box | Span | Answer) -> object:
+def _geometry(shape: Box | Span | Answer | Relation) -> object:
     if isinstance(shape, Answer):
         return shape.value
+    if isinstance(shape, Relation):
+        return shape.ends
     return (shape.image, shape.box) if isinstance(shape, Box) else shape.span
 
 

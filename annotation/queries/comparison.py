@@ -1,16 +1,16 @@
 """Compare the finished annotations of items; inter-annotator agreement."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from analysis.gold_agreement import Agreement, agreement
-from analysis.gold_agreement import Item as Compared
-from annotation.comparison import Step, agreement_item, letters, steps
+from analysis.gold_agreement import Agreement, Group, Metrics, agreement
+from annotation.comparison import Step, agreement_item, letters, relation_item, steps
 from annotation.models import Annotation, Item, Project
-from annotation.parsed_items import document_of, kind_of, program_of
+from annotation.parsed_items import kind_of, program_of, shown_annotation
 from annotation.queries.review import FINISHED, finished_annotations
 from annotation.schemas import Document, Kind
 
@@ -28,7 +28,7 @@ def lettered(annotations: Sequence[Annotation]) -> dict[str, Annotation]:
 def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
     """Return documents by letter, without those that reject the program."""
     return {
-        letter: document_of(annotation.document)
+        letter: shown_annotation(annotation, annotation.project.kind)
         for letter, annotation in lettered(annotations).items()
         if not (annotation.document or {}).get("problem")
     }
@@ -57,9 +57,34 @@ def project_agreement(project: Project) -> tuple[Agreement, int]:
             break
         by_item[annotation.item_id].append(annotation)
     kind = kind_of(project)
-    compared = [_compared(group, kind) for group in by_item.values() if len(group) > 1]
+    groups = [_documents(group, kind) for group in by_item.values() if len(group) > 1]
+    compared = [
+        agreement_item(item.external_id, program_of(item, kind), documents, tokens=item.tokens)
+        for item, documents in groups
+    ]
     rng = np.random.default_rng(SEED)
-    return agreement(compared, kind, rng=rng, resamples=RESAMPLES), len(compared)
+    measured = agreement(compared, kind, rng=rng, resamples=RESAMPLES)
+    return replace(measured, groups={**measured.groups, **_relations(groups, kind)}), len(compared)
+
+
+# Measures of relations, which are compared as spans of one unit, see `relation_item`.
+_OF_RELATIONS = {"exact_f1": "relation_f1", "token_cohen": "relation_cohen", "token_alpha": "relation_alpha"}
+
+
+def _relations(groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind) -> dict[Group, Metrics]:
+    """Return the agreement on relations by label; empty without any."""
+    related = [
+        relation_item(item.external_id, program_of(item, kind), documents, item.tokens)
+        for item, documents in groups
+    ]
+    if not (present := [each for each in related if each is not None]):
+        return {}
+    measured = agreement(present, "spans", rng=np.random.default_rng(SEED), resamples=RESAMPLES)
+    return {
+        group: {_OF_RELATIONS[name]: value for name, value in metrics.items() if name in _OF_RELATIONS}
+        for group, metrics in measured.groups.items()
+        if group.by == "module"
+    }
 
 
 def is_slow_to_compare(project: Project) -> bool:
@@ -67,14 +92,12 @@ def is_slow_to_compare(project: Project) -> bool:
     return project.items.filter(submitted__gte=2)[: QUICK_ITEMS + 1].count() > QUICK_ITEMS
 
 
-def _compared(annotations: Sequence[Annotation], kind: Kind) -> Compared:
-    item = annotations[0].item
-    documents = {
-        annotation.annotator.get_username(): document_of(annotation.document)
+def _documents(annotations: Sequence[Annotation], kind: Kind) -> tuple[Item, dict[str, Document]]:
+    return annotations[0].item, {
+        annotation.annotator.get_username(): shown_annotation(annotation, kind)
         for annotation in annotations
         if not (annotation.document or {}).get("problem")
     }
-    return agreement_item(item.external_id, program_of(item, kind), documents, tokens=item.tokens)
 
 
 def others(annotation: Annotation) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.gold_agreement import DRAWN, Agreement
+from analysis.gold_agreement import DRAWN, Agreement, Cluster
 from analysis.programs import Program, describe
 from annotation.comparison import Step, outline_of, steps
 from annotation.labels import LabelProgram
@@ -12,7 +12,7 @@ from annotation.parsed_items import document_of, kind_of, program_of
 from annotation.queries.annotations import images, outcome
 from annotation.queries.comparison import documents_of, lettered
 from annotation.queries.review import finished_annotations
-from annotation.schemas import Answer, Box, KeyPoint, Span
+from annotation.schemas import Answer, Box, KeyPoint, Relation, Span
 
 WORDS = {
     "f1_50": "F1 of boxes, IoU above 0.5",
@@ -33,6 +33,9 @@ WORDS = {
     "count_alpha": "alpha of counts",
     "count_alpha_ordinal": "alpha of counts (ordinal)",
     "count_alpha_ratio": "alpha of counts (ratio)",
+    "relation_f1": "F1 of relations, same ends and label",
+    "relation_cohen": "Cohen’s kappa of relations between pairs of marks",
+    "relation_alpha": "alpha of relations between pairs of marks",
     "agreed": "share in full agreement",
 }
 # The figures that head the page: of what people drew.
@@ -72,7 +75,9 @@ def _name(program: Program, node: int) -> str:
 
 
 def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    answers = any(isinstance(each, Answer) for layer in step.layers.values() for each in layer.objects)
+    answers = any(
+        isinstance(each, Answer | Relation) for layer in step.layers.values() for each in layer.objects
+    )
     return {
         "label": label,
         "node": step.node,
@@ -82,22 +87,33 @@ def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, 
             for who, layer in step.layers.items()
         ],
         "images": [] if answers else [_overlay(step, place, image) for place, image in enumerate(shown)],
-        "spans": [
-            {**_quote(step, cluster.members), "letters": sorted(cluster.members)} for cluster in step.clusters
-        ]
+        "spans": [{**_quote(step, cluster), "letters": sorted(cluster.members)} for cluster in step.clusters]
         if answers or not shown
         else [],
     }
 
 
-def _quote(step: Step, members: Any) -> dict[str, Any]:
-    """Return a cluster's quote and label, or its answer."""
-    who, place = next(iter(members.items()))
+def _quote(step: Step, cluster: Cluster[Any]) -> dict[str, Any]:
+    """Return a cluster's quote and label, or its answer or relation."""
+    who, place = next(iter(cluster.members.items()))
     each = step.layers[who].objects[place]
     if isinstance(each, Answer):
         return {"answer": each.value}
+    if isinstance(each, Relation):
+        first, second = (_end(*end) for end in cluster.median)
+        return {"answer": f"{first} – {each.label} → {second}"}
     shape = step.objects[who][place]
     return {"quote": shape.quote if isinstance(shape, Span) else "", "label": shape.label}
+
+
+def _end(step: Step, cluster: Cluster[Any]) -> str:
+    """Return a mark as the end of a relation: its words, or label and place."""
+    who, place = next(iter(cluster.members.items()))
+    mark = step.objects[who][place]
+    if isinstance(mark, Span):
+        return f"“{mark.quote}”"
+    left, top = (round(100 * edge) for edge in mark.box[:2])
+    return f"{mark.label} ({left} %, {top} %)"
 
 
 def _overlay(step: Step, place: int, image: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from annotation.comparison import likeness
 from annotation.models import Annotation, Gold, Item, Membership, Project
-from annotation.parsed_items import document_of, kind_of, program_of
+from annotation.parsed_items import document_of, kind_of, program_of, shown_annotation, shown_document
 from annotation.queries.review import FINISHED
 
 KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
@@ -53,7 +53,9 @@ def scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
         if gold is None:
             continue
         item = annotation.item
-        value = likeness(program_of(item, kind), gold, document_of(annotation.document), item.tokens, kind)
+        document = shown_annotation(annotation, kind)
+        reference = shown_document(gold, item.program, kind)
+        value = likeness(program_of(item, kind), reference, document, item.tokens, kind)
         if value is not None:
             f1s[annotation.annotator.get_username()].append(value)
     return {who: KnownScore(sum(values) / len(values), len(values)) for who, values in f1s.items()}

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 
 from annotation.comparison import likeness
 from annotation.models import Annotation, Project, SystemOutput
-from annotation.parsed_items import document_of, kind_of, program_of, subject_of, suggestions_of
+from annotation.parsed_items import kind_of, program_of, shown_annotation, subject_of, suggestions_of
 from annotation.queries.review import FINISHED
 from annotation.schemas import Document
 from annotation.suggestions import Suggestions
@@ -130,7 +130,7 @@ def _decided(layers: Iterable[Mapping[str, Any]], ids: set[str]) -> Counter[str]
 
 def _likeness(annotation: Annotation, own: Suggestions, nodes: set[int], project: Project) -> float | None:
     """Return a system's agreement with a person at the nodes that it covers."""
-    item, document = annotation.item, document_of(annotation.document)
+    item, document = annotation.item, shown_annotation(annotation, project.kind)
     if document.problem is not None:
         return None
     objects = {

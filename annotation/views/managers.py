@@ -113,7 +113,8 @@ def labels(request: HttpRequest, member: Membership) -> HttpResponse:
     project = member.project
     task = task_of(project)
     if task is None:
-        raise Http404(_("This project has programs, not labels."))
+        messages.info(request, _("This project has programs, not labels."))
+        return redirect("annotation:settings", project.slug)
     form = LabelsForm(request.POST or None, initial={"labels": label_yaml(task)})
     if request.method == "POST" and form.is_valid():
         try:

@@ -1,19 +1,20 @@
 """Store imported questions."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from django.db import transaction
 from django.db.models import F
 
 from accounts.models import User, Workspace
-from foundation.errors import Conflict
+from foundation.errors import Conflict, NotFound
 from foundation.findings import Findings
 from foundation.messages import at_field, say
 from predictions.actions import events
 from predictions.formats.records import QuestionRecord
 from predictions.models import Dataset, Question
+from predictions.program_steps import IMAGES
 
 BATCH = 500
 NAMES = {"text": "question", "kind": "type"}  # of columns, as files name them
@@ -68,7 +69,8 @@ def import_questions(
             defaults={"source_format": source_format, "licence": licence, "created_by": by},
         )
     added = unchanged = without_facts = 0
-    for batch in _batches(findings.until_unreadable(records)):
+    for read in _batches(findings.until_unreadable(records)):
+        batch = _completed(read, workspace, findings)
         new = batch if dataset is None else _new_records(dataset, batch, findings)
         if not dry_run and not findings.refused_count:
             Question.objects.bulk_create([Question(dataset=dataset, **record.columns()) for record in new])
@@ -90,6 +92,46 @@ def _batches(records: Iterable[QuestionRecord]) -> Iterator[list[QuestionRecord]
     stream = iter(records)
     while batch := list(islice(stream, BATCH)):
         yield batch
+
+
+def _completed(
+    batch: Sequence[QuestionRecord], workspace: Workspace, findings: Findings
+) -> list[QuestionRecord]:
+    """Fill in what changed items leave out; refuse one without its original."""
+    wanted = [record for record in batch if record.source_dataset]
+    if not wanted:
+        return list(batch)
+    rows = Question.objects.filter(
+        dataset__workspace=workspace,
+        dataset__name__in={record.source_dataset for record in wanted},
+        external_id__in={record.source_item_id for record in wanted},
+    )
+    originals = {(row.dataset.name, row.external_id): row for row in rows.select_related("dataset")}
+    return [_filled(record, originals, findings) for record in batch]
+
+
+def _filled(
+    record: QuestionRecord, originals: Mapping[tuple[str, str], Question], findings: Findings
+) -> QuestionRecord:
+    if not record.source_dataset:
+        return record
+    original = originals.get((record.source_dataset, record.source_item_id))
+    if original is None:
+        reason = say(
+            "the dataset %(dataset)r has no question %(id)r",
+            dataset=record.source_dataset,
+            id=record.source_item_id,
+        )
+        findings.refuse_entry(record.external_id, NotFound(at_field("source_item_id", reason)))
+        return record
+    context = [(title, sentences) for title, sentences in original.context]
+    return replace(
+        record,
+        text=record.text or original.text,
+        context=record.context or context,
+        images=IMAGES.validate_python(original.images),
+        labels=original.labels,
+    )
 
 
 def _new_records(

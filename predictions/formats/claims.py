@@ -164,8 +164,9 @@ def _wiki_articles(folder: Path, wanted: set[str]) -> dict[str, list[str]]:
     for file in sorted(folder.glob("*.jsonl")):
         for element in read_values(file):
             page = element.value
-            if isinstance(page, dict) and page.get("id") in wanted and isinstance(page.get("lines"), str):
-                articles[page["id"]] = _wiki_sentences(page["lines"])
+            title, lines = (page.get("id"), page.get("lines")) if isinstance(page, dict) else (None, None)
+            if isinstance(title, str) and title in wanted and isinstance(lines, str):
+                articles[title] = _wiki_sentences(lines)
     return articles
 
 

@@ -144,7 +144,8 @@ def _sentences(folder: Path, name: str) -> list[str]:
         with opened(file) as lines:
             return [text for line in lines if (text := line.strip())]
     except BadFile as error:
-        raise ValueError(at_field("docids", str(error))) from error
+        # Without the path, which is that of a folder to unpack: a preview has another one.
+        raise ValueError(at_field("docids", f"{name[:200]}: {error.message}")) from error
 
 
 def _covered(span: _Span, sentences: Sequence[str]) -> range:

@@ -16,6 +16,8 @@ class QuestionRecord:
         supporting_facts: None if unknown.
         steps: The gold steps of a program; None if unknown.
         labels: The answers to choose from; empty if the answer is free.
+        source_item_id: The question that a changed item was made from; empty for others.
+        source_dataset: The dataset that fills in what a changed item leaves out; it is not stored.
     """
 
     external_id: str
@@ -28,10 +30,13 @@ class QuestionRecord:
     images: list[ItemImage] = field(default_factory=list)
     steps: list[Step] | None = None
     labels: list[str] = field(default_factory=list)
+    source_item_id: str = ""
+    source_dataset: str = ""
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of ``Question`` as JSON gives them back."""
         values = asdict(self)
+        del values["source_dataset"]
         values["context"] = [[title, sentences] for title, sentences in self.context]
         values["images"] = IMAGES.dump_python(self.images, mode="json")
         values["steps"] = None if self.steps is None else STEPS.dump_python(self.steps, mode="json")

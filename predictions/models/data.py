@@ -47,7 +47,8 @@ class Question(models.Model):
     or NULL where the gold facts are unknown. ``images`` and ``steps`` have the forms of
     ``predictions.program_steps``: the images that the text is about, and the gold output of every step of its
     program, NULL where that is unknown. ``labels`` are the answers to choose from, such as the verdicts on a
-    claim; empty where the answer is free.
+    claim; empty where the answer is free. ``source_item_id`` is set for a changed item: the ID of the
+    question that it was made from, in another dataset, and ``kind`` is then the kind of change.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="questions")
@@ -61,6 +62,7 @@ class Question(models.Model):
     images = models.JSONField(default=list)
     steps = models.JSONField(null=True)
     labels = models.JSONField(default=list)
+    source_item_id = models.CharField(max_length=200, blank=True)
 
     class Meta:
         ordering = ["pk"]

@@ -13,7 +13,7 @@ from modelserver.wire.schema import SaliencyMethod, SystemKind
 Id = Annotated[str, Field(pattern=r"^[0-9]+$")]
 RunKindName = Literal["predict", "execute"]
 QuestionFormat = Literal[
-    "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks"
+    "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks", "changed"
 ]
 RunStatus = Literal["pending", "running", "paused", "done", "failed", "cancelled"]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]

@@ -25,6 +25,7 @@ FORMATS = {
     "scifact": _("SciFact (zip of a folder with corpus.jsonl)"),
     "esnli": _("e-SNLI"),
     "eraser-tasks": _("ERASER (zip of a folder with docs)"),
+    "changed": _("Changed items for counterfactual studies (JSON Lines)"),
 }
 MOST_FILE_BYTES = 2 << 30
 METHODS: dict[str, Any] = {

@@ -277,7 +277,7 @@ def submit_trial(
     content = frozen(trial.participant.version)
     kind, item_id = trial.item.kind, trial.item.external_id
     if page := item_page_name(content, trial):
-        answers = settled(answers, answers_of(trial.earlier), advice_of(content, trial))
+        answers = settled(content.task, answers, answers_of(trial.earlier), advice_of(content, trial))
         timed_out = ";".join(filter(None, (trial.timed_out, page if has_run_out else "")))
         record_now = page_record(answers, changes, timing, server_ms=_milliseconds(trial, now))
         if not is_last_page(content, trial):

@@ -19,7 +19,7 @@ from studyapp.actions import events
 from studyapp.actions.conduct import forget_times, recount
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Question
-from studyapp.definition.task_questions import task_pages
+from studyapp.definition.tasks import Advice
 from studyapp.models import (
     Event,
     ExternalIds,
@@ -184,7 +184,7 @@ def _remove_typed_texts(participant: Participant) -> None:
     for stage, questions in asked.items():
         _remove_texts(StageResponse.objects.filter(participant=participant, stage=stage), questions)
     _remove_texts(Trial.objects.filter(participant=participant), content.item_questionnaire)
-    if task_pages(content.task):
+    if isinstance(content.task, Advice):
         _remove_own_answers(participant, content)
     _remove_texts(SurveyResponse.objects.filter(participant=participant), content.post_survey)
     recount(Participant.objects.filter(pk=participant.pk))

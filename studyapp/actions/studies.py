@@ -13,6 +13,7 @@ from studyapp.actions import events
 from studyapp.actions.drafts import replace_draft
 from studyapp.definition.freezing import Shown
 from studyapp.definition.schema import StudyDefinition
+from studyapp.errors import StudyRefused
 from studyapp.models import Condition, Item, JudgedAnswer, LaunchDecision, Stimulus, Study, StudyVersion
 from studyapp.queries.correctness import (
     EXACT_MATCH,
@@ -22,7 +23,7 @@ from studyapp.queries.correctness import (
     missed_answers_of_design,
     verdict,
 )
-from studyapp.queries.designs import Design, PlannedCondition, StudyRefused, design
+from studyapp.queries.designs import Design, PlannedCondition, design
 from studyapp.queries.launches import NeedsDecision, launchable, open_checks
 from studyapp.rules import states
 from studyapp.rules.launch_checks import LONGEST_REASON, SHORTEST_REASON

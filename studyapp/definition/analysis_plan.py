@@ -5,7 +5,7 @@ Pure: no Django. A launch freezes it in the form of plan files, so that the repo
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -168,8 +168,16 @@ def check_plan(plan: AnalysisPlan, conditions: Mapping[str, bool], measures: Map
             )
 
 
-def measures_of_questions(asked: Questionnaire, own: Sequence[ScaleKey]) -> list[Measure]:
-    """Return the measures that the questions allow."""
+def measures_of_questions(
+    asked: Questionnaire, own: Sequence[ScaleKey], task: Mapping[str, Any]
+) -> list[Measure]:
+    """Return the measures that the task and the questions allow.
+
+    Args:
+        asked: The questionnaire.
+        own: Scales of the study's own.
+        task: The task with its options.
+    """
     parts = {
         "item_questionnaire": parts_of(asked.item),
         "pre_survey": parts_of(asked.pre_survey),
@@ -179,6 +187,7 @@ def measures_of_questions(asked: Questionnaire, own: Sequence[ScaleKey]) -> list
         {
             "version": 1,
             "hash": "",
+            "task": task,
             "conditions": [{"name": "any"}],
             "scale_scores": scored_columns(parts, own),
             **{part: [row.model_dump(mode="json") for row in rows] for part, rows in parts.items()},

@@ -31,6 +31,10 @@ WORDINGS: dict[str, dict[str, str]] = {
             "Wussten Sie die Antwort schon ohne die Antwort und die Erklärungen des Systems?"
         ),
         "I am confident that my choice is correct.": "Ich bin sicher, dass meine Wahl richtig ist.",
+        "I am confident that my prediction is right.": "Ich bin sicher, dass meine Vorhersage richtig ist.",
+        "The explanation helps me to predict what the system answers.": (
+            "Die Erklärung hilft mir vorherzusagen, was das System antwortet."
+        ),
         "The given explanation helps me to decide if the answer is correct.": (
             "Die Erklärung hilft mir zu entscheiden, ob die Antwort richtig ist."
         ),

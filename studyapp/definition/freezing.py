@@ -167,6 +167,19 @@ PERSON_RULES = (
 )
 
 
+class FrozenChange(FrozenModel):
+    """The changed version of an item, about which participants predict.
+
+    ``change`` is the kind of change. ``gold_answer`` is empty if it is unknown.
+    """
+
+    id: str
+    change: str
+    question: str
+    context: list[tuple[str, list[str]]]
+    gold_answer: str
+
+
 class FrozenItem(Growing):
     """A question as it is shown.
 
@@ -174,10 +187,10 @@ class FrozenItem(Growing):
 
     ``images`` are shown above it, the left one first; the question is then a sentence about them.
     ``options`` are the answers that participants choose among where they answer themselves; without any they
-    type or mark theirs.
+    type or mark theirs. ``changed`` is the changed version, in the task counterfactual.
     """
 
-    LATER = frozenset({"images", "options"})
+    LATER = frozenset({"images", "options", "changed"})
 
     id: str
     question: str | None
@@ -185,6 +198,7 @@ class FrozenItem(Growing):
     context: list[tuple[str, list[str]]] | None
     images: list[ItemImage] = []
     options: list[str] = []
+    changed: FrozenChange | None = None
 
 
 Explanation = Literal["facts", "tokens", "both", "none", "program", "rationale", "facts+rationale"]
@@ -203,15 +217,21 @@ class Shown(Growing):
     end exclusive, in order and apart from each other; None if the condition highlights no tokens.
     ``steps`` are those of the program that came to the answer; None if the condition shows none.
     ``rationale`` is the explanation that the system wrote; None if the condition shows none.
+    ``changed_answer`` is what the system answers to the changed version, which nobody is shown, and
+    ``changed_correct`` whether that is correct, None if that is unknown; ``options`` are the answers that
+    participants choose from.
     """
 
-    LATER = frozenset({"tokens", "steps", "rationale"})
+    LATER = frozenset({"tokens", "steps", "rationale", "changed_answer", "changed_correct", "options"})
 
     answer: str | None
     facts: list[tuple[str, int]] | None
     tokens: list[tuple[str, int, int, int, Level]] | None = None
     steps: list[Step] | None = None
     rationale: str | None = None
+    changed_answer: str | None = None
+    changed_correct: bool | None = None
+    options: list[str] = []
 
 
 class FrozenCondition(Growing):
@@ -312,6 +332,11 @@ class FrozenStudy(Growing):
         """Return the answer that a condition shows; None if it shows none."""
         shown = self.condition(condition).shown.get(item_id)
         return shown.answer if shown else None
+
+    def options_of(self, condition: str, item_id: str) -> list[str]:
+        """Return the answers that a condition lets people choose among."""
+        shown = self.condition(condition).shown.get(item_id)
+        return (shown.options if shown else []) or self.item(item_id).options
 
     def attention_item(self, item_id: str) -> FrozenAttention | None:
         """Return the attention item with an ID, or None."""

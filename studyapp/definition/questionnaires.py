@@ -488,7 +488,25 @@ TEMPLATES: dict[str, Questionnaire] = {
             _agree(**_SATISFIED, only=[ADVISED]),
         ],
     ),
+    # For the task counterfactual, which asks for the prediction itself.
+    "counterfactual": Questionnaire(
+        item=[
+            _agree("certainty", "I am confident that my prediction is right."),
+            _agree(
+                "helpfulness",
+                "The explanation helps me to predict what the system answers.",
+                only=[EXPLAINED],
+            ),
+        ],
+        post_survey=[
+            _agree("trust", "I trust the question answering system."),
+            *_EXPLANATIONS,
+            _agree(**_SATISFIED),
+        ],
+    ),
 }
+# The templates of tasks that ask questions of their own, by the task's kind.
+TASK_TEMPLATES = ("advice", "counterfactual")
 
 
 def template_named(name: Any) -> Questionnaire:

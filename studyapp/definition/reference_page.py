@@ -58,6 +58,18 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("task: advice: time_limits", "", tasks.AdviceLimits),
     ("task: advice: bonus", "", tasks.Bonus),
     (
+        "task: counterfactual",
+        "Each item has one page: the question with the system's answer and, by condition, its explanation; "
+        "then what was changed, and the prediction of what the system answers now, or “cannot tell”. "
+        "Items are drawn among the questions with a changed item that every condition can ask about; of "
+        "several changed items of a question one is drawn, by the seed of the items. The answers to choose "
+        "from are those of the system to the changed item and to the original, the gold answers, those of "
+        "other systems with predictions on the changed items, and what the articles mention of their type. "
+        "All of it is frozen. Answers are compared after the normalisation of HotpotQA.",
+        tasks.Counterfactual,
+    ),
+    ("task: counterfactual: time_limits", "", tasks.PredictionLimits),
+    (
         "conditions",
         "A list. Each has either a system or the ground truth. Tokens are highlighted in three strengths by "
         "the weights that came with the predictions or that `predict --saliency METHOD` computed: those of "

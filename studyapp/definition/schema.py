@@ -43,6 +43,7 @@ from studyapp.definition.privacy import Privacy
 from studyapp.definition.question_display import Instructions, check_display, check_names
 from studyapp.definition.questionnaires import (
     PARTS_ASKED,
+    TASK_TEMPLATES,
     TEMPLATES,
     Question,
     Questionnaire,
@@ -90,8 +91,8 @@ class StudyDefinition(FrozenModel):
     dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
     task: Task = Field(
         default=Verification(),
-        description="what participants do: `verification`, or `advice`; a word, or a mapping with `kind` and "
-        "the options below",
+        description="what participants do: `verification`, `advice` or `counterfactual`; a word, or a "
+        "mapping with `kind` and the options below",
     )
     design: Design = Field(
         default="between",
@@ -328,9 +329,10 @@ class StudyDefinition(FrozenModel):
     @field_validator("plan")
     @classmethod
     def _plan_fits(cls, plan: AnalysisPlan | None, info: ValidationInfo) -> AnalysisPlan | None:
-        if plan and {"conditions", "questionnaire", "scales"} <= info.data.keys():
+        if plan and {"conditions", "questionnaire", "scales", "task"} <= info.data.keys():
             conditions = {row.name: row.ground_truth for row in info.data["conditions"]}
-            measures = measures_of_questions(info.data["questionnaire"], info.data["scales"])
+            task = info.data["task"].model_dump()
+            measures = measures_of_questions(info.data["questionnaire"], info.data["scales"], task)
             check_plan(plan, conditions, {measure.key: measure.geometric for measure in measures})
         return plan
 
@@ -416,9 +418,9 @@ class StudyDefinition(FrozenModel):
         """Take the template of a task that has one if no questions are given."""
         task = written_task(data.get("task")) if isinstance(data, dict) else None
         kind = task.get("kind") if isinstance(task, dict) else None
-        if kind != "advice" or "questionnaire" in data:
+        if kind not in TASK_TEMPLATES or "questionnaire" in data:
             return data
-        return {"exclusions": RULES_2020[:2], **data, "questionnaire": "advice"}
+        return {"exclusions": RULES_2020[:2], **data, "questionnaire": kind}
 
     @model_validator(mode="before")
     @classmethod
@@ -427,7 +429,7 @@ class StudyDefinition(FrozenModel):
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
-        if questionnaire == "advice":
+        if isinstance(questionnaire, str) and questionnaire in TASK_TEMPLATES:
             return {**data, "exclusions": RULES_2020[:2]}
         asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
         if isinstance(asked, list):

@@ -8,15 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.scores import hotpotqa
+from studyapp.definition.freezing import Shown
 from studyapp.definition.question_display import ShowIf
 from studyapp.definition.question_scales import Choice, LikertScale, Scale, SingleChoice, TextField
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.tasks import Advice, Task
+from studyapp.definition.tasks import Advice, Counterfactual, Task
 
 Words = Callable[[str], str]
 
 INITIAL, FINAL = "initial", "final"
 ADVICE_PAGES = (INITIAL, FINAL)
+# One page shows the original with its explanation, and the change: people predict with the explanation in
+# sight, as in Chen et al. (2024, ICML), and a second page would test their memory of it instead.
+PREDICTION = "prediction"
+# The field of a prediction; stored are `predicted_answer` or `predicted_correct`, and `cannot_tell`.
+PREDICTED, CANNOT_TELL = "predicted_choice", "cannot_tell"
 # The field of the final page by which an answer is kept, taken or replaced; only the answer is stored.
 CHOICE = "final_choice"
 MINE, SYSTEM, OTHER = "mine", "system", "other"
@@ -28,6 +34,9 @@ TEXTS = {
     "initial_confidence": "How confident are you that your answer is correct?",
     "final_answer": "What is your final answer?",
     "final_confidence": "How confident are you that your final answer is correct?",
+    "predicted_answer": "What will the system answer now?",
+    "predicted_correct": "Will the system’s answer be correct now?",
+    CANNOT_TELL: "I cannot tell from this",
 }
 CONFIDENCE = (
     "Not at all confident",
@@ -40,8 +49,17 @@ _OPTION_WORDS = {"yes": "Yes", "no": "No"}
 
 
 def task_pages(task: Task) -> Sequence[str]:
-    """Return the names of the pages of an item; none where it has one."""
+    """Return the names of the pages of an item; none if its task asks nothing."""
+    if isinstance(task, Counterfactual):
+        return (PREDICTION,)
     return ADVICE_PAGES if isinstance(task, Advice) else ()
+
+
+def limit_of(task: Task, page: str) -> int | None:
+    """Return the seconds that a page of an item allows; None for any."""
+    limits = getattr(task, "time_limits", None)
+    limit: int | None = getattr(limits, page) if limits and page else None
+    return limit
 
 
 def own_options(gold: str | None, labels: Sequence[str]) -> list[str]:
@@ -92,8 +110,23 @@ def final_page(
     return [choice, other, *confidence]
 
 
+def prediction_page(task: Counterfactual, options: Sequence[str], words: Words = str) -> list[Question]:
+    """Return the question for the system's answer to a changed item.
+
+    Args:
+        task: The task.
+        options: The answers to choose among, if it asks for the answer.
+        words: Translates a text.
+    """
+    asks_answer = task.ask == "answer"
+    offered = options if asks_answer else YES_NO
+    labels = {option: words(_OPTION_WORDS.get(option, option)) for option in offered}
+    text = words(TEXTS["predicted_answer" if asks_answer else "predicted_correct"])
+    return [_question(PREDICTED, text, _choices(labels | {CANNOT_TELL: words(TEXTS[CANNOT_TELL])}))]
+
+
 def own_questions(
-    task: Advice,
+    task: Task,
     page: str,
     options: Sequence[str],
     given: str | None,
@@ -102,15 +135,23 @@ def own_questions(
 ) -> list[Question]:
     """Return the task's questions of a page of an item.
 
-    The arguments are those of `initial_page` and `final_page`.
+    The arguments are those of `initial_page`, `final_page` and `prediction_page`.
     """
-    if page == INITIAL:
-        return initial_page(task, options, words)
-    return final_page(task, options, given, advice, words)
+    match task:
+        case Counterfactual():
+            return prediction_page(task, options, words)
+        case Advice() if page == INITIAL:
+            return initial_page(task, options, words)
+        case Advice():
+            return final_page(task, options, given, advice, words)
+    return []
 
 
 def all_questions(task: Task, words: Words = str) -> list[Question]:
     """Return the questions whose answers an item stores for its task."""
+    if isinstance(task, Counterfactual):
+        yes_no = [_question(key, words(TEXTS[key]), "yes_no") for key in ("predicted_correct", CANNOT_TELL)]
+        return [_own_answer("predicted_answer", (), words), *yes_no]
     if not isinstance(task, Advice):
         return []
     pages = (initial_page(task, (), words), final_page(task, (), None, None, words))
@@ -123,12 +164,15 @@ def confidence_on_check(task: Task, words: Words = str) -> list[Question]:
 
 
 def settled(
-    answers: Mapping[str, Answer], earlier: Mapping[str, Answer], advice: str | None
+    task: Task, answers: Mapping[str, Answer], earlier: Mapping[str, Answer], advice: str | None
 ) -> dict[str, Answer]:
     """Return the answers of a page with the own answers that they stand for.
 
-    A kept or taken answer is written out, and white space is joined.
+    A kept or taken answer is written out, and white space is joined. A prediction becomes an answer, a truth
+    value, or “cannot tell”.
     """
+    if PREDICTED in answers:
+        return _predicted(task, answers)
     rest = {key: answer for key, answer in answers.items() if key != CHOICE}
     chosen = {MINE: earlier.get("initial_answer"), SYSTEM: advice}.get(str(answers.get(CHOICE)))
     if chosen is not None:
@@ -137,6 +181,25 @@ def settled(
         if isinstance(text := rest.get(key), str):
             rest[key] = " ".join(text.split())
     return rest
+
+
+def _predicted(task: Task, answers: Mapping[str, Answer]) -> dict[str, Answer]:
+    rest = {key: answer for key, answer in answers.items() if key != PREDICTED}
+    choice = answers[PREDICTED]
+    if choice == CANNOT_TELL:
+        return rest | {CANNOT_TELL: True}
+    asks_answer = isinstance(task, Counterfactual) and task.ask == "answer"
+    given = {"predicted_answer": choice} if asks_answer else {"predicted_correct": choice == YES_NO[0]}
+    return rest | given | {CANNOT_TELL: False}
+
+
+def is_prediction_right(given: Mapping[str, Any], shown: Shown) -> bool | None:
+    """Return whether a prediction is what the system did; None without one."""
+    if (answer := given.get("predicted_answer")) is not None:
+        return hotpotqa.exact_match(shown.changed_answer or "", answer)
+    if (correct := given.get("predicted_correct")) is not None:
+        return bool(correct == shown.changed_correct)
+    return None
 
 
 def _kept(given: str | None, advice: str | None, words: Words) -> dict[str, str]:

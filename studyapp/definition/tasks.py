@@ -14,10 +14,10 @@ Seconds = Annotated[int, Field(ge=5, le=3600)]
 
 
 class Bonus(FrozenModel):
-    """Pay for correct answers, beside the declared pay."""
+    """Pay for correct answers or predictions, beside the declared pay."""
 
     per_correct: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] = Field(
-        description="amount for each item answered correctly; practice items earn nothing"
+        description="amount for each item answered or predicted correctly; practice items earn nothing"
     )
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = Field(
         description="three letters, such as `GBP`: that of the recruitment platform"
@@ -50,8 +50,44 @@ class Advice(Growing):
     bonus: Bonus | None = Field(default=None, description="pay for each correct final answer")
 
 
-Task = Annotated[Verification | Advice, Discriminator("kind")]
-KINDS: dict[str, type[Verification] | type[Advice]] = {"verification": Verification, "advice": Advice}
+class PredictionLimits(FrozenModel):
+    """Seconds for the page of an item."""
+
+    prediction: Seconds | None = Field(default=None, description="for the prediction; no limit if left out")
+
+
+class Counterfactual(Growing):
+    """Participants predict what the system answers after a change."""
+
+    kind: Literal["counterfactual"] = Field(description="`counterfactual`")
+    source: Annotated[str, Field(min_length=1)] = Field(
+        description="name of the dataset of changed items, imported in the format `changed`; every system of "
+        "a condition has finished predictions on it"
+    )
+    ask: Literal["answer", "correct"] = Field(
+        default="answer",
+        description="`answer`: which of some answers the system gives to the changed item; `correct`: "
+        "whether its answer is correct",
+    )
+    options: Annotated[int, Field(ge=2, le=5)] = Field(
+        default=5,
+        description="with `ask: answer`, the number of answers to choose from, at most; questions for yes or "
+        "no have these two",
+    )
+    time_limits: PredictionLimits = Field(
+        default=PredictionLimits(),
+        description="seconds for the page `prediction`; a page that ran out is stored as it is then, and "
+        "named in the column `timed_out`",
+    )
+    bonus: Bonus | None = Field(default=None, description="pay for each right prediction")
+
+
+Task = Annotated[Verification | Advice | Counterfactual, Discriminator("kind")]
+KINDS: dict[str, type[Verification] | type[Advice] | type[Counterfactual]] = {
+    "verification": Verification,
+    "advice": Advice,
+    "counterfactual": Counterfactual,
+}
 
 # Names of columns and fields of tasks. In a study with a task, no question beside the items may use them.
 RESERVED = frozenset(

@@ -15,7 +15,7 @@ from analysis.participants.estimates import Estimate, estimate
 from analysis.participants.exclusion_rules import CLOCK_COLUMNS, parse_rules
 from analysis.participants.measures import Measure, scale_measures
 from analysis.participants.study_version import ScaleScore, Version
-from analysis.participants.tasks import find_measure
+from analysis.participants.tasks import TASKS, find_measure
 from analysis.participants.trial_grid import choose_clock
 from studyapp.exports import documents, rows
 from studyapp.models import Event, Mode, Participant, Study, SurveyResponse, Trial
@@ -101,8 +101,7 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
         items=sorted(trials["item_id"].unique()),
         post_columns={score.column: score.column for score in scores if score.table == "post_survey"},
     )
-    measures = [measure for key in SHOWN if (measure := find_measure(key)) is not None]
-    measures += scale_measures(scores)
+    measures = [*_of_task(version), *scale_measures(scores)]
     result = estimate(grids, measures, rng=measure_stream(SEED), resamples=RESAMPLES)
     names = [condition.name for condition in version.conditions]
     return RunningEstimates(
@@ -112,6 +111,14 @@ def _estimates(study_pk: int, mode: str, state: tuple[object, ...]) -> RunningEs
         {condition.name: condition.title for condition in version.conditions},
         [(measure, [result.get(measure.key, name) for name in names]) for measure in measures],
     )
+
+
+def _of_task(version: Version) -> list[Measure]:
+    """Return the measures that the page shows of a task."""
+    if version.task.kind == "verification":
+        return [measure for key in SHOWN if (measure := find_measure(key)) is not None]
+    task = TASKS[version.task.kind]
+    return [measure for measure in (*task.measures, *task.own_measures(version.task)) if measure.headline]
 
 
 BEFORE = "_before"  # ends the names of scores before the items, which the survey at the end may have too

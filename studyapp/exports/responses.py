@@ -22,7 +22,10 @@ BATCH = 1000  # rows that a file reads at once
 # Shown unless the reader picks others, beside the answers.
 SHOWN = ("participant_id", "condition", "item_id", "position", "server_ms", "system_correct", "excluded_by")
 
-OWN_ANSWERS = ("initial_answer", "initial_confidence", "advice", "final_answer", "final_confidence")
+OWN_ANSWERS = (
+    *("initial_answer", "initial_confidence", "advice", "final_answer", "final_confidence"),
+    *("predicted_answer", "predicted_correct", "cannot_tell", "system_answer", "prediction_right"),
+)
 
 
 @dataclass(frozen=True)

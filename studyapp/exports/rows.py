@@ -25,7 +25,7 @@ from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
 from studyapp.definition.scale_scores import Score, scores_of
 from studyapp.definition.suspicion_flags import Flag
-from studyapp.definition.task_questions import task_pages
+from studyapp.definition.tasks import Advice, Counterfactual
 from studyapp.exports.columns import (
     QUESTION_ORDER,
     Column,
@@ -33,7 +33,7 @@ from studyapp.exports.columns import (
     question_columns,
     score_columns,
 )
-from studyapp.exports.task_columns import Judged, task_cells, task_columns
+from studyapp.exports.task_columns import Judged, advice_cells, prediction_cells, task_columns
 from studyapp.models import Condition, Mode, Study, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.correctness import SOURCES, decided_answers
@@ -351,14 +351,16 @@ def _task(data: StudyData, person: Row, trial: Row) -> Row:
         return {}
     content = data.frozen[person["version"]]
     cells = dict.fromkeys(column.name for column in columns)
-    if not task_pages(content.task):
+    if isinstance(content.task, Counterfactual):
+        return cells | prediction_cells(trial, content)
+    if not isinstance(content.task, Advice):
         return cells
     advice = (
         content.advice_of(trial["condition_name"], trial["external_id"]) if trial["condition_name"] else None
     )
     item = Judged(trial["question"], trial["gold_answer"], data.decided)
     is_right = data.correct.get((trial["condition_id"], trial["item_id"]))
-    return cells | task_cells(trial, advice, item, is_right=is_right)
+    return cells | advice_cells(trial, advice, item, is_right=is_right)
 
 
 def _openings(articles: list[Any] | None) -> Row:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from analysis.scores import hotpotqa
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.task_questions import ADVICE_PAGES, CONFIDENCE, task_pages
+from studyapp.definition.task_questions import ADVICE_PAGES, CONFIDENCE, PREDICTION, is_prediction_right
 from studyapp.exports.columns import Column
 from studyapp.queries.correctness import digest
 
@@ -54,9 +54,38 @@ ADVICE = (
 )  # fmt: skip
 
 
+# Of tasks in which people predict the system.
+_PREDICTED = (
+    Column("predicted_answer", "string", "the predicted answer; empty if none was chosen"),
+    Column(
+        "predicted_correct", "boolean", "whether the participant predicts a correct answer; empty if the "
+        "question was for the answer",
+    ),
+    Column("cannot_tell", "boolean", "the participant chose “cannot tell”; empty without a choice"),
+    Column("system_answer", "string", "what the system answers to the changed item; nobody was shown it"),
+    Column(
+        "prediction_right", "boolean", "whether the prediction is what the system did: equal after "
+        "normalisation; empty without a prediction",
+    ),
+    Column("options", "integer", "number of answers to choose from; 2 for correct or not"),
+)  # fmt: skip
+COUNTERFACTUAL = (
+    *_PREDICTED,
+    Column("source_item_id", "string", "the question that the changed item was made from"),
+    Column("change", "string", "kind of change, as the dataset of changed items names it"),
+    Column(
+        "timed_out", "string", "pages whose time limit ran out, joined by ;", "Trial.timed_out",
+        values=PREDICTION,
+    ),
+)  # fmt: skip
+COLUMNS: dict[str, tuple[Column, ...]] = {"advice": ADVICE, "counterfactual": COUNTERFACTUAL}
+
+
 def task_columns(contents: Iterable[FrozenStudy]) -> tuple[Column, ...]:
-    """Return the columns of the tasks of all versions."""
-    return ADVICE if any(task_pages(content.task) for content in contents) else ()
+    """Return the columns of the tasks of all versions, each name once."""
+    kinds = {content.task.kind for content in contents}
+    columns = {column.name: column for kind in COLUMNS if kind in kinds for column in COLUMNS[kind]}
+    return tuple(columns.values())
 
 
 class Judged(NamedTuple):
@@ -95,10 +124,33 @@ def agrees(answer: str | None, advice: str | None, *, are_correct: bool) -> bool
     return hotpotqa.exact_match(advice, answer) or are_correct
 
 
-def task_cells(
+def prediction_cells(trial: dict[str, Any], content: FrozenStudy) -> dict[str, Any]:
+    """Return the values of the columns of a trial with a prediction.
+
+    Args:
+        trial: A row of `results.trial_values`.
+        content: The content of its version.
+    """
+    cells: dict[str, Any] = {"timed_out": trial["timed_out"] or None}
+    if not trial["condition_name"]:
+        return cells  # an attention item
+    item = content.item(trial["external_id"])
+    shown = content.condition(trial["condition_name"]).shown[item.id]
+    given = trial["answers"] or {}
+    return cells | {
+        **{name: given.get(name) for name in ("predicted_answer", "predicted_correct", "cannot_tell")},
+        "system_answer": shown.changed_answer,
+        "prediction_right": is_prediction_right(given, shown),
+        "options": len(shown.options) or 2,
+        "source_item_id": item.id,
+        "change": item.changed.change if item.changed else None,
+    }
+
+
+def advice_cells(
     trial: dict[str, Any], advice: str | None, item: Judged, *, is_right: bool | None
 ) -> dict[str, Any]:
-    """Return the values of the task's columns of a trial.
+    """Return the values of the columns of a trial with own answers.
 
     Args:
         trial: A row of `results.trial_values`.

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from foundation.errors import NotFound
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import confidence_on_check, task_pages
+from studyapp.definition.task_questions import YES_NO, confidence_on_check
+from studyapp.definition.tasks import Advice, Counterfactual
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.studies import condition_name, current_page, frozen, latest_version
@@ -43,14 +44,33 @@ def plan_of(study: Study) -> StudyPlan:
         stages=_stages(content),
         heeded=_heeded(content),
         gold=_gold(content),
+        predictions=_predictions(content),
         own_check_questions=[*confidence_on_check(content.task), *content.item_questionnaire],
     )
 
 
 def _gold(content: FrozenStudy) -> dict[str, str]:
     """Return the right answers by question, if participants answer themselves."""
-    items = [*content.practice, *content.items] if task_pages(content.task) else []
+    items = [*content.practice, *content.items] if isinstance(content.task, Advice) else []
     return {item.question or "": item.gold_answer or "" for item in items}
+
+
+def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[str], str]]:
+    """Return the right predictions by what a page shows.
+
+    Two systems that a page does not tell apart differ in their options, or a bot knows the first.
+    """
+    expected: dict[tuple[str, str], dict[frozenset[str], str]] = {}
+    if not isinstance(content.task, Counterfactual):
+        return expected
+    for item in (*content.practice, *content.items):
+        for shown in (condition.shown[item.id] for condition in content.conditions):
+            if content.task.ask == "answer":
+                options, right = frozenset(shown.options), shown.changed_answer or ""
+            else:
+                options, right = frozenset(YES_NO), YES_NO[not shown.changed_correct]
+            expected.setdefault((item.question or "", shown.answer or ""), {}).setdefault(options, right)
+    return expected
 
 
 def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:

@@ -1,6 +1,5 @@
 """The content that a definition would freeze now: dataset, runs and items."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from predictions.program_steps import IMAGES
 from predictions.queries.data import dataset_named
 from predictions.queries.predictions import latest_run, systems_of
 from predictions.saliency import method_name
+from studyapp.definition.candidates import shuffled
 from studyapp.definition.checks import AttentionDefinition, FrozenAttention
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, Stratified, groups_of
 from studyapp.definition.exclusion_rules import ItemDefinition, check_item_rule
@@ -34,22 +34,8 @@ from studyapp.definition.freezing import (
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.task_questions import own_options
 from studyapp.definition.tasks import Advice, Task
-from studyapp.definition.yaml_document import Location
-from studyapp.errors import StudyappError
-
-
-class StudyRefused(StudyappError):
-    """A definition cannot become a study; ``location`` is the field to change."""
-
-    status = 422
-
-    def __init__(self, location: Location, message: str) -> None:
-        self.location = location
-        self.field = ".".join(str(part) for part in location)
-        super().__init__(message)
-
-
-WORKING = ("verification", "advice")
+from studyapp.errors import StudyRefused
+from studyapp.queries.changed_items import ChangedItems, changed_items
 
 
 @dataclass(frozen=True)
@@ -88,14 +74,11 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
         dataset = dataset_named(definition.dataset, workspace)
     except NotFound as error:
         raise StudyRefused(("dataset",), message_of(error)) from error
-    if definition.task.kind not in WORKING:
-        raise StudyRefused(
-            ("task",), say("the task %(task)r is not available yet", task=definition.task.kind)
-        )
     _check_language(definition)
     _check_images(definition)
     conditions = [_planned(dataset, index, written) for index, written in enumerate(definition.conditions)]
-    pool = _pool(dataset, conditions)
+    runs = {row.run.system.name: row.run for row in conditions if row.run}
+    pool = _pool(dataset, conditions, changed_items(definition, workspace, runs))
     attention = [_attention(dataset, index, row) for index, row in enumerate(definition.attention)]
     taken = {row.item for row in attention if row.item is not None}
     questions = _items(pool, "items", definition.items, taken)
@@ -104,7 +87,7 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     ids = [question.external_id for question in (*questions, *practice)]
     _check_attention(definition, attention, ids)
     _check_item_rules(definition, ids[: len(questions)])
-    content = _content(definition, conditions, questions, practice, attention)
+    content = _content(definition, conditions, questions, practice, attention, pool.changed)
     return Design(dataset, conditions, questions, practice, content)
 
 
@@ -158,13 +141,15 @@ def _predict(dataset: Dataset, condition: ConditionDefinition) -> str:
 class _Pool:
     """The questions that can be shown.
 
-    ``keys`` maps the ids of all questions to keys; ``shows`` has keys by condition.
+    ``keys`` maps the ids of all questions to keys; ``shows`` has keys by condition. ``changed`` are the
+    changed items of the task counterfactual, whose originals alone can be shown.
     """
 
     dataset: Dataset
     conditions: Sequence[PlannedCondition]
     keys: Mapping[str, int]
     shows: Mapping[str, set[int]]
+    changed: ChangedItems | None
 
     @property
     def usable(self) -> list[str]:
@@ -172,10 +157,11 @@ class _Pool:
         return [
             external_id for external_id, pk in self.keys.items()
             if all(pk in shown for shown in self.shows.values())
+            and (self.changed is None or external_id in self.changed.items)
         ]  # fmt: skip
 
 
-def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition]) -> _Pool:
+def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition], changed: ChangedItems | None) -> _Pool:
     keys = dict(Question.objects.filter(dataset=dataset).values_list("external_id", "pk"))
     shows = {}
     for index, condition in enumerate(conditions):
@@ -198,7 +184,7 @@ def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition]) -> _Pool:
                 ("conditions", index, "explanation"),
                 say("%(run)s has no rationales", run=str(condition.run)),
             )
-    return _Pool(dataset, conditions, keys, shows)
+    return _Pool(dataset, conditions, keys, shows, changed)
 
 
 def _whose(condition: PlannedCondition) -> str:
@@ -228,13 +214,8 @@ def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> 
 
 
 def draw(external_ids: Sequence[str], count: int, seed: int) -> list[str]:
-    """Draw IDs by a hash of seed and ID.
-
-    Their order does not matter, and one question more changes little.
-    """
-    return sorted(
-        external_ids, key=lambda external_id: hashlib.sha256(f"{seed}/{external_id}".encode()).digest()
-    )[:count]
+    """Draw different IDs by a hash of seed and ID."""
+    return shuffled(external_ids, seed)[:count]
 
 
 def _draw_stratified(
@@ -326,6 +307,8 @@ def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -
             raise StudyRefused(
                 location, say("%(id)r is an item or an attention item already", id=external_id)
             )
+        if pool.changed is not None and external_id not in pool.changed.items:
+            raise StudyRefused(location, pool.changed.lack(external_id))
         for condition in pool.conditions:
             if pool.keys[external_id] not in pool.shows[condition.definition.name]:
                 raise StudyRefused(
@@ -355,7 +338,10 @@ def _lack(pool: _Pool, condition: PlannedCondition) -> str:
 
 
 def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
-    each = ", ".join(f"{name} {len(shown)}" for name, shown in pool.shows.items())
+    alone = {name: len(shown) for name, shown in pool.shows.items()}
+    if pool.changed is not None:
+        alone[pool.changed.dataset.name] = len(pool.changed.items)
+    each = ", ".join(f"{name} {number}" for name, number in alone.items())
     return say(
         "%(wanted)s questions requested, but every condition can show only %(usable)s of the %(all)s "
         "questions of %(dataset)s (each alone: %(each)s); `python manage.py predict --dataset %(dataset)s "
@@ -451,6 +437,7 @@ def _content(
     questions: Sequence[Question],
     practice: Sequence[Question],
     attention: Sequence[FrozenAttention],
+    changed: ChangedItems | None,
 ) -> FrozenStudy:
     complete = definition.filled_translations()
     for language, lacking in definition.missing_texts().items():
@@ -461,22 +448,25 @@ def _content(
         for name, members in groups_of(definition.design, definition.conditions).items()
         for member in members
     }
+    items = [_frozen_item(question, definition.task, changed) for question in (*questions, *practice)]
     return definition.freeze(
         translations=complete,
-        items=[_frozen_item(question, definition.task) for question in questions],
-        practice=[_frozen_item(question, definition.task) for question in practice],
+        items=items[: len(questions)],
+        practice=items[len(questions) :],
         attention=list(attention),
         design=definition.design,
         condition_order=definition.condition_order,
         conditions=[
-            _frozen_condition(condition, index, groups[condition.definition.name], [*questions, *practice])
+            _frozen_condition(
+                condition, index, groups[condition.definition.name], [*questions, *practice], items, changed
+            )
             for index, condition in enumerate(conditions)
         ],
         rules=[rule.freeze() for rule in definition.exclusions],
     )
 
 
-def _frozen_item(question: Question, task: Task) -> FrozenItem:
+def _frozen_item(question: Question, task: Task, changed: ChangedItems | None) -> FrozenItem:
     """Return a question as participants will see it.
 
     A task in which they answer themselves offers them labels, or yes and no.
@@ -502,12 +492,21 @@ def _frozen_item(question: Question, task: Task) -> FrozenItem:
         context=question.context,
         images=images,
         options=own_options(question.answer, question.labels) if isinstance(task, Advice) else [],
+        changed=changed.frozen(question.external_id) if changed else None,
     )
 
 
 def _frozen_condition(
-    condition: PlannedCondition, index: int, group: str, questions: Sequence[Question]
+    condition: PlannedCondition,
+    index: int,
+    group: str,
+    questions: Sequence[Question],
+    items: Sequence[FrozenItem],
+    changed: ChangedItems | None,
 ) -> FrozenCondition:
+    shown = _shown(condition, index, questions)
+    if changed is not None:
+        shown = changed.predicted(shown, items, condition.definition.system)
     return FrozenCondition(
         name=condition.definition.name,
         label=condition.definition.label,
@@ -521,7 +520,7 @@ def _frozen_condition(
         represents=condition.definition.represents,
         group=group,
         saliency=_saliency(condition),
-        shown=_shown(condition, index, questions),
+        shown=shown,
     )
 
 

@@ -18,8 +18,9 @@ from predictions.queries.data import dataset_names
 from predictions.queries.predictions import latest_run
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.schema import StudyDefinition
+from studyapp.errors import StudyRefused
 from studyapp.models import DraftRevision, Study
-from studyapp.queries.designs import StudyRefused, design
+from studyapp.queries.designs import design
 from studyapp.rules.launch_checks import launch_refusals
 from studyapp.studio import sample
 from studyapp.studio.drafts import Draft, Problem, opened, problems, stored, valid

@@ -12,9 +12,10 @@ from foundation.messages import Message, say
 from foundation.translated_messages import translated
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.yaml_document import Location
+from studyapp.errors import StudyRefused
 from studyapp.models import LaunchDecision, Mode, Participant, Study
 from studyapp.queries.correctness import judges_of, shown_answers
-from studyapp.queries.designs import Design, StudyRefused, design
+from studyapp.queries.designs import Design, design
 from studyapp.queries.drafts import Look, definition_of, edited, look
 from studyapp.rules.launch_checks import REFUSING, check_of, launch_refusals
 from studyapp.studio.drafts import valid

@@ -1,14 +1,15 @@
-"""Reads of the answers that people gave themselves."""
+"""Reads of the answers that people gave themselves, and of what they earn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from types import UnionType
 
 from analysis.scores import hotpotqa
-from studyapp.definition.task_questions import ADVICE_PAGES, task_pages
-from studyapp.definition.tasks import Advice, Bonus
+from studyapp.definition.task_questions import ADVICE_PAGES, is_prediction_right
+from studyapp.definition.tasks import Advice, Bonus, Counterfactual
 from studyapp.models import Item, Mode, Outcome, Study, StudyVersion, Trial
 from studyapp.queries.correctness import Answer, decided_answers, digest
-from studyapp.queries.studies import frozen
+from studyapp.queries.studies import condition_name, frozen
 from studyapp.rules.survey_pages import answers_of
 
 # Bots give made-up answers, which nobody has to judge.
@@ -47,8 +48,8 @@ def currency(study: Study) -> str:
 def bonuses(study: Study) -> dict[str, Decimal]:
     """Return the bonus of participants who completed, by public ID.
 
-    It is for final answers to items that are correct: as judges decided, else by exact match. Practice and
-    attention items earn nothing.
+    It is for final answers to items that are correct, as judges decided, else by exact match, or for right
+    predictions. Practice and attention items earn nothing.
     """
     decided = decided_answers(study)
     earned: dict[str, Decimal] = {}
@@ -59,24 +60,37 @@ def bonuses(study: Study) -> dict[str, Decimal]:
             item__kind=Item.Kind.ITEM,
             answers__isnull=False,
         )
-        for who, question, gold, answers in rows.values_list(
-            "participant__public_id", "item__question", "item__gold_answer", "answers"
-        ):
-            answer = (answers or {}).get("final_answer")
-            is_right = answer is not None and (
-                hotpotqa.exact_match(gold or "", answer) or decided.get((question, digest(answer)), False)
-            )
+        for row in rows.values_list(
+            "participant__public_id", "item__question", "item__gold_answer", "answers",
+            "condition", "item__external_id",
+        ):  # fmt: skip
+            who, question, gold, given, condition, item = row
+            answers = given or {}
+            if isinstance(frozen(version).task, Counterfactual):
+                shown = frozen(version).condition(condition_name(version, condition)).shown[item]
+                is_right = is_prediction_right(answers, shown) is True
+            else:
+                is_right = _is_correct(answers.get("final_answer"), question, gold, decided)
             earned[who] = earned.get(who, Decimal(0)) + is_right * Decimal(str(bonus.per_correct))
     cents = {who: amount.quantize(Decimal("0.01")) for who, amount in earned.items()}
     return {who: amount for who, amount in cents.items() if amount}
 
 
+def _is_correct(
+    answer: str | None, question: int | None, gold: str | None, decided: Mapping[tuple[int, str], bool]
+) -> bool:
+    if answer is None:
+        return False
+    is_judged = question is not None and decided.get((question, digest(answer)), False)
+    return hotpotqa.exact_match(gold or "", answer) or is_judged
+
+
 def _promised(study: Study) -> list[tuple[StudyVersion, Bonus]]:
     """Return the versions that promise a bonus, oldest first."""
-    tasks = [(version, frozen(version).task) for version in _versions(study)]
-    return [(version, task.bonus) for version, task in tasks if isinstance(task, Advice) and task.bonus]
+    tasks = [(version, frozen(version).task) for version in _versions(study, Advice | Counterfactual)]
+    return [(version, bonus) for version, task in tasks if (bonus := getattr(task, "bonus", None))]
 
 
-def _versions(study: Study) -> list[StudyVersion]:
+def _versions(study: Study, kinds: UnionType | type = Advice) -> list[StudyVersion]:
     versions = study.versions.defer("frozen").order_by("number")
-    return [version for version in versions if task_pages(frozen(version).task)]
+    return [version for version in versions if isinstance(frozen(version).task, kinds)]

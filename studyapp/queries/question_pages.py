@@ -9,13 +9,12 @@ from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.question_flow import Viewer, next_page, pages_for, present
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.task_questions import (
-    FINAL,
     Words,
     confidence_on_check,
+    limit_of,
     own_questions,
     task_pages,
 )
-from studyapp.definition.tasks import Advice
 from studyapp.models import Item, Participant, Trial
 from studyapp.queries.studies import condition_name
 from studyapp.rules.assignment import derive_seed
@@ -96,16 +95,16 @@ def item_questions(content: FrozenStudy, trial: Trial, viewer: Viewer, words: Wo
     """
     earlier = answers_of(trial.earlier)
     own = page_questions(pages_on(content, "item", viewer), 1, earlier)[1]
-    if not isinstance(content.task, Advice):
+    if not task_pages(content.task):
         return own
     name = item_page_name(content, trial)
     if not name:
         return [*confidence_on_check(content.task, words), *own]
-    options = content.item(trial.item.external_id).options
+    options = content.options_of(_condition(trial), trial.item.external_id)
     given, advice = earlier.get("initial_answer"), advice_of(content, trial)
     return [
         *own_questions(content.task, name, options, given, advice, words),
-        *(own if name == FINAL else []),
+        *(own if is_last_page(content, trial) else []),
     ]
 
 
@@ -113,15 +112,17 @@ def advice_of(content: FrozenStudy, trial: Trial) -> str | None:
     """Return the answer that the condition of a trial shows, if it shows one."""
     if trial.condition_id is None:
         return None
-    condition = condition_name(trial.participant.version, trial.condition_id)
-    return content.advice_of(condition, trial.item.external_id)
+    return content.advice_of(_condition(trial), trial.item.external_id)
+
+
+def _condition(trial: Trial) -> str:
+    assert trial.condition_id is not None  # only an attention item has none
+    return condition_name(trial.participant.version, trial.condition_id)
 
 
 def time_limit(content: FrozenStudy, trial: Trial) -> int | None:
     """Return the seconds that the page of an item allows; None for any."""
-    name = item_page_name(content, trial)
-    limit: int | None = getattr(content.task.time_limits, name) if name else None  # type: ignore[union-attr]
-    return limit
+    return limit_of(content.task, item_page_name(content, trial))
 
 
 def seconds_on_page(trial: Trial, now: datetime) -> float | None:

@@ -148,6 +148,8 @@ def stored_value(question: Question, sent: str | list[str]) -> Answer:
 
 # What can be planted on own answers: on the probability of a right first answer, and of taking advice.
 OWN_EFFECTS = ("initial_correct", "reliance", "reliance_if_right", "reliance_if_wrong")
+# On that of a right prediction among those who can tell, and of "cannot tell".
+PREDICTION_EFFECTS = ("prediction_right", "cannot_tell")
 ELSEWHERE = "Somewhere else"
 
 
@@ -210,6 +212,31 @@ def final_answer(
         return {"final_answer": wanted or ELSEWHERE}
     same = [value for value in choices["final_answer"] if hotpotqa.exact_match(wanted or "", value)]
     return {"final_answer": (same or list(choices["final_answer"]))[0]}
+
+
+def unsure_chance(behaviour: Behaviour) -> float:
+    """Return the probability of "cannot tell" about a prediction."""
+    return (1 - own_chance(behaviour)) / 2
+
+
+def prediction(
+    offered: Sequence[str], right: str, behaviour: Behaviour, rng: random.Random, shifts: Mapping[str, float]
+) -> str:
+    """Return the prediction that a bot chooses.
+
+    Args:
+        offered: The answers to choose among, "cannot tell" last.
+        right: The right one.
+        behaviour: How it answers; a straight-liner takes the last choice.
+        rng: Draws whether it can tell, and if so whether it is right.
+        shifts: The planted effects of `PREDICTION_EFFECTS`.
+    """
+    *answers, cannot_tell = offered
+    if behaviour.spread == 0 or rng.random() < unsure_chance(behaviour) + shifts["cannot_tell"]:
+        return cannot_tell
+    is_right = rng.random() < own_chance(behaviour) + shifts["prediction_right"]
+    others = [answer for answer in answers if answer != right]
+    return right if is_right or not others else rng.choice(others)
 
 
 def confidence(values: Sequence[str], behaviour: Behaviour, rng: random.Random, shift: float = 0.0) -> str:

@@ -20,9 +20,11 @@ from foundation.simulated_people import BotError, Think, run_walks
 from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import Answer, Question, parts_of
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
+from studyapp.definition.task_questions import CANNOT_TELL, PREDICTED
 from studyapp.simulation.behaviours import (
     BEHAVIOURS,
     OWN_EFFECTS,
+    PREDICTION_EFFECTS,
     Behaviour,
     answer_freely,
     choose,
@@ -31,6 +33,7 @@ from studyapp.simulation.behaviours import (
     final_answer,
     form_value,
     own_answer,
+    prediction,
     rank,
     stored_value,
 )
@@ -64,10 +67,16 @@ class Planted:
 Wanted = Mapping[str, Answer]
 
 # The fields of the task's own questions.
-OWN = ("initial_answer", "initial_confidence", "final_choice", "final_answer", "final_confidence")
+OWN = (
+    *("initial_answer", "initial_confidence", "final_choice", "final_answer", "final_confidence"),
+    PREDICTED,
+)
 
 # Correctness of answers, by question and answer as shown; None if unknown.
 Knowledge = Mapping[tuple[str, str], bool | None]
+
+# The right predictions by question and shown answer, then by the answers to choose from.
+Predictions = Mapping[tuple[str, str], Mapping[frozenset[str], str]]
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,7 @@ class StudyPlan:
         heeded: The answers that pass a check, by key, for each stage or shown question of an attention item.
         item_spread: The standard deviation of item effects that all bots share, in the unit of `Effect`.
         gold: The right answer by question, where participants answer themselves.
+        predictions: The right predictions, where participants predict the system.
         own_check_questions: The questions of an attention item, if they are not those of an item.
     """
 
@@ -94,6 +104,7 @@ class StudyPlan:
     heeded: Mapping[str, Wanted] = field(default_factory=dict)
     item_spread: float = 0.0
     gold: Mapping[str, str] = field(default_factory=dict)
+    predictions: Predictions = field(default_factory=dict)
     own_check_questions: Sequence[Question] | None = None
 
     @property
@@ -232,14 +243,28 @@ def question_on(page: Page) -> str:
 
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
     """Return the stored correctness of the answer on an item page."""
+    key = _shown_on(page)
+    if key not in knowledge:
+        raise BotError(f"{page} shows {key[1]!r} as answer to {key[0]!r}, which no condition does")
+    return knowledge[key]
+
+
+def _shown_on(page: Page) -> tuple[str, str]:
+    """Return the question and the answer that an item page shows."""
     question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
     if question is None or answer is None:
         raise BotError(f"{page} shows no question with an answer")
     shown = "" if answer[1] else unescape(answer[2])
-    key = (unescape(question[1]), shown)
-    if key not in knowledge:
-        raise BotError(f"{page} shows {key[1]!r} as answer to {key[0]!r}, which no condition does")
-    return knowledge[key]
+    return unescape(question[1]), shown
+
+
+def right_prediction(page: Page, predictions: Predictions) -> str:
+    """Return the right one of the predictions that an item page offers."""
+    offered = frozenset(page.choices.get(PREDICTED, [])) - {CANNOT_TELL}
+    right = predictions.get(_shown_on(page), {}).get(offered)
+    if right is None:
+        raise BotError(f"{page} offers {sorted(offered)} as predictions, which no condition does")
+    return right
 
 
 Form = dict[str, str | list[str]]
@@ -397,6 +422,11 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
     """Send the pages of an item: one, or two with an answer of the bot's own."""
     if wanted is not None:
         return (yield from _send(page, bot, plan.check_questions, None, wanted))
+    if plan.predictions:
+        right = is_right(page, plan.knowledge)
+        expected, offered = right_prediction(page, plan.predictions), page.choices[PREDICTED]
+        chosen = prediction(offered, expected, bot.behaviour, bot.rng, _tilted(bot))
+        return (yield from _send_own(page, bot, plan.item_questions, {PREDICTED: chosen}, right))
     if not plan.gold:
         return (yield from _send(page, bot, plan.item_questions, is_right(page, plan.knowledge)))
     first = None
@@ -416,19 +446,26 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
 
 def _tilted(bot: Bot) -> Effect:
     """Return the bot's effect on its own answers, its tilt included."""
-    return {name: bot.effect.get(name, 0.0) + bot.tilt for name in OWN_EFFECTS}
+    return {name: bot.effect.get(name, 0.0) + bot.tilt for name in (*OWN_EFFECTS, *PREDICTION_EFFECTS)}
 
 
-def _send_own(page: Page, bot: Bot, questions: Sequence[Question], given: Mapping[str, str]) -> _Open:
+def _send_own(
+    page: Page,
+    bot: Bot,
+    questions: Sequence[Question],
+    given: Mapping[str, str],
+    right: bool | None = None,
+) -> _Open:
     """Send a page with own answers, confidence and other questions."""
     own = dict(given)
     for key in (key for key in page.choices if key in ("initial_confidence", "final_confidence")):
         shift = bot.effect.get(key, 0.0) + bot.tilt
         own[key] = confidence(page.choices[key], bot.behaviour, bot.rng, shift)
     rest = {key: values for key, values in page.choices.items() if key not in OWN}
-    asked = questions if "final_answer" in page.choices else []
     return (
-        yield from _send_tabs(page, bot, lambda tab: fill(replace(tab, choices=rest), asked, bot, None) | own)
+        yield from _send_tabs(
+            page, bot, lambda tab: fill(replace(tab, choices=rest), questions, bot, right) | own
+        )
     )
 
 

@@ -12,6 +12,7 @@ from studyapp.definition.checks import ComprehensionQuestion, ScreeningQuestion
 from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.questionnaires import Question, Questionnaire, template_named
 from studyapp.definition.scale_scores import ScaleKey
+from studyapp.definition.tasks import written_task
 from studyapp.studio.drafts import Draft
 from studyapp.studio.widgets import Widget, shown
 
@@ -129,9 +130,10 @@ def measure_labels(draft: Draft) -> dict[str, str]:
             template_named(asked) if isinstance(asked, str) else Questionnaire.model_validate(asked)
         )
         own = [ScaleKey.model_validate(row) for row in draft.get("scales") or ()]
+        task = written_task(draft.get("task") or "verification")
+        return {measure.key: measure.label for measure in measures_of_questions(questionnaire, own, task)}
     except ValueError:
         return {}
-    return {measure.key: measure.label for measure in measures_of_questions(questionnaire, own)}
 
 
 def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:

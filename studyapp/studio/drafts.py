@@ -14,7 +14,7 @@ from foundation.validation_messages import sentence
 from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.question_scales import LikertScale
-from studyapp.definition.questionnaires import Questionnaire
+from studyapp.definition.questionnaires import TASK_TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import written_task
 from studyapp.definition.yaml_document import Location
@@ -59,7 +59,10 @@ def _questionnaire(written: Any) -> Any:
 
 
 # The template of each task, and the rules that fit its questions.
-TEMPLATES_OF = {"verification": ("xqa-2020", RULES_2020), "advice": ("advice", RULES_2020[:2])}
+TEMPLATES_OF = {
+    "verification": ("xqa-2020", RULES_2020),
+    **{kind: (kind, RULES_2020[:2]) for kind in TASK_TEMPLATES},
+}
 
 
 def fitted(draft: Draft, before: Draft) -> Draft:

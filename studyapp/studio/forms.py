@@ -385,6 +385,7 @@ _SPECIAL: dict[tuple[str, ...], Any] = {
     ("conditions", "*", "ground_truth"): _Builder.nothing,
     ("conditions", "*", "advice"): _Builder.fixed,
     ("task",): _Builder.task,
+    ("task", "source"): _Builder.dataset,
     ("items",): _Builder.items,
     ("items", "stratify", "system"): _Builder.system,
     ("practice",): _Builder.practice,

@@ -13,12 +13,14 @@ from studyapp.definition.freezing import (
     WITH_RATIONALE,
     WITH_TOKENS,
     Explanation,
+    FrozenChange,
     FrozenCondition,
     FrozenItem,
     FrozenStudy,
     Shown,
 )
 from studyapp.definition.schema import StudyDefinition
+from studyapp.definition.tasks import Counterfactual
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.drafts import Draft, problems
 from studyapp.studio.edits import with_value
@@ -41,6 +43,14 @@ _ITEM = FrozenItem(
     gold_answer="Kolwen",
     context=_CONTEXT,
 )
+_CHANGED = FrozenChange(
+    id="made-up:1",
+    change="comparison",
+    question="Where was the director of Grey Harbour born? (A made-up item.)",
+    context=_CONTEXT,
+    gold_answer="",
+)
+_OPTIONS = ["Ada Brenn", "Kolwen", "Night Harbour"]
 _FACTS = [("Night Harbour", 1), ("Ada Brenn", 0)]
 _STEPS = [
     Step(module="find", argument="director of Night Harbour", tokens=[(0, 13, 3)]),
@@ -77,9 +87,10 @@ def content(definition: StudyDefinition) -> FrozenStudy:
 
     It stands in for items that cannot be drawn yet.
     """
+    is_changed = isinstance(definition.task, Counterfactual)
     return definition.freeze(
         translations=definition.filled_translations(),
-        items=[_ITEM],
+        items=[_ITEM.model_copy(update={"changed": _CHANGED}) if is_changed else _ITEM],
         attention=[_attention(row) for row in definition.attention],
         conditions=[
             FrozenCondition(
@@ -91,7 +102,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
                 weight=condition.weight,
                 explanation=condition.explanation,
                 advice=condition.advice,
-                shown={_ITEM.id: _shown(condition.explanation)} if condition.advice else {},
+                shown={_ITEM.id: _shown(condition.explanation, is_changed)} if condition.advice else {},
             )
             for condition in definition.conditions
         ],
@@ -99,13 +110,14 @@ def content(definition: StudyDefinition) -> FrozenStudy:
     )
 
 
-def _shown(explanation: Explanation) -> Shown:
+def _shown(explanation: Explanation, is_changed: bool) -> Shown:
     return Shown(
         answer="Kolwen",
         facts=_FACTS if explanation in WITH_FACTS else None,
         tokens=_TOKENS if explanation in WITH_TOKENS else None,
         steps=_STEPS if explanation == "program" else None,
         rationale=_RATIONALE if explanation in WITH_RATIONALE else None,
+        options=_OPTIONS if is_changed else [],
     )
 
 

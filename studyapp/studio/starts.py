@@ -40,16 +40,32 @@ ADVICE_INSTRUCTIONS: list[Draft] = [
     {"text": "Then you are asked again. Keep your answer or change it.", "except": ["advised"]},
 ]
 
+COUNTERFACTUAL_CONSENT = CONSENT.replace(
+    "and judge whether the answer is correct.", "and predict what the system answers after a change."
+)
+COUNTERFACTUAL_INSTRUCTIONS: list[Draft] = [
+    {"text": "You see a question and the answer of a system, which may be wrong."},
+    {"text": "Highlights show how the system came to its answer.", "only": ["explained"]},
+    {
+        "text": "Then the question, or the text that the system reads, is changed. Say what the system will "
+        "answer now, even if you think that it is wrong. If you cannot tell, say so. Please do not look "
+        "anything up."
+    },
+]
+
 
 class Start(NamedTuple):
-    """A template; ``scales`` are asked after the items, by name."""
+    """A template; ``scales`` are asked after the items, by name.
+
+    ``task`` is that of a task which asks questions of its own.
+    """
 
     title: str
     about: str
     design: str = "between"
     scales: tuple[str, ...] = ()
     is_empty: bool = False
-    is_advice: bool = False
+    task: str = ""
 
 
 STARTS: dict[str, Start] = {
@@ -72,7 +88,13 @@ STARTS: dict[str, Start] = {
         "Advice",
         "Participants answer, see a system’s answer with or without its explanation, and answer again; a "
         "control condition shows no answer.",
-        is_advice=True,
+        task="advice",
+    ),
+    "counterfactual": Start(
+        "Counterfactual",
+        "Participants see a system’s answer with or without its explanation, and predict what it answers "
+        "after a change.",
+        task="counterfactual",
     ),
     "empty": Start("An empty study", "One question beside every item and no rules.", is_empty=True),
 }
@@ -91,8 +113,8 @@ def draft(
     questionnaire = TEMPLATES["xqa-2020"].model_dump(mode="json", exclude_none=True)
     if start.is_empty:
         questionnaire = {"item": questionnaire["item"][:1], "post_survey": []}
-    if start.is_advice:
-        questionnaire = TEMPLATES["advice"].model_dump(mode="json", exclude_none=True)
+    if start.task:
+        questionnaire = TEMPLATES[start.task].model_dump(mode="json", exclude_none=True)
     questionnaire["post_survey"] += [{"template": name} for name in start.scales]
     content: Draft = {
         "study": slug,
@@ -106,19 +128,26 @@ def draft(
         "instructions": INSTRUCTIONS,
         "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
     }
-    if start.is_advice:
-        return content | _advice(systems)
+    if start.task:
+        return content | _of_task(start.task, dataset, systems)
     return content | ({"design": start.design} if start.design != "between" else {})
 
 
-def _advice(systems: Sequence[str]) -> Draft:
-    """Return what is different in a study of advice."""
+def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
+    """Return what is different in a study with a task."""
+    # A name to begin with, so that the preview has a change to show; the step says if it is unknown.
+    source = {"source": f"{dataset}-changed"} if task == "counterfactual" and dataset else {}
+    control = [{"advice": False}] if task == "advice" else []
     shown = [{"system": name, **more} for name in systems for more in ({"explanation": "none"}, {})]
+    consent, instructions = {
+        "advice": (ADVICE_CONSENT, ADVICE_INSTRUCTIONS),
+        "counterfactual": (COUNTERFACTUAL_CONSENT, COUNTERFACTUAL_INSTRUCTIONS),
+    }[task]
     return {
-        "task": {"kind": "advice"},
-        "conditions": [{"advice": False}, *shown],
-        "consent": ADVICE_CONSENT,
-        "instructions": ADVICE_INSTRUCTIONS,
+        "task": {"kind": task, **source},
+        "conditions": [*control, *shown],
+        "consent": consent,
+        "instructions": instructions,
         "exclusions": [rule.model_dump(mode="json") for rule in RULES_2020[:2]],
     }
 

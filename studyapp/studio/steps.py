@@ -111,6 +111,10 @@ LABELS: dict[str, str] = {
     "task.time_limits": "Time limits (seconds)",
     "task.time_limits.initial": "First answer",
     "task.time_limits.final": "Final answer",
+    "task.source": "Changed items",
+    "task.ask": "Question asked",
+    "task.options": "Answers to choose from",
+    "task.time_limits.prediction": "Prediction",
     "task.bonus": "Bonus",
     "task.bonus.per_correct": "Amount per correct answer",
     "task.bonus.currency": "Currency (three letters)",
@@ -351,7 +355,12 @@ HINTS: dict[str, str] = {
     "limit.",
     "task.time_limits.initial": "",
     "task.time_limits.final": "",
-    "task.bonus": "Pay for each correct final answer. The page of payments suggests it.",
+    "task.source": "A dataset in the format of changed items. Every system of a condition needs finished "
+    "predictions on it.",
+    "task.ask": "",
+    "task.options": "At most, if the answer is asked for. Questions for yes or no have these two.",
+    "task.time_limits.prediction": "",
+    "task.bonus": "Pay for each correct final answer or right prediction. The page of payments suggests it.",
     "task.bonus.per_correct": "",
     "task.bonus.currency": "That of the recruitment platform, such as GBP.",
     "design": "",
@@ -373,6 +382,7 @@ HINTS: dict[str, str] = {
 TASKS: dict[str, str] = {
     "verification": "Verification: judge the system’s answer",
     "advice": "Advice: answer before and after the system’s answer",
+    "counterfactual": "Counterfactual: predict the system’s answer after a change",
 }
 OPTIONS: dict[str, dict[str, str]] = {
     "design": {
@@ -397,6 +407,10 @@ OPTIONS: dict[str, dict[str, str]] = {
         "server": "Server",
         "client_total": "Browser (whole time)",
         "client_visible": "Browser (page visible)",
+    },
+    "ask": {
+        "answer": "What the system answers",
+        "correct": "Whether the system’s answer is correct",
     },
     "of": {"all": "All answers to the items", "text": "Free text"},
     "withdrawal": {

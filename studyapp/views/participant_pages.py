@@ -49,7 +49,7 @@ from studyapp.web.participant_forms import (
     rows,
     wrong,
 )
-from studyapp.web.stimulus_html import instructions_html, stimulus_html
+from studyapp.web.stimulus_html import changed_html, instructions_html, stimulus_html
 
 
 class TimeUp(NamedTuple):
@@ -204,6 +204,7 @@ def _trial_context(content: FrozenStudy, trial: Trial) -> dict[str, Any]:
     shown = "" if page == INITIAL else _condition(trial)
     stimulus = stimulus_html(version, condition=shown, item_id=item_id, language=language)
     context = item_context(content, trial.position, page) | {"stimulus": stimulus}
+    context["changed"] = changed_html(version, item_id=item_id, language=language)
     if (limit := time_limit(content, trial)) is not None:
         context["time_left"] = time_left(seconds_on_page(trial, timezone.now()), limit)
     return context
@@ -274,7 +275,7 @@ def item_context(content: FrozenStudy, position: int, page: str = "") -> dict[st
     else:
         label = _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages}
     pages = task_pages(content.task)
-    if page:
+    if len(pages) > 1 and page:
         label = _("%(question)s, step %(n)d of %(all)d") % {
             "question": label, "n": pages.index(page) + 1, "all": len(pages),
         }  # fmt: skip

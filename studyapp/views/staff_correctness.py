@@ -18,10 +18,11 @@ from foundation.translated_messages import translated_error
 from predictions.articles import articles
 from predictions.models import PredictionRun
 from studyapp.actions import correctness as actions
+from studyapp.errors import StudyRefused
 from studyapp.models import JudgedAnswer, Study
 from studyapp.queries import correctness
 from studyapp.queries.access import JudgedRun, reach_of, run_numbered, runs_to_judge
-from studyapp.queries.designs import Design, StudyRefused, design
+from studyapp.queries.designs import Design, design
 from studyapp.queries.drafts import definition_of
 from studyapp.queries.own_answers import asks_own_answers, missed_answers_of_people
 from studyapp.queries.studies import latest_version

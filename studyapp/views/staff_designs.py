@@ -15,8 +15,9 @@ from foundation.errors import TouchstoneError
 from foundation.translated_messages import translated_error
 from studyapp.actions.running import duplicate_study
 from studyapp.definition.version_diff import Difference, differences
+from studyapp.errors import StudyRefused
 from studyapp.models import Study
-from studyapp.queries.designs import StudyRefused, design
+from studyapp.queries.designs import design
 from studyapp.queries.drafts import definition_of
 from studyapp.views.access import StudyRequest, study_page
 from studyapp.web.staff_forms import DuplicateForm

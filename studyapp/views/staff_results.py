@@ -218,7 +218,7 @@ def _first_screen(study: Study, report: Report) -> dict[str, Any]:
     )
     return {
         "summary": summary,
-        "measure": measure_label(summary.measure),
+        "measure": _(measure_label(summary.measure)),
         "is_share": factor == 100,
         "headline": _difference(summary, labels, factor),
         "differences": [
@@ -232,7 +232,7 @@ def _first_screen(study: Study, report: Report) -> dict[str, Any]:
         ],
         "chart": shapes,
         "zero": zero,
-        "ranks": [(measure_label(row.measure), row.shown) for row in summary.ranks],
+        "ranks": [(_(measure_label(row.measure)), row.shown) for row in summary.ranks],
     }
 
 

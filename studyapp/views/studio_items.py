@@ -13,8 +13,8 @@ from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import translated_error
 from studyapp.actions.drafts import save_draft
+from studyapp.errors import StudyRefused
 from studyapp.models import Study
-from studyapp.queries.designs import StudyRefused
 from studyapp.queries.drafts import candidates, correct_counts, drawn, edited, named, systems_on
 from studyapp.studio.edits import with_value
 from studyapp.views.access import study_page

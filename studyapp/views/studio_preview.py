@@ -20,8 +20,13 @@ from foundation.paragraphs import paragraphs
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
-from studyapp.definition.task_questions import INITIAL, confidence_on_check, own_questions, task_pages
-from studyapp.definition.tasks import Advice
+from studyapp.definition.task_questions import (
+    INITIAL,
+    confidence_on_check,
+    limit_of,
+    own_questions,
+    task_pages,
+)
 from studyapp.models import Stage, Study
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
@@ -39,7 +44,7 @@ from studyapp.views.participant_pages import (
 )
 from studyapp.views.studio_forms import draft_sent
 from studyapp.web.participant_forms import questions_html, rows
-from studyapp.web.stimulus_html import rendered_stimulus
+from studyapp.web.stimulus_html import rendered_change, rendered_stimulus
 
 EXAMPLE_CODE = "EXAMPLE"
 
@@ -185,10 +190,11 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     condition = "" if page == INITIAL else chosen["condition"]
     context |= item_context(content, places[item_id], page)
     context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug)
-    if isinstance(content.task, Advice):
+    context["changed"] = rendered_change(content, item_id)
+    if task_pages(content.task):
         asked = _own_questions(content, page, item_id, chosen["condition"], pages[0] if pages else [])
         context["questions"] = questions_html(rows(asked, {}, {}), slug)
-        context["time_left"] = getattr(content.task.time_limits, page) if page else None
+        context["time_left"] = limit_of(content.task, page)
     return context
 
 
@@ -199,10 +205,9 @@ def _own_questions(
 
     On the final page, the first answer is an example.
     """
-    assert isinstance(content.task, Advice)
     if not page:
         return [*confidence_on_check(content.task, _), *rest]
-    options = content.item(item_id).options
+    options = content.options_of(condition, item_id)
     given, advice = options[0] if options else _("an example"), content.advice_of(condition, item_id)
     own = own_questions(content.task, page, options, given, advice, _)
     return own if page == INITIAL else [*own, *rest]

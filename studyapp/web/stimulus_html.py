@@ -15,12 +15,14 @@ from django.utils.safestring import SafeString
 from foundation.paragraphs import paragraphs
 from predictions.articles import Sentence, articles, cut_pieces
 from predictions.program_steps import ItemImage
+from predictions.saliency import has_sign
 from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.definition.question_flow import Viewer
-from studyapp.definition.task_questions import task_pages
+from studyapp.definition.tasks import Advice
 from studyapp.models import StudyVersion
 from studyapp.queries.studies import image_paths, localised, study_slug
 from studyapp.web.program_html import pictures, shown_steps
+from studyapp.web.word_changes import changed_context, changed_words
 
 
 def instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
@@ -62,6 +64,7 @@ def rendered_stimulus(
     in the addresses of images; staff may use any.
     """
     check = content.attention_item(item_id)
+    frozen_condition = content.condition(condition) if condition and check is None else None
     images: Sequence[ItemImage] = ()
     if check is not None:
         shown = Shown(answer=check.answer, facts=check.facts)
@@ -69,7 +72,6 @@ def rendered_stimulus(
         context, question = check.context, check.text
     else:
         item = content.item(item_id)
-        frozen_condition = content.condition(condition) if condition else None
         if frozen_condition and frozen_condition.advice:
             shown, style = frozen_condition.shown[item_id], frozen_condition.explanation
         else:
@@ -83,10 +85,40 @@ def rendered_stimulus(
             "answer": shown.answer,
             "style": style,
             "rationale": shown.rationale,
+            "has_sign": has_sign(frozen_condition.saliency if frozen_condition else ""),
             "explained": explained,
             "others": others,
-            "is_open": bool(task_pages(content.task)),
+            "is_original": check is None and item.changed is not None,
+            "is_open": isinstance(content.task, Advice),
             **_program(shown, images, context or [], slug),
+        },
+    )
+
+
+def changed_html(version: StudyVersion, *, item_id: str, language: str = "") -> SafeString:
+    """Return the changed version of an item, empty without one.
+
+    ``language`` has to be the active one.
+    """
+    return _changed_html(version.hash, version.pk, item_id, language)
+
+
+@lru_cache(maxsize=1024)
+def _changed_html(version_hash: str, version_pk: int, item_id: str, language: str) -> SafeString:
+    return rendered_change(localised(StudyVersion(pk=version_pk, hash=version_hash), language), item_id)
+
+
+def rendered_change(content: FrozenStudy, item_id: str) -> SafeString:
+    """Render the change of an item of content that may be a draft."""
+    item = None if content.attention_item(item_id) else content.item(item_id)
+    if item is None or item.changed is None:
+        return SafeString("")
+    before, after = item.question or "", item.changed.question
+    return render_to_string(
+        "studyapp/participant/changed.html",
+        {
+            "question": changed_words(before, after) if before != after else [],
+            "context": changed_context(item.context or [], item.changed.context),
         },
     )
 

@@ -253,6 +253,7 @@ ROUTES: dict[str, Asks] = {
     "annotation:edit_item": MANAGE,
     "annotation:delete_item": MANAGE,
     "annotation:order_items": MANAGE,
+    "annotation:labels": MANAGE,
     "annotation:move_item": MANAGE,
     "annotation:import": Asks(Act.ANNOTATION_MANAGE, lacks=True),
     "annotation:apply_import": Asks(Act.ANNOTATION_MANAGE, lacks=True),
@@ -296,6 +297,7 @@ ROUTES: dict[str, Asks] = {
     # The REST API of projects
     "projects_rest:projects": Asks(unsafe=Act.ANNOTATION_MANAGE, of_workspace="404"),
     "projects_rest:project": Asks(Act.PROJECT_SEE, unsafe=Act.ANNOTATION_MANAGE),
+    "projects_rest:labels": Asks(Act.PROJECT_SEE, unsafe=Act.ANNOTATION_MANAGE),
     "projects_rest:close": MANAGE,
     "projects_rest:reopen": MANAGE,
     "projects_rest:members": Asks(Act.ANNOTATION_SETTLE, unsafe=Act.ANNOTATION_MANAGE),

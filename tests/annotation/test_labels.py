@@ -13,7 +13,8 @@ from annotation.bots.drawing import Sheet, draw, edits
 from annotation.comparison import agreement_item, draft, likeness
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
-from annotation.labels import LabelProgram, label_yaml, read_label_task
+from annotation.forms import TASKS
+from annotation.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
 from annotation.operations import Edit, apply, checked, hidden_nodes, open_nodes, without_hidden
 from annotation.schemas import Document, Ellipse, KeyPoint, Polygon, Span
 from tests.annotation.factories import BOXES, SPANS, span
@@ -79,6 +80,13 @@ def test_another_answer_replaces_the_first_and_undo_brings_it_back() -> None:
     )
     assert [each.value for each in second.layers[TOPIC].objects] == ["politics"]  # type: ignore[union-attr]
     assert apply(second, Edit.model_validate(inverse), program(), SPANS)[0] == first
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_each_template_is_a_task_with_a_name(name: str) -> None:
+    task = LabelTask.model_validate({"layers": TEMPLATES[name]})
+    assert read_label_task(label_yaml(task)) == task
+    assert name in TASKS
 
 
 @pytest.mark.parametrize(
@@ -277,12 +285,18 @@ def test_a_condition_hides_questions_and_those_that_depend_on_them() -> None:
 
 def test_hidden_answers_count_in_no_comparison() -> None:
     made = program_of_text(read_label_task(CONDITIONAL).text, "spans")
-    documents = {"A": conditional("good", "taste"), "B": conditional("none", "taste")}
+    documents = {
+        who: without_hidden(conditional(sentiment, "taste"), made)
+        for who, sentiment in (("A", "good"), ("B", "none"))
+    }
     values = agreement_item("i", made, documents).values
     reasons = {3, 4}  # after the three labels of the sentiment
     assert reasons <= values["A"].keys()
     assert not reasons & values["B"].keys()
-    assert likeness(made, conditional("none", "price"), documents["B"], (), "spans") == 1
+    assert likeness(made, documents["B"], documents["B"], (), "spans") == 1
+    # A system may answer a question alone, without the one before it.
+    alone = Document(layers={REASONS: documents["A"].layers[REASONS]})
+    assert likeness(made, alone, alone, (), "spans") == 1
     same = draft(made, dict.fromkeys("AB", documents["B"]), (), "")
     assert open_nodes(same, made) == []
     assert not same.layers[REASONS].objects

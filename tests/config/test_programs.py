@@ -22,8 +22,8 @@ from predictions.module_words import WORDS
 from predictions.program_steps import Step
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.schema import load_definition
+from studyapp.errors import StudyRefused
 from studyapp.models import Stimulus, Study
-from studyapp.queries.designs import StudyRefused
 from studyapp.web.program_labels import step_words
 from studyapp.web.stimulus_html import stimulus_html
 from tests.annotation.factories import PASSAGE, box, make_project, make_record, make_user, span

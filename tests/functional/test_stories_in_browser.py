@@ -190,6 +190,8 @@ class TestAResearcher:
         press(page, "Create draft")
         page.get_by_label("Consent").fill("I take part of my own will.")
         press(page, "Save and continue")
+        look(page, "studio-task")
+        press(page, "Save and continue")
         look(page, "studio-conditions")
         press(page, "Save and continue")
         page.get_by_label("Number of items").fill(str(ITEMS))

@@ -133,6 +133,7 @@ def test_a_study_from_empty_to_launched_by_keyboard_alone(site: Site, page: Page
     expect(page.get_by_role("radio", name="An empty study")).to_be_checked()
     press(page, "Create draft")
     type_into(page, "Consent", "I take part of my own will.")
+    press(page, "Save and continue")  # to the task
     press(page, "Save and continue")  # to the conditions
     press(page, "Save and continue")  # to the items
     type_into(page, "Number of items", "4")

@@ -22,7 +22,7 @@ from tests.annotation.formats.test_counterfactuals import OLDER, instance
 from tests.annotation.jobs.pairs import example, lines, pairs, pictures, zipped
 from tests.studyapp.questions import entries
 
-LINES = {"jsonl", "nlvr", "nlvr2", "reasons", "outputs", "claims", "musique", "esnli"}
+LINES = {"jsonl", "nlvr", "nlvr2", "reasons", "outputs", "claims", "musique", "esnli", "changed"}
 ODD: list[Any] = [
     None, [], {}, "", "\0", "x" * 600, "é", "5", 5, -1, 0, True, 10**400, 1e308, float("nan"), float("inf"),
     [None], [[None]], {"": None}, [[[[[[]]]]]], "\ud800", "a\nb", 2**63, [None] * 200,
@@ -67,12 +67,17 @@ def evidence_files() -> dict[str, bytes]:
     pair = {"premise": "Ada sang.", "hypothesis": "She sang.", "label": "entailment"}
     named = {"claim": "Ada sang.", "label": "SUPPORTS", "evidence": [[[1, 2, "Ada", 0]], [[1, 3, "Ada", 1]]]}
     verdict = {"sentences": [0], "label": "SUPPORT"}
+    changed = {"question": "Who danced?", "context": [["Ada", ["Ada sang."]]], "answer": "Ada"}
+    drafted = instance(OLDER, "comparison").model_dump(mode="json")
     cited = {"claim": "Ada sang.", "cited_doc_ids": [4], "evidence": {"4": [verdict]}}
     span = {"docid": "film", "start_token": 1, "end_token": 2, "start_sentence": -1}
     judged = {"query": "Is it good?", "classification": "POS", "evidences": [[span]]}
     return {
         "claims": lines(claim | {"uid": f"c{at}"} for at in range(3)),
         "musique": lines(asked | {"id": f"2hop__{at}"} for at in range(3)),
+        "changed": lines(
+            [drafted, *({"id": f"q{at}:1", "source_item_id": "q", **changed} for at in range(2))]
+        ),
         "esnli": lines(pair | {"id": f"p{at}"} for at in range(3)),
         "fever": zipped(
             {

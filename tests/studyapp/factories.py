@@ -201,6 +201,36 @@ def make_advice(*, launched: bool = True, task: Any = "advice", **changes: Any) 
     return make_study(launched=launched, dataset=dataset.name, task=task, **changes)
 
 
+def make_changed(dataset: Dataset, *, name: str | None = None) -> Dataset:
+    """Changed items of a dataset: another film in the question, answered at the sea; q2 in the context."""
+    changed = make_dataset(questions=0, name=name, workspace=dataset.workspace)
+    Question.objects.bulk_create(
+        Question(
+            dataset=changed,
+            external_id=f"{row.external_id}:1",
+            source_item_id=row.external_id,
+            kind="comparison",
+            text=row.text.replace("film", "band"),
+            answer="the sea",
+            context=row.context,
+        )
+        for row in dataset.questions.all()
+    )
+    Dataset.objects.filter(pk=changed.pk).update(question_count=changed.questions.count())
+    return changed
+
+
+def make_counterfactual(*, launched: bool = True, task: Any = None, **changes: Any) -> Study:
+    """A counterfactual study of a system that changes its answer to every second item."""
+    dataset = make_dataset(questions=4)
+    make_run(dataset=dataset, system="helper")
+    changed = make_changed(dataset)
+    make_run(dataset=changed, system="helper")
+    changes = {"conditions": ADVICE[1:], "items": {"ids": ["q1", "q2"]}, **changes}
+    task = {"kind": "counterfactual", "source": changed.name, **(task or {})}
+    return make_study(launched=launched, dataset=dataset.name, task=task, **changes)
+
+
 def make_link(*, study: Study | None = None, **options: Any) -> EntryLink:
     return make_link_and_token(study=study, **options)[0]
 

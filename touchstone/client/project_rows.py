@@ -97,6 +97,7 @@ class ProjectMemberRow(TypedDict):
     active: bool
     roles: list[RoleName]
     qualified: bool | None
+    blind: bool
     joined_at: str
 
 
@@ -307,6 +308,8 @@ class OutputRow(TypedDict):
     proposals: list[list[tuple[float, float, float, float]]]
     modules: list[dict[str, Any]]
     answer: Any
+    marks: dict[str, list[dict[str, Any]]]
+    score: float | None
 
 
 class OutputSystem(TypedDict):

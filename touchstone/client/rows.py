@@ -19,7 +19,7 @@ RunKind = Literal["predict", "execute"]
 SystemKind = Literal["reader", "modular"]
 SaliencyMethod = Literal["integrated-gradients", "occlusion", "gradient-x-input"]
 DatasetFormat = Literal[
-    "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks"
+    "hotpot", "musique", "squad", "quoref", "claims", "fever", "scifact", "esnli", "eraser-tasks", "changed"
 ]
 BundleFormat = Literal["csv", "parquet", "jsonl", "psych-ds"]
 TableName = Literal["participants", "trials", "checks", "stages", "pre-survey", "post-survey", "events"]

@@ -18,6 +18,7 @@ from annotation.schemas import (
     ItemRecord,
     KeyPoint,
     Polygon,
+    Relation,
     Span,
 )
 from foundation.messages import at_field, say
@@ -76,6 +77,12 @@ def answers(record: ItemRecord, document: Document | None) -> Iterator[tuple[Lab
     for layer, stored in _layers(record, document):
         if values := [each.value for each in stored.objects if isinstance(each, Answer)]:
             yield layer, values
+
+
+def relations(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Relation]]:
+    """Yield the relations of a document with their layers."""
+    for layer, stored in _layers(record, document):
+        yield from ((layer, each) for each in stored.objects if isinstance(each, Relation))
 
 
 def classes(record: ItemRecord, document: Document | None) -> list[str]:

@@ -16,7 +16,8 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import span_of_result
 from annotation.formats.labelled.documents import corners_of
 from annotation.formats.texts import Tokens, tokenize
-from annotation.labels import MARKS, LabelLayer, LabelTask, LayerType
+from annotation.labels import ANSWERED, MARKS, LabelLayer, LabelTask, LayerType
+from annotation.operations import relation_key
 from annotation.schemas import (
     AnnotationRecord,
     Answer,
@@ -29,6 +30,7 @@ from annotation.schemas import (
     Layer,
     Object,
     Polygon,
+    Relation,
     Span,
 )
 from foundation.errors import BadFile
@@ -37,12 +39,14 @@ from foundation.messages import at_field, say
 
 # Layers of formats that do not name theirs.
 ENTITIES, OBJECTS, ELLIPSES, POINTS = "Entities", "Objects", "Ellipses", "Key points"
-CLASS = "Class"
+CLASS, RELATED = "Class", "Relations"
+BARE_RELATION = "related to"  # the label of relations without one, in a file without others
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 
 NO_LABEL = "mark without a label, left out"
 SEVERAL_LABELS = "mark with several labels, one mark for each"
-RELATIONS = "relation, left out: label configurations have none"
+RELATIONS = "relation, left out"
+DANGLING = "relation without both of its marks, left out"
 OTHER_SHAPES = "mark of another shape, left out"
 TO_POLYGON = "box or ellipse, replaced by a polygon"
 TO_BOX = "polygon or ellipse, replaced by the box around it"
@@ -76,6 +80,20 @@ class LabelledSource(Protocol):
         """Called with the number of bytes read so far."""
 
 
+@dataclass(frozen=True)
+class Related:
+    """A relation as it stands in a file, by the IDs that marks have there.
+
+    ``layer`` is the name of its layer; ``both`` says that it has no direction.
+    """
+
+    ends: tuple[str, str]
+    label: str = ""
+    layer: str = RELATED
+    both: bool = False
+    name: str = ""
+
+
 @dataclass
 class Labelling:
     """The marks and answers of one author in an entry.
@@ -84,6 +102,7 @@ class Labelling:
         annotator: None for the gold.
         marks: Name of the layer, and box or span with its label.
         answers: Name and type of the layer, and value.
+        relations: Relations between the marks.
         fields: Fields of an `AnnotationRecord`.
         layers: States and notes by the name of the layer, if the file has them.
     """
@@ -91,6 +110,7 @@ class Labelling:
     annotator: str | None = None
     marks: list[tuple[str, Box | Span]] = field(default_factory=list)
     answers: list[tuple[str, LayerType, str | int]] = field(default_factory=list)
+    relations: list[Related] = field(default_factory=list)
     fields: dict[str, Any] = field(default_factory=dict)
     layers: dict[str, Layer] = field(default_factory=dict)
 
@@ -172,6 +192,7 @@ class _Layer:
     declared: LabelLayer | None = None
     labels: dict[str, None] = field(default_factory=dict)
     ratings: set[int] = field(default_factory=set)
+    directed: bool = False
 
     def layer(self, name: str) -> LabelLayer:
         if self.declared is not None and not self.labels.keys() - set(self.declared.names):
@@ -182,6 +203,8 @@ class _Layer:
         elif self.type != "text":
             names = dict.fromkeys(self.declared.names if self.declared else ())
             given["labels"] = tuple(names | self.labels)
+        if self.type == "relations":
+            given["directed"] = self.directed
         if self.type == "choice" and len(given["labels"]) < 2:
             given["type"] = "choices"  # one class is a box to tick
         return LabelLayer.model_validate(given)
@@ -229,6 +252,10 @@ def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
             layer.ratings.add(value)
         elif kind != "text":
             layer.labels.setdefault(str(value).strip())
+    for each in labelling.relations if labelling.marks else ():
+        layer = layers.setdefault(each.layer, _Layer("relations"))
+        layer.directed |= not each.both
+        layer.labels.setdefault(each.label.strip() or BARE_RELATION)
 
 
 def type_of_mark(mark: Box | Span) -> LayerType:
@@ -288,16 +315,16 @@ def _document(labelling: Labelling, task: LabelTask, findings: Findings, path: s
     """
     objects: dict[int, list[Object]] = {index: [] for index in range(1, len(task.layers) + 1)}
     used: set[str] = set()
+    names: dict[str, str] = {}  # the ID of each mark in the file, and its own
     for name, given in labelling.marks:
         mark = _fitting(given, {layer.type for layer in task.layers}, findings, path)
         index = _index_of(task, name, {type_of_mark(mark)})
+        own = _free(mark.id, index, len(objects[index]), used)
+        names.setdefault(given.id, own)
+        objects[index].append(mark.model_copy(update={"id": own, "label": mark.label.strip()}))
+    for index, each in _relations(labelling, task, names, findings, path):
         objects[index].append(
-            mark.model_copy(
-                update={
-                    "id": _free(mark.id, index, len(objects[index]), used),
-                    "label": mark.label.strip(),
-                }
-            )
+            each.model_copy(update={"id": _free(each.id, index, len(objects[index]), used)})
         )
     for name, kind, value in labelling.answers:
         index = _index_of(task, name, {"choice", "choices"} if kind in ("choice", "choices") else {kind})
@@ -307,10 +334,34 @@ def _document(labelling: Labelling, task: LabelTask, findings: Findings, path: s
     states = {_index_of(task, name, None): layer for name, layer in labelling.layers.items()}
     layers = {}
     for index, inside in objects.items():
-        asked = task.layers[index - 1].type not in MARKS and task.layers[index - 1].required
+        asked = task.layers[index - 1].type in ANSWERED and task.layers[index - 1].required
         implied = Layer(state="done" if inside else "open" if asked else "nothing")
         layers[index] = states.get(index, implied).model_copy(update={"objects": tuple(inside)})
     return Document(layers=layers)
+
+
+def _relations(
+    labelling: Labelling, task: LabelTask, names: dict[str, str], findings: Findings, path: str
+) -> Iterator[tuple[int, Relation]]:
+    """Yield the relations of a labelling with the nodes of their layers."""
+    present: set[tuple[object, ...]] = set()
+    for each in labelling.relations:
+        if not any(layer.type == "relations" for layer in task.layers):
+            findings.mend(RELATIONS, path)
+            continue
+        index = _index_of(task, each.layer, {"relations"})
+        layer = task.layers[index - 1]
+        label = each.label.strip() or (layer.names[0] if len(layer.names) == 1 else BARE_RELATION)
+        first, second = (names.get(end) for end in each.ends)
+        if not first or not second or first == second:
+            findings.mend(DANGLING, path)
+            continue
+        for ends in [(first, second), (second, first)][: 2 if each.both and layer.directed else 1]:
+            relation = Relation(id=each.name if _ID.fullmatch(each.name) else "m", ends=ends, label=label)
+            key = (index, *relation_key(relation, layer))
+            if key not in present:
+                present.add(key)
+                yield index, relation
 
 
 def _fitting(mark: Box | Span, types: set[LayerType], findings: Findings, path: str) -> Box | Span:

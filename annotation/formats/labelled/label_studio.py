@@ -21,15 +21,23 @@ from annotation.formats.label_studio.results import (
     span_of_result,
     turned_corners,
 )
-from annotation.formats.labelled.documents import answers, image_marks, labellings, spans, task_of_record
+from annotation.formats.labelled.documents import (
+    answers,
+    image_marks,
+    labellings,
+    relations,
+    spans,
+    task_of_record,
+)
 from annotation.formats.labelled.entries import (
     NO_LABEL,
     OTHER_SHAPES,
-    RELATIONS,
+    RELATED,
     SEVERAL_LABELS,
     Entry,
     LabelledSource,
     Labelling,
+    Related,
     fraction_point,
     fraction_polygon,
     guarded,
@@ -203,7 +211,7 @@ def _take(
             if kind in (*BOXES, *OUTLINED, *BARE, *TEXTS):
                 _take_mark(source, entry, labelling, result)
             elif kind == "relation":
-                source.findings.mend(RELATIONS, entry.external_id)
+                labelling.relations.append(_related(result))
             elif kind in SHAPES:
                 source.findings.mend(OTHER_SHAPES, f"{entry.external_id}: {kind}")
             elif "start" in value or "x" in value:
@@ -213,6 +221,18 @@ def _take(
         except (AttributeError, KeyError, IndexError, TypeError) as error:
             message = say("%(problem)s is not as expected", problem=repr(error))
             raise ValueError(at_field(field, message)) from error
+
+
+def _related(result: dict[str, Any]) -> Related:
+    """Return a relation; "left" turns it round."""
+    ends, ours = (str(result["from_id"])[:64], str(result["to_id"])[:64]), result.get(OURS) or {}
+    return Related(
+        ends=ends[::-1] if result.get("direction") == "left" else ends,
+        label=str(next(iter(result.get("labels") or []), "")),
+        layer=str(ours.get("layer", RELATED)),
+        both=result.get("direction") == "bi",
+        name=str(ours.get("id", "")),
+    )
 
 
 def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, result: dict[str, Any]) -> None:
@@ -363,6 +383,11 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         kind, value = _value_of(mark)
         more = {"image_rotation": 0, **size, **_origin(mark)}
         yield _result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
+    for layer, relation in relations(record, document):
+        about = {"layer": layer.name, "id": relation.id}
+        direction = "right" if layer.directed else "bi"
+        ends = {"from_id": relation.ends[0], "to_id": relation.ends[1], "direction": direction}
+        yield {"type": "relation", **ends, "labels": [relation.label], OURS: about}
     forms: dict[LayerType, str] = {"text": "textarea", "rating": "rating"}
     for layer, values in answers(record, document):
         kind = forms.get(layer.type, "choices")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from annotation.formats.labelled.documents import answers, image_marks, labellings, spans, task_of_record
+from annotation.formats.labelled.documents import (
+    answers,
+    image_marks,
+    labellings,
+    relations,
+    spans,
+    task_of_record,
+)
+from annotation.formats.labelled.entries import RELATIONS
 from annotation.schemas import Document, Ellipse, ItemRecord, KeyPoint, Polygon
 from foundation.findings import Findings
 
@@ -23,17 +31,17 @@ ROUND = "ellipse, replaced by a polygon"
 POINTS = "key point, left out"
 SPACES = "text whose white space becomes single spaces"
 
-_GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS}
+_GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS, RELATIONS}
 LOSES: dict[str, set[str]] = {
     "jsonl": set(),
     "labelstudio": set(),
-    "w3c": {WRITTEN, STATES, SEVERAL_IMAGES, EMPTY},
-    "prodigy": {WRITTEN, STATES, LAYERS, ELLIPSES, POINTS},
+    "w3c": {WRITTEN, STATES, RELATIONS, SEVERAL_IMAGES, EMPTY},
+    "prodigy": {WRITTEN, STATES, RELATIONS, LAYERS, ELLIPSES, POINTS},
     "brat": {CHOICES, WRITTEN, STATES},
     "doccano": _GOLD_ALONE,
     "eraser": {*_GOLD_ALONE, MORE_CHOICES, WHOLE_TOKENS, SPACES},
     "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES},
-    "webanno": {PEOPLE, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
+    "webanno": {PEOPLE, RELATIONS, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
     "coco": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND},
     "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND, POINTS},
     "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, POLYGONS, ELLIPSES, POINTS},
@@ -70,6 +78,7 @@ def _parts_of_document(record: ItemRecord, document: Document) -> Iterator[tuple
     for layer, values in answers(record, document):
         yield (CHOICES if layer.labels else WRITTEN), len(values)
         yield MORE_CHOICES, len(values) - 1
+    yield RELATIONS, sum(1 for _each in relations(record, document))
     starts = {start for start, _end in record.tokens}
     ends = {end for _start, end in record.tokens}
     partial = [span for _layer, span in spans(record, document) if not _is_whole(span.span, starts, ends)]

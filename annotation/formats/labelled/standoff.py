@@ -17,6 +17,7 @@ from annotation.formats.labelled.documents import (
     image_marks,
     labellings,
     pixels,
+    relations,
     require_kind,
     spans,
 )
@@ -27,10 +28,11 @@ from annotation.formats.labelled.entries import (
     NO_LABEL,
     OBJECTS,
     OTHER_SHAPES,
-    RELATIONS,
+    RELATED,
     Entry,
     LabelledSource,
     Labelling,
+    Related,
     files_of,
     fraction_box,
     fraction_point,
@@ -56,6 +58,8 @@ AROUND = 32  # code points before and after a quote
 CONTEXT = ["http://www.w3.org/ns/anno.jsonld", {"status": "urn:touchstone:status"}]
 FRAGMENTS = "http://www.w3.org/TR/media-frags/"
 _MARK = re.compile(r"(T\S*)\t(\S+) ([\d; ]+)(?:\t(.*))?")
+_RELATION = re.compile(r"R\S*\t(\S+) [^\s:]+:(\S+) [^\s:]+:(\S+)")
+_JOINED = re.compile(r"\*\t(\S+)((?: T\S+){2,})")
 _LINE = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -118,7 +122,10 @@ def _standoff(
                 text = "%(line)r is not a type with the numbers of its first and last character"
                 raise BadFile(path, say(text, line=line.strip()[:80]), line=number)
             if match is None:
-                source.findings.mend(RELATIONS if line[0] == "R" else ATTRIBUTES, f"{path.name}:{number}")
+                related = list(_brat_relations(line, types))
+                labelling.relations += related
+                if not related:
+                    source.findings.mend(ATTRIBUTES, f"{path.name}:{number}")
                 continue
             layer, label = types.get(match[2], (ENTITIES, match[2]))
             try:
@@ -139,12 +146,24 @@ def _brat_span(entry: Entry, match: re.Match[str], label: str, findings: Finding
     if any(entry.passage[one[1] : other[0]].strip() for one, other in between):
         findings.mend(APART, place)
     quoted = match[4] if len(parts) == 1 else None
-    return span_at(entry, start, end, label, findings, quote=quoted)
+    return span_at(entry, start, end, label, findings, quote=quoted, name=match[1])
+
+
+def _brat_relations(line: str, types: dict[str, tuple[str, str]]) -> Iterator[Related]:
+    """Yield the relations of a line; equal marks are related in turn."""
+    if match := _RELATION.fullmatch(line.rstrip("\r\n\t ")):
+        layer, label = types.get(match[1], (RELATED, match[1]))
+        yield Related((match[2], match[3]), label, layer)
+    elif match := _JOINED.fullmatch(line.rstrip("\r\n\t ")):
+        layer, label = types.get(match[1], (RELATED, match[1]))
+        for ends in pairwise(match[2].split()):
+            yield Related(ends, label, layer, both=True)
 
 
 def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
-    """Write folders ``gold`` and ``by-ANNOTATOR`` with spans; no answers."""
+    """Write spans and relations to folders ``gold`` and ``by-ANNOTATOR``."""
     types: dict[str, tuple[str, str]] = {}
+    joining: dict[str, None] = {}  # the types of relations
     with written_folder(path) as folder:
         for record in records:
             require_kind(record, "spans", "brat")
@@ -154,29 +173,46 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
                 inner.mkdir(exist_ok=True)
                 # Bytes, so that line ends stay as they are: offsets count them.
                 (inner / f"{name}.txt").write_bytes(record.passage.encode())
-                marked = spans(record, document)
+                marked = list(spans(record, document))
                 lines = [
                     _brat_line(record, number, layer.name, span, types)
                     for number, (layer, span) in enumerate(marked, start=1)
                 ]
+                names = {span.id: f"T{number}" for number, (_layer, span) in enumerate(marked, start=1)}
+                for number, (layer, relation) in enumerate(relations(record, document), start=1):
+                    kind = _brat_type(layer.name, relation.label, types)
+                    joining.setdefault(kind)
+                    first, second = (names[end] for end in relation.ends)
+                    lines.append(
+                        f"R{number}\t{kind} Arg1:{first} Arg2:{second}\n"
+                        if layer.directed
+                        else f"*\t{kind} {first} {second}\n"
+                    )
                 (inner / f"{name}.ann").write_bytes("".join(lines).encode())
         (folder / TYPES).write_text(json.dumps(types, ensure_ascii=False), encoding="utf-8")
-        entities = "".join(f"{name}\n" for name in types)
-        text = f"[entities]\n{entities}\n[relations]\n\n[events]\n\n[attributes]\n"
+        entities = "".join(f"{name}\n" for name in types if name not in joining)
+        joined = "".join(f"{name}\tArg1:<ENTITY>, Arg2:<ENTITY>\n" for name in joining)
+        text = f"[entities]\n{entities}\n[relations]\n{joined}\n[events]\n\n[attributes]\n"
         (folder / "annotation.conf").write_text(text, encoding="utf-8")
 
 
 def _brat_line(
     record: ItemRecord, number: int, layer: str, span: Span, types: dict[str, tuple[str, str]]
 ) -> str:
-    base = re.sub(r"[^A-Za-z0-9_-]", "_", span.label)
-    kind, more = base, 2
-    while types.setdefault(kind, (layer, span.label)) != (layer, span.label):
-        kind, more = f"{base}-{more}", more + 1
+    kind = _brat_type(layer, span.label, types)
     start, end = span.span
     parts = [(line.start() + start, line.end() + start) for line in _LINE.finditer(record.passage[start:end])]
     text = " ".join(record.passage[first:last] for first, last in parts).replace("\t", " ")
     return f"T{number}\t{kind} {';'.join(f'{first} {last}' for first, last in parts)}\t{text}\n"
+
+
+def _brat_type(layer: str, label: str, types: dict[str, tuple[str, str]]) -> str:
+    """Return the type of a label, which has letters, digits, - and _ only."""
+    base = re.sub(r"[^A-Za-z0-9_-]", "_", label)
+    kind, more = base, 2
+    while types.setdefault(kind, (layer, label)) != (layer, label):
+        kind, more = f"{base}-{more}", more + 1
+    return kind
 
 
 def read_w3c(source: LabelledSource) -> Iterator[Entry]:

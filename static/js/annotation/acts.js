@@ -37,6 +37,8 @@ function covers(one, other) {
 export function createActs(store, announce, askReason) {
   /** @type {Map<number, string>} the label for new marks, by node of a plain task */
   const labels = new Map();
+  /** @type {{node: number, id: string} | null} the mark at which a relation begins */
+  let start = null;
   const role = () => store.program.nodes[store.node].role;
   const layer = () => layerOf(store.document, store.node);
   /** Drawing in a step that said "nothing here" opens it again. @returns {{state?: State}} */
@@ -46,9 +48,19 @@ export function createActs(store, announce, askReason) {
   const inLayer = (node, value) =>
     layerOf(store.document, node).objects.filter((each) => value === undefined || each.value === value);
 
+  /** Return true if the step has the same relation, under another id. @param {Thing} thing */
+  function isKnown({ id, ends, label }) {
+    if (!ends) return false;
+    const directed = store.program.nodes[store.node].layer?.directed;
+    const named = (/** @type {string[]} */ both) => (directed ? both : [...both].sort()).join(" ");
+    return layer().objects.some(
+      (each) => each.id !== id && each.label === label && each.ends && named(each.ends) === named(ends),
+    );
+  }
+
   const acts = {
     mayEdit: () => !store.locked,
-    mayDraw: () => !store.locked && role() !== "compute" && role() !== "answer",
+    mayDraw: () => !store.locked && ["draw", "choose", "link"].includes(role()),
     selected: () => store.objects.find((each) => each.id === store.object) ?? null,
 
     /** @param {Place} place */
@@ -75,15 +87,18 @@ export function createActs(store, announce, askReason) {
 
     /** The label of the selected mark, or else of new ones. @returns {string | undefined} */
     label() {
-      const own = store.objects.find((each) => each.id === store.object)?.thing.label;
-      return own || labels.get(store.node) || store.program.nodes[store.node].layer?.labels[0]?.name;
+      const chosen = acts.selected();
+      return (chosen?.own && chosen.thing.label) || acts.newLabel() || undefined;
     },
+
+    /** The label of new marks and relations. @returns {string} */
+    newLabel: () => labels.get(store.node) ?? store.program.nodes[store.node].layer?.labels[0]?.name ?? "",
 
     /** Give the selected mark a label, and new ones the same. @param {string} label */
     setLabel(label) {
       labels.set(store.node, label);
       const chosen = acts.selected();
-      if (chosen && chosen.thing.label !== label)
+      if (chosen?.own && chosen.thing.label !== label && !isKnown({ ...chosen.thing, label }))
         store.edit({ node: store.node, put: [{ ...chosen.thing, label }] });
       announce(gettext("Label: %(label)s.", { label }));
       store.tell("object");
@@ -153,16 +168,65 @@ export function createActs(store, announce, askReason) {
     /** @param {string} id @param {Place} place */
     move(id, place) {
       const thing = thingOf(layer(), id);
-      if (thing && thing.ref === undefined) store.edit({ node: store.node, put: [{ ...thing, ...place }] });
+      if (thing && thing.ref === undefined && !thing.ends) store.edit({ node: store.node, put: [{ ...thing, ...place }] });
+    },
+
+    /** The mark at which a relation begins, until its other end is chosen. @returns {string | null} */
+    get relating() {
+      const id = start?.node === store.node ? start.id : null;
+      return store.objects.some((each) => each.id === id) ? id : null;
+    },
+
+    /** Begin a relation at the selected mark, or end it there. */
+    relate() {
+      const chosen = acts.selected();
+      if (store.locked || role() !== "relate") return;
+      if (!chosen || chosen.own) return announce(gettext("Select a mark first, then relate it to another one."));
+      if (acts.relating && acts.relating !== chosen.id) return acts.connect(acts.relating, chosen.id);
+      start = { node: store.node, id: chosen.id };
+      announce(gettext("Now choose the mark that it is related to."));
+      store.tell("object");
+    },
+
+    /** Give up the relation that was begun. @returns {boolean} whether there is one */
+    cancelRelation() {
+      if (!acts.relating) return false;
+      start = null;
+      announce(gettext("No relation added."));
+      store.tell("object");
+      return true;
+    },
+
+    /** @param {string} first @param {string} second @param {string} [label] */
+    connect(first, second, label = acts.newLabel()) {
+      const thing = { id: objectId(), ends: /** @type {[string, string]} */ ([first, second]), label };
+      start = null;
+      if (isKnown(thing)) return (announce(gettext("This relation is there already.")), store.tell("object"));
+      if (!store.edit({ node: store.node, put: [thing], ...reopened() })) return;
+      store.select(thing.id);
+      announce(gettext("Added."));
+    },
+
+    /** Turn the selected relation round. */
+    reverse() {
+      const chosen = acts.selected();
+      if (!chosen?.thing.ends) return;
+      const [first, second] = chosen.thing.ends;
+      const thing = { ...chosen.thing, ends: /** @type {[string, string]} */ ([second, first]) };
+      if (isKnown(thing)) announce(gettext("This relation is there already."));
+      else store.edit({ node: store.node, put: [thing] });
     },
 
     /**
-     * Select an object; where one chooses, also choose it, and where one links, take it as source.
+     * Select an object; where one chooses, also choose it, and where one links, take it as source. A second mark
+     * ends a relation that was begun.
      * @param {string | null} id
      */
     pick(id) {
       const each = store.objects.find((object) => object.id === id);
-      if (each && !each.own) acts.toggle(id);
+      if (role() === "relate") {
+        if (acts.relating && each && !each.own && id !== acts.relating) return acts.connect(acts.relating, each.id);
+      } else if (each && !each.own) acts.toggle(id);
       else if (!each && id !== null) return acts.link(id);
       store.select(id);
     },
@@ -171,6 +235,7 @@ export function createActs(store, announce, askReason) {
     toggle(id) {
       const each = store.objects.find((object) => object.id === id);
       if (!each || each.own) return;
+      if (role() === "relate") return acts.relate();
       const node = store.node;
       const change = each.chosen
         ? { node, remove: [each.chosen] }
@@ -197,6 +262,7 @@ export function createActs(store, announce, askReason) {
     remove() {
       const chosen = acts.selected();
       if (!chosen) return;
+      if (role() === "relate" && !chosen.own) return announce(gettext("Marks are deleted at their own step."));
       if (!chosen.own) return chosen.chosen ? acts.toggle(chosen.id) : undefined;
       const place = store.objects.indexOf(chosen);
       if (!store.edit({ node: store.node, remove: [chosen.id] })) return;

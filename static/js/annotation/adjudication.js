@@ -11,7 +11,7 @@ import { gettext } from "./language.js";
 import { answersAt } from "./labels.js";
 import { button, element, unseen } from "./markup.js";
 import { areAlike } from "./shapes.js";
-import { STATES, sizeText } from "./words.js";
+import { STATES, endText, relationText, sizeText } from "./words.js";
 
 /** Return true if two places are the same object. @param {Place} one @param {Place} other */
 export function same(one, other) {
@@ -45,7 +45,9 @@ export function createAdjudication(store, before, acts) {
   function row(cluster, index) {
     const { letters, ...place } = cluster;
     const answered = place.value !== undefined && answersAt(store, store.node).includes(place.value);
-    const taken = answered || store.objects.some((each) => (each.own || each.chosen) && same(each.place, place));
+    const ends = place.ends?.map(markOf);
+    const related = ends && store.objects.some(({ thing }) => isBetween(thing, ends, place.label));
+    const taken = answered || related || store.objects.some((each) => (each.own || each.chosen) && same(each.place, place));
     const whose = unseen(
       ` ${gettext("group %(number)s, of %(people)s", { number: index + 1, people: letters.join(", ") })}`,
     );
@@ -66,16 +68,38 @@ export function createAdjudication(store, before, acts) {
     );
   }
 
-  /** @param {Place} place */
+  /** The mark of the document that lies at a place. @param {Place} place */
+  const markOf = (place) => store.objects.find((each) => !each.own && same(each.place, place))?.id ?? null;
+
+  /** An end of a relation in words: the mark that lies there, or where it lies. @param {Place} place */
+  function endOf(place) {
+    const mark = markOf(place);
+    return mark ? endText(store, mark) : text(place);
+  }
+
+  /** @param {import("./types.js").Thing} thing @param {(string | null)[]} ends @param {string} [label] */
+  function isBetween(thing, ends, label) {
+    const directed = store.program.nodes[store.node].layer?.directed;
+    const named = (/** @type {(string | null)[]} */ both) => (directed ? both : [...both].sort()).join(" ");
+    return Boolean(thing.ends) && thing.label === label && named(thing.ends ?? []) === named(ends);
+  }
+
+  /** @param {Place & {ends?: Place[]}} place @returns {string} */
   function text(place) {
     const { box, quote, label, value } = place;
     if (value !== undefined) return String(value);
+    if (place.ends) return relationText(store, { id: "", label }, place.ends.map(endOf));
     const where = box ? sizeText(store, place) : `“${quote}”`;
     return label ? `${label}: ${where}` : where;
   }
 
-  /** Choose the child's object that lies there; where there is none, draw it. @param {Place} place */
+  /** Choose the child's object that lies there; where there is none, draw it. @param {Place & {ends?: Place[]}} place */
   function takeOver(place) {
+    if (place.ends) {
+      const [first, second] = place.ends.map(markOf);
+      if (first && second) return acts.connect(first, second, place.label);
+      return acts.onObstacle(gettext("Add both marks first; then their relation can be added."));
+    }
     if (typeof place.value === "string" || typeof place.value === "number") return acts.answer(place.value);
     const there = store.objects.find((each) => !each.own && same(each.place, place));
     if (!there) acts.draw(place);

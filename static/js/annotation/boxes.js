@@ -13,7 +13,7 @@ import { createPicture } from "./picture.js";
 import { context } from "./program.js";
 import { overlay } from "./predictions.js";
 import { moved, resized, turned } from "./rectangles.js";
-import { inBox, ofCorners, reshaped, withCorner, withNewCorner } from "./shapes.js";
+import { arrow, inBox, middle, ofCorners, reshaped, withCorner, withNewCorner } from "./shapes.js";
 import { remember, remembered } from "./remembered.js";
 import { imageName, markText, markType, placeText } from "./words.js";
 
@@ -132,6 +132,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     " ": () => acts.toggle(store.object),
     Escape() {
       if (drafting()) return drafting()?.cancel();
+      if (acts.cancelRelation()) return;
       if (corner !== null) return setCorner(null);
       leaving = true;
       store.select(null);
@@ -248,7 +249,7 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
     for (const [index, each] of objects.entries()) {
       if (!each.place.box) continue;
       const { label } = each.thing;
-      const look = label ? looks.of(store.node, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
+      const look = label ? looks.of(each.from, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
       const selected = each.id === object;
       add(each.place.image, {
         id: each.id,
@@ -257,11 +258,34 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
         corner: selected ? corner : null,
         look,
         tag: label || String(index + 1),
-        selected,
+        selected: selected || each.id === acts.relating,
         editable: each.own && editable,
       });
     }
+    for (const each of objects) addRelation(each, add);
     pictures.forEach((picture, index) => picture.show(shown[index]));
+  }
+
+  /**
+   * Draw a relation as a line between the middles of marks in one image.
+   * @param {import("./types.js").InPlay} each @param {(image: number | undefined, each: Shown) => void} add
+   */
+  function addRelation({ id, thing }, add) {
+    const marks = thing.ends?.map((end) => store.objects.find((mark) => mark.id === end)?.place);
+    if (!marks || marks[0]?.image !== marks[1]?.image) return;
+    const [from, to] = marks.map((place) => middle(place?.box ?? [0, 0, 0, 0]));
+    const { width, height } = pictures[marks[0]?.image ?? 0].size;
+    const directed = store.program.nodes[store.node].layer?.directed;
+    const [x, y] = middle([...from, ...to]);
+    add(marks[0]?.image, {
+      id,
+      rect: [x, y, x, y],
+      mark: { line: directed ? arrow(from, to, height / width || 1) : [from, to] },
+      look: looks.of(store.node, thing.label),
+      tag: thing.label ?? "",
+      selected: id === store.object,
+      editable: false,
+    });
   }
 
   /** The zoom after the present one. @param {number} step 1 or -1 @returns {number} */

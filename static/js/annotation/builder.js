@@ -3,8 +3,8 @@
  * The text field that the site reads holds the same configuration as JSON, which is YAML too.
  *
  * @typedef {{name: string, color: string, key: string}} Label
- * @typedef {{type: string, name: string, labels: Label[], required: boolean, lowest: number, highest: number,
- *   hint: string, condition: Condition | null}} Layer
+ * @typedef {{type: string, name: string, labels: Label[], required: boolean, directed: boolean, lowest: number,
+ *   highest: number, hint: string, condition: Condition | null}} Layer
  * @typedef {{asked: Layer, labels: Label[]}} Condition a choice, and the labels of which it has to have one
  */
 import { gettext } from "./language.js";
@@ -17,6 +17,7 @@ const TYPES = /** @type {Record<string, string>} */ ({
   polygons: gettext("Polygons in an image, with labels"),
   ellipses: gettext("Ellipses in an image, with labels"),
   points: gettext("Key points in an image, with labels"),
+  relations: gettext("Relations between marks"),
   choice: gettext("One choice"),
   choices: gettext("Several choices"),
   text: gettext("Text"),
@@ -25,7 +26,7 @@ const TYPES = /** @type {Record<string, string>} */ ({
 const COLORS = ["#1d6fb8", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be185d", "#0f766e", "#4338ca"];
 const MARKS = new Set(["spans", "boxes", "polygons", "ellipses", "points"]);
 const CHOICES = new Set(["choice", "choices"]);
-const LABELLED = new Set([...MARKS, ...CHOICES]);
+const LABELLED = new Set([...MARKS, "relations", ...CHOICES]);
 
 /** @param {string} id @returns {any} */
 const part = (id) => document.getElementById(id);
@@ -107,15 +108,28 @@ function start() {
     name: "",
     labels: [],
     required: true,
+    directed: true,
     lowest: 1,
     highest: 5,
     hint: "",
     condition: null,
   });
 
+  /** Write names of layers and labels again where conditions show them. @type {(() => void)[]} */
+  let renamings = [];
+
+  /** An element whose text follows a name. @param {HTMLElement} made @param {() => string} text */
+  function following(made, text) {
+    const rename = () => (made.textContent = text());
+    renamings.push(rename);
+    rename();
+    return made;
+  }
+
   /** Draw the fields again, and go on where the person was. */
   function render() {
     const focused = root.contains(document.activeElement) ? document.activeElement?.id : "";
+    renamings = [];
     root.replaceChildren(
       ...layers.map(layerFields),
       button(gettext("Add layer"), () => change(() => layers.push(blank("choice"))), { class: "button second" }),
@@ -134,8 +148,10 @@ function start() {
     const kept = layers.map((whole) => {
       const { labels, condition: _condition, ...layer } = whole;
       const named = LABELLED.has(layer.type) ? labels.filter((label) => label.name.trim()) : [];
-      return { ...layer, labels: named, ...conditionOf(whole) };
+      const directed = layer.type !== "relations" || layer.directed;
+      return { ...layer, directed, labels: named, ...conditionOf(whole) };
     });
+    for (const rename of renamings) rename();
     text.value = JSON.stringify({ layers: kept }, null, 1);
     preview.replaceChildren(...kept.map(layerPreview));
   }
@@ -165,7 +181,8 @@ function start() {
       field(`${id}-hint`, gettext("Hint for annotators"), input(`${id}-hint`, layer, "hint", { maxlength: "500" })),
       layer.type === "rating" ? bounds(layer, id) : null,
       LABELLED.has(layer.type) ? labelFields(layer, id) : null,
-      required(layer, id),
+      checked(layer, id, "required", gettext("Annotators have to complete it")),
+      layer.type === "relations" ? checked(layer, id, "directed", gettext("Relations have a direction")) : null,
       condition(layer, id),
       button(gettext("Remove layer"), () => change(() => layers.splice(index, 1)), {
         class: "button plain",
@@ -182,18 +199,18 @@ function start() {
     return element("div", { class: "builder-bounds" }, number("lowest", gettext("Lowest")), number("highest", gettext("Highest")));
   }
 
-  /** @param {Layer} layer @param {string} id */
-  function required(layer, id) {
+  /** @param {Layer} layer @param {string} id @param {"required" | "directed"} name @param {string} words */
+  function checked(layer, id, name, words) {
     const box = element("input", {
       type: "checkbox",
-      id: `${id}-required`,
-      checked: layer.required,
+      id: `${id}-${name}`,
+      checked: layer[name],
       onchange() {
-        layer.required = box.checked;
+        layer[name] = box.checked;
         changed();
       },
     });
-    return element("label", { class: "check" }, box, element("span", {}, gettext("Annotators have to complete it")));
+    return element("label", { class: "check" }, box, element("span", {}, words));
   }
 
   /** Which answer of a choice before shows a layer; nothing where there is no such choice. @param {Layer} layer @param {string} id */
@@ -214,7 +231,9 @@ function start() {
       },
       element("option", { value: "" }, gettext("always")),
       ...choices.map((each) =>
-        element("option", { selected: each === asked }, gettext("by the answer of “%(layer)s”", { layer: each.name })),
+        following(element("option", { selected: each === asked }), () =>
+          gettext("by the answer of “%(layer)s”", { layer: each.name }),
+        ),
       ),
     );
     const answers = (asked?.labels ?? []).map((label, index) => {
@@ -229,7 +248,7 @@ function start() {
           changed();
         },
       });
-      return element("label", { class: "check" }, box, element("span", { dir: "auto" }, label.name));
+      return element("label", { class: "check" }, box, following(element("span", { dir: "auto" }), () => label.name));
     });
     return element(
       "div",
@@ -324,6 +343,7 @@ function layerPreview(layer) {
     polygons: shapes,
     ellipses: shapes,
     points: shapes,
+    relations: () => layer.labels.map((label) => element("p", {}, "… ", chip(label), layer.directed ? " → …" : " – …")),
     choice: () => layer.labels.map(option("radio")),
     choices: () => layer.labels.map(option("checkbox")),
     text: () => [element("div", { class: "preview-text" })],

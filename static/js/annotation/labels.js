@@ -114,7 +114,11 @@ export function createLabels(store, root, acts, looks) {
         key ? element("kbd", { "aria-hidden": "true" }, key.toUpperCase()) : null,
       );
     });
-    const name = marks ? gettext("Label for marks") : store.program.nodes[store.node].label;
+    const name = marks
+      ? gettext("Label for marks")
+      : layer.type === "relations"
+        ? gettext("Label for relations")
+        : store.program.nodes[store.node].label;
     return element(
       "fieldset",
       { class: `label-options${layer.type === "rating" ? " in-a-row" : ""}` },

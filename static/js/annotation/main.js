@@ -140,8 +140,9 @@ function start() {
         name: "sources",
         key: "l",
         group: gettext("Objects"),
-        text: gettext("select the source of the object"),
+        text: gettext("select the source of the object, or relate the mark to another one"),
         act: () => {
+          if (store.program.nodes[store.node].role === "relate") return acts.relate();
           panels.show("details");
           panel.focusSources();
         },

@@ -12,7 +12,7 @@ import { element } from "./markup.js";
 import { split } from "./operations.js";
 import { canKeepBoth } from "./rebase.js";
 import { drawingOf } from "./shapes.js";
-import { PROBLEMS, STATES, placeText } from "./words.js";
+import { PROBLEMS, STATES, placeText, relationText } from "./words.js";
 
 /** @param {Store} store */
 export function createMerge(store) {
@@ -90,7 +90,7 @@ export function createMerge(store) {
     const [kind, node] = split(name);
     if (kind === "problem") return gettext("Program report");
     const { label, role } = store.program.nodes[node];
-    return `${label}: ${{ object: role === "answer" ? gettext("an answer") : store.item.kind === "boxes" ? gettext("a box") : gettext("a span"), state: gettext("status"), note: gettext("note") }[kind]}`;
+    return `${label}: ${{ object: role === "answer" ? gettext("an answer") : role === "relate" ? gettext("a relation") : store.item.kind === "boxes" ? gettext("a box") : gettext("a span"), state: gettext("status"), note: gettext("note") }[kind]}`;
   }
 
   /** @param {Conflict} conflict @param {any} value */
@@ -104,6 +104,7 @@ export function createMerge(store) {
     if (kind === "note") return value || gettext("No note.");
     if (!value) return gettext("Deleted.");
     if (value.value !== undefined) return String(value.value);
+    if (value.ends) return relationText(store, value, undefined, split(name)[1]);
     return value.quote ? `“${value.quote}”` : value.ref ? gettext("Chosen.") : placeText(store, value);
   }
 

@@ -36,7 +36,7 @@ function onLayer(document, change) {
 }
 
 /**
- * Take out choices of what is gone, and links to it, bottom-up.
+ * Take out choices and relations of what is gone, and links to it, bottom-up.
  * @param {Program} program @param {Document} document @returns {Document}
  */
 export function withoutHanging(program, document) {
@@ -46,7 +46,7 @@ export function withoutHanging(program, document) {
     const below = program.below(node).map((index) => layerOf(document, index));
     const exists = (/** @type {string} */ id) => below.some((each) => thingOf(each, id));
     const objects = layer.objects
-      .filter((thing) => thing.ref === undefined || exists(thing.ref))
+      .filter((thing) => (thing.ref === undefined || exists(thing.ref)) && (thing.ends?.every(exists) ?? true))
       .map((thing) =>
         (thing.links?.every(exists) ?? true) ? thing : { ...thing, links: thing.links?.filter(exists) },
       );
@@ -132,6 +132,7 @@ export function needed(program, change) {
   const ids = (change.put ?? []).flatMap((thing) => [
     ...(thing.ref === undefined ? [] : [thing.ref]),
     ...(thing.links ?? []),
+    ...(thing.ends ?? []),
   ]);
   const names = program.below(change.node).flatMap((layer) => ids.map((id) => `object/${layer}/${id}`));
   return [...names, ...(change.also ?? []).flatMap((each) => needed(program, each))];

@@ -14,7 +14,7 @@ import { createNote } from "./note.js";
 import { context } from "./program.js";
 import { resizedTo } from "./rectangles.js";
 import { pointAt, reshaped } from "./shapes.js";
-import { STATES, TASKS, imageName, markText, markType, originText, sizeText, stateOf, valueText } from "./words.js";
+import { STATES, TASKS, endText, imageName, markText, markType, originText, relationText, sizeText, stateOf, valueText } from "./words.js";
 
 const MOST_ROWS = 80;
 /** @type {Record<string, string>} */
@@ -142,9 +142,13 @@ export function createPanel(store, root, acts, view, looks) {
 
   /** @param {InPlay} each @param {number} number */
   function row(each, number) {
-    const chooses = !each.own;
+    const chooses = !each.own && store.program.nodes[store.node].role === "choose";
     const links = missing(each) ? element("span", { class: "missing" }, gettext("source?")) : null;
-    const said = boxes ? sizeText(store, each.place) : `“${each.place.quote}”`;
+    const said = each.thing.ends
+      ? relationText(store, { ...each.thing, label: "" }) // the label stands beside it
+      : boxes
+        ? sizeText(store, each.place)
+        : `“${each.place.quote}”`;
     const made = button("", () => {}, {
       "data-id": each.id,
       class: "object-row",
@@ -155,7 +159,7 @@ export function createPanel(store, root, acts, view, looks) {
       element("span", { class: "number-tag" }, String(number)),
       element("span", { class: "object-text", dir: "auto" }, said),
       each.thing.label
-        ? element("span", { class: `label-chip-small key-${looks.of(store.node, each.thing.label)}`, dir: "auto" }, each.thing.label)
+        ? element("span", { class: `label-chip-small key-${looks.of(each.from, each.thing.label)}`, dir: "auto" }, each.thing.label)
         : "",
       ...(chooses
         ? [element("span", { class: "choice" }, each.chosen ? gettext("✓ chosen") : gettext("not chosen"))]
@@ -183,6 +187,7 @@ export function createPanel(store, root, acts, view, looks) {
       chosen,
       store.node,
       store.locked,
+      acts.relating,
       view.byCharacter,
       view.corner,
       chosen &&
@@ -196,12 +201,54 @@ export function createPanel(store, root, acts, view, looks) {
     if (!chosen) return detail.replaceChildren();
     const number = store.objects.indexOf(chosen) + 1;
     detail.replaceChildren(
-      element("h3", {}, markText(store, store.node, number)),
-      ...(chosen.own
+      element("h3", {}, chosen.own ? markText(store, store.node, number) : markText(store, chosen.from, number)),
+      ...(chosen.thing.ends
+        ? [relation(chosen)]
+        : store.program.nodes[store.node].role === "relate"
+          ? [relating(chosen)]
+        : chosen.own
         ? [boxes ? boxFields(chosen) : spanFields(chosen), ...reason(chosen), ...sources(chosen)]
         : [choice(chosen)]),
     );
     if (focused) document.getElementById(focused)?.focus();
+  }
+
+  /** @param {InPlay} chosen */
+  function relation(chosen) {
+    const turn = button(gettext("Reverse"), acts.reverse, {
+      class: "button second small-button",
+      disabled: Boolean(store.locked),
+    });
+    const { layer } = store.program.nodes[store.node];
+    return element(
+      "div",
+      {},
+      element("p", { dir: "auto" }, relationText(store, chosen.thing)),
+      element("div", { class: "actions" }, ...(layer?.directed ? [turn] : []), deletion()),
+    );
+  }
+
+  /** @param {InPlay} chosen a mark at a step of relations */
+  function relating(chosen) {
+    const begun = acts.relating;
+    const waits = begun === chosen.id;
+    const text = waits ? gettext("Now choose the mark that it is related to.") : endText(store, chosen.id);
+    return element(
+      "div",
+      {},
+      element("p", { dir: "auto" }, text),
+      element(
+        "div",
+        { class: "actions" },
+        waits
+          ? button(gettext("Cancel"), acts.cancelRelation, { id: "relate", class: "button second small-button" })
+          : button(gettext("Relate"), acts.relate, {
+              id: "relate",
+              class: "button second small-button",
+              disabled: Boolean(store.locked),
+            }),
+      ),
+    );
   }
 
   /** @param {InPlay} chosen */

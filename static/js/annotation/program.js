@@ -17,14 +17,16 @@ const EMPTY = Object.freeze({ state: /** @type {const} */ ("open"), objects: [],
 
 /** @param {import("./types.js").RawProgram} raw */
 export function createProgram({ text, walk, nodes }) {
-  const below = nodes.map((_node, index) => layersBelow(nodes, index));
+  const marks = nodes.filter(({ layer, role }) => layer && role === "draw").map(({ index }) => index);
+  const below = nodes.map(({ role }, index) => (role === "relate" ? marks : layersBelow(nodes, index)));
 
   return {
     text,
     walk,
     nodes,
     /**
-     * Layers whose objects a node works on. Computed nodes hand on those of their own children.
+     * Layers whose objects a node works on. Computed nodes hand on those of their own children, and relations
+     * connect the marks of all layers.
      * @param {number} index
      */
     below: (index) => below[index],
@@ -121,7 +123,7 @@ export function placed(program, document, index) {
 
 /**
  * The objects that a person can select at a node: its own, and before them, where it chooses, those of its
- * first child to choose among.
+ * first child to choose among, and where it relates, all marks.
  * @param {Program} program @param {Document} document @param {number} node
  * @returns {InPlay[]}
  */
@@ -131,6 +133,9 @@ export function inPlay(program, document, node) {
   const own = layerOf(document, node).objects;
   /** @type {InPlay[]} */
   const found = [];
+  if (role === "relate")
+    for (const { thing, place, from } of program.below(node).flatMap((layer) => placed(program, document, layer)))
+      found.push({ id: thing.id, thing, place, own: false, from, chosen: null });
   if (role === "choose") {
     const chosen = new Map(
       own.filter((thing) => thing.ref !== undefined).map((thing) => [thing.ref, thing.id]),
@@ -154,6 +159,7 @@ export function inPlay(program, document, node) {
 export function context(program, document, node) {
   const { role, children } = program.nodes[node];
   const seen = new Set();
+  if (role === "relate") return [];
   if (program.isPlain)
     return program.walk
       .filter((other) => other !== node && program.nodes[other].role === "draw")

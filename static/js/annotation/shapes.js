@@ -61,8 +61,28 @@ export function withNewCorner(place, corner) {
   return ofCorners(polygon.toSpliced(corner + 1, 0, [(one[0] + next[0]) / 2, (one[1] + next[1]) / 2]));
 }
 
+const HEAD = 0.02; // of the width of the image
+
+/** The middle of a box. @param {number[]} box @returns {Corner} */
+export const middle = ([left, top, right, bottom]) => [(left + right) / 2, (top + bottom) / 2];
+
+/**
+ * The corners of an arrow as one line. @param {Corner} from @param {Corner} to
+ * @param {number} shape height of the image by its width @returns {Corner[]}
+ */
+export function arrow(from, to, shape) {
+  const angle = Math.atan2((to[1] - from[1]) * shape, to[0] - from[0]);
+  const side = (/** @type {number} */ turn) =>
+    /** @type {Corner} */ ([
+      to[0] - HEAD * Math.cos(angle + turn),
+      to[1] - (HEAD * Math.sin(angle + turn)) / shape,
+    ]);
+  return [from, to, side(0.5), to, side(-0.5)];
+}
+
 /** The path of a mark in a drawing with sides of 1. @param {Place} place */
-export function pathOf({ box, polygon, point, shape }) {
+export function pathOf({ box, polygon, point, shape, line }) {
+  if (line) return `M${line.map((corner) => corner.join(" ")).join("L")}`;
   if (point) return `M${point[0]} ${point[1]}h0`;
   if (polygon) return `M${polygon.map((corner) => corner.join(" ")).join("L")}Z`;
   const [left, top, right, bottom] = box ?? [0, 0, 0, 0];

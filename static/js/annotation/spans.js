@@ -6,6 +6,7 @@
  * @typedef {import("./types.js").Place} Place
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
+import { createArcs } from "./arcs.js";
 import { gettext, ngettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { createPassage } from "./passage.js";
@@ -13,6 +14,7 @@ import { context } from "./program.js";
 import { overlay } from "./predictions.js";
 import { remember, remembered } from "./remembered.js";
 import { lacksSpaces } from "./units.js";
+import { relationText } from "./words.js";
 
 const DRAG_PIXELS = 5; // within one word, where a click may tremble
 
@@ -38,6 +40,8 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     mark,
     button(gettext("Not"), () => set(caret, caret), { class: "button second" }),
   );
+  const arcs = createArcs(passage.element);
+  new ResizeObserver(() => drawArcs()).observe(passage.element);
   stage.classList.add("reading");
   stage.append(passage.element, offer);
   if (!passage.count)
@@ -193,6 +197,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
       if (found) acts.pick(found);
     },
     Escape() {
+      if (acts.cancelRelation()) return;
       leaving = true;
       set(caret);
       store.select(null);
@@ -249,12 +254,13 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     const next = objects[place < 0 ? (step > 0 ? 0 : objects.length - 1) : place + step];
     if (leaving || !next) return false;
     store.select(next.id);
-    const [start, end] = passage.unitsAt(next.place);
-    set(start);
     const named = gettext("Span %(number)s of %(count)s", {
       number: objects.indexOf(next) + 1,
       count: objects.length,
     });
+    if (next.thing.ends) return announce(relationText(store, next.thing), true), true;
+    const [start, end] = passage.unitsAt(next.place);
+    set(start);
     const quote = next.place.quote ?? passage.place(start, end).quote;
     announce(`${named}${next.thing.label ? `, ${next.thing.label}` : ""}${next.chosen ? `, ${gettext("chosen")}` : ""}: ${quote}`, true);
     return true;
@@ -272,10 +278,27 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     for (const place of overlay(store)) marks.push({ place, look: "predicted", selected: false });
     for (const each of store.objects) {
       const { label } = each.thing;
-      const look = label ? looks.of(store.node, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
-      marks.push({ place: each.place, look, selected: each.id === store.object, label });
+      const look = label ? looks.of(each.from, label) : each.own ? "own" : each.chosen ? "chosen" : "candidate";
+      marks.push({ place: each.place, look, selected: each.id === store.object || each.id === acts.relating, label });
     }
     passage.show(marks);
+    drawArcs();
+  }
+
+  /** Draw the relations of this step over the words. */
+  function drawArcs() {
+    const places = new Map(store.objects.map(({ id, place }) => [id, place]));
+    const bounds = (/** @type {string} */ id) => passage.bounds(passage.unitsAt(places.get(id) ?? {})[0]);
+    const { layer, role } = store.program.nodes[store.node];
+    const directed = layer?.directed ?? true;
+    passage.element.classList.toggle("with-arcs", role === "relate");
+    arcs.show(
+      store.objects.flatMap(({ id, thing }) => {
+        if (!thing.ends) return [];
+        const [from, to] = thing.ends.map(bounds);
+        return [{ from, to, look: looks.of(store.node, thing.label), selected: id === store.object, directed }];
+      }),
+    );
   }
 
   store.subscribe((topics) => {
@@ -284,7 +307,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
     if (topics.has("object")) {
       const chosen = acts.selected();
       leaving &&= !chosen;
-      if (chosen) passage.reveal(passage.unitsAt(chosen.place)[0]);
+      if (chosen && !chosen.thing.ends) passage.reveal(passage.unitsAt(chosen.place)[0]);
     }
     if (topics.has("node")) set(caret);
   });
@@ -321,7 +344,7 @@ export function createSpans(store, stage, acts, announce, user, looks) {
      */
     stretch(start, end) {
       const chosen = acts.selected();
-      if (!chosen?.own) return;
+      if (!chosen?.own || chosen.thing.ends) return;
       const [first, beyond] = passage.unitsAt(chosen.place);
       const from = Math.max(0, first - start);
       const to = Math.min(passage.count, beyond + end);

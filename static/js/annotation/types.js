@@ -4,7 +4,7 @@
  *
  * @typedef {"boxes" | "spans"} Kind
  * @typedef {"open" | "done" | "nothing" | "unsure"} State
- * @typedef {"draw" | "choose" | "link" | "answer" | "compute"} Role
+ * @typedef {"draw" | "choose" | "link" | "answer" | "relate" | "compute"} Role
  * @typedef {boolean | number | string | null} Value
  * @typedef {[number, number, number, number]} Rect left, top, right, bottom as fractions of the image
  * @typedef {[number, number]} Corner from the left and from the top, as fractions of the image
@@ -24,7 +24,8 @@
  * @property {string} [ref]
  * @property {string[]} [links]
  * @property {string} [reason]
- * @property {string} [label] of a mark of a plain task
+ * @property {string} [label] of a mark or relation of a plain task
+ * @property {[string, string]} [ends] of a relation: the ids of two marks
  * @property {Value} [value]
  * @property {Origin} [suggested] the suggestion of a model that it was accepted from
  *
@@ -46,8 +47,8 @@
  * @property {LabelLayer} [layer] what people mark or answer, in a plain task
  * @property {number} representative index of the first equal subtree, whose layer this node shares
  *
- * @typedef {{type: "spans" | "boxes" | "polygons" | "ellipses" | "points" | "choice" | "choices" | "text" | "rating", labels: {name: string, color: string,
- *   key: string}[], required: boolean, lowest: number, highest: number, hint: string, show_if: {layer: string, labels: string[]} | null}} LabelLayer
+ * @typedef {{type: "spans" | "boxes" | "polygons" | "ellipses" | "points" | "relations" | "choice" | "choices" | "text" | "rating", labels: {name: string, color: string,
+ *   key: string}[], required: boolean, directed: boolean, lowest: number, highest: number, hint: string, show_if: {layer: string, labels: string[]} | null}} LabelLayer
  *   `show_if` hides a layer until the choice of that name has one of the labels
  * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
  *
@@ -84,7 +85,7 @@
  * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[], score: number | null,
  *   suggestions: Record<string, Suggested[]>}} Prediction
  *
- * @typedef {Place & {letters: string[]}} Cluster objects of several people that mean the same, and their middle
+ * @typedef {Place & {letters: string[], ends?: Place[]}} Cluster objects of several people that mean the same, and their middle
  * @typedef {{states: Record<string, State>, clusters: Cluster[]}} Others
  *
  * @typedef {Object} Annotation
@@ -106,7 +107,7 @@
  * @property {Entry[]} history
  * @property {Record<string, string>} keys
  *
- * @typedef {{image?: number, box?: Rect, polygon?: Corner[], point?: Corner, shape?: "ellipse", span?: Range,
+ * @typedef {{image?: number, box?: Rect, polygon?: Corner[], point?: Corner, shape?: "ellipse", line?: Corner[], span?: Range,
  *   tokens?: Range, quote?: string, probability?: number, label?: string, value?: Value, suggested?: Origin}} Place
  *   where an object lies; of a suggestion also how likely it is
  *

@@ -54,6 +54,10 @@ export const TASKS = {
     boxes: gettext("Answer for the whole item."),
     spans: gettext("Answer for the whole item."),
   },
+  relate: {
+    boxes: gettext("Select a mark, choose “Relate”, then select the other mark."),
+    spans: gettext("Select a mark, choose “Relate”, then select the other mark."),
+  },
   compute: {
     boxes: gettext("Nothing to do: the value is computed from previous steps."),
     spans: gettext("Nothing to do: the value is computed from previous steps."),
@@ -72,6 +76,7 @@ const NUMBERED = {
   ellipses: (numbers) => gettext("Ellipse %(number)s", numbers),
   points: (numbers) => gettext("Point %(number)s", numbers),
   spans: (numbers) => gettext("Span %(number)s", numbers),
+  relations: (numbers) => gettext("Relation %(number)s", numbers),
 };
 /** @type {Record<string, (count: number) => string>} */
 const COUNTED = {
@@ -80,6 +85,7 @@ const COUNTED = {
   ellipses: (count) => ngettext("%(count)s ellipse", "%(count)s ellipses", count),
   points: (count) => ngettext("%(count)s point", "%(count)s points", count),
   spans: (count) => ngettext("%(count)s span", "%(count)s spans", count),
+  relations: (count) => ngettext("%(count)s relation", "%(count)s relations", count),
 };
 
 /** @param {Store} store @param {number} node @param {number} number of a mark at it, from 1 */
@@ -133,6 +139,7 @@ export function countText(store, index) {
  * @returns {string} where an object lies, for people who do not see it
  */
 export function placeText(store, place) {
+  if ("ends" in place) return relationText(store, /** @type {Thing} */ (place));
   if (place.box) {
     const [left, top, right, bottom] = place.box.map((edge) => Math.round(edge * 100));
     const image = store.item.images.length > 1 ? `${imageName(store, place.image ?? 0)}, ` : "";
@@ -159,10 +166,36 @@ export function imageName(store, index) {
     : gettext("image %(number)s", { number: index + 1 });
 }
 
+/** A mark in a few words: what is marked, or its label and number. @param {Store} store @param {string} id */
+export function endText(store, id) {
+  for (const { index, role } of store.program.nodes) {
+    if (role !== "draw") continue;
+    const { objects } = layerOf(store.document, index);
+    const place = objects.findIndex((thing) => thing.id === id);
+    if (place >= 0) return objects[place].quote ? `“${objects[place].quote}”` : `${objects[place].label ?? ""} ${place + 1}`.trim();
+  }
+  return gettext("a deleted mark");
+}
+
+/**
+ * A relation in words. @param {Store} store @param {Thing} relation @param {string[]} [ends] in words
+ * @param {number} [node] whose relation it is
+ */
+export function relationText(
+  store,
+  { ends = /** @type {any} */ ([]), label },
+  [first, second] = ends.map((/** @type {string} */ id) => endText(store, id)),
+  node = store.node,
+) {
+  return `${first} ${label ? `– ${label} ` : ""}${store.program.nodes[node].layer?.directed ? "→" : "–"} ${second}`;
+}
+
 /** Why a node cannot be called done yet, empty when it can. @param {Store} store @param {number} node */
 export function notYet(store, node) {
   if (store.program.nodes[node].role === "answer" && !layerOf(store.document, node).objects.length)
     return gettext("There is no answer yet. If there is none, choose “nothing here”.");
+  if (store.program.nodes[node].role === "relate" && !layerOf(store.document, node).objects.length)
+    return gettext("Nothing is related yet. If no marks are, choose “nothing here”.");
   if (!placed(store.program, store.document, node).length)
     return gettext("Nothing is marked yet. If nothing matches, choose “nothing here”.");
   const missing = unlinked(store.program, store.document, node);

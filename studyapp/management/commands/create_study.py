@@ -9,7 +9,8 @@ from jobs.base_command import JobCommand, add_workspace, workspace_of
 from studyapp.actions.studies import create_study
 from studyapp.definition.schema import StudyDefinition, load_definition
 from studyapp.definition.yaml_document import definition_error
-from studyapp.queries.designs import Design, PlannedCondition, StudyRefused, design
+from studyapp.errors import StudyRefused
+from studyapp.queries.designs import Design, PlannedCondition, design
 
 
 class Command(JobCommand):

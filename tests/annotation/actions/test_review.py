@@ -1,5 +1,8 @@
 """Review: sending back, accepting, adjudicating; gold in versions; who qualifies."""
 
+import html
+from typing import Any
+
 import pytest
 
 from annotation.actions import assignments, qualification, review
@@ -18,6 +21,8 @@ from annotation.schemas import Document, ItemRecord
 from annotation.states import ForbiddenTransition
 from tests import workspaces
 from tests.annotation.factories import (
+    PASSAGE,
+    SPANS,
     box,
     finished,
     make_annotation,
@@ -29,6 +34,8 @@ from tests.annotation.factories import (
 from tests.annotation.queries.test_suggestions import handed_in
 from tests.annotation.rest.test_annotations import client_of
 from tests.annotation.test_labels import CONDITIONAL, SENTIMENT, conditional
+from tests.annotation.test_relations import ENTITIES, MARKS, RELATIONS, relation
+from tests.annotation.test_relations import TASK as RELATION_TASK
 
 pytestmark = pytest.mark.django_db
 
@@ -354,3 +361,29 @@ def test_gold_and_exports_leave_out_answers_that_are_hidden_now() -> None:
     assert set(document_of(annotation.document).layers) == {1, 2, 3}  # for the case that they change it back
     gold = review.accept(annotation=annotation, revision=3, by=make_member(project, Role.ADJUDICATOR).user)
     assert set(document_of(gold.document).layers) == {SENTIMENT}
+
+
+def test_relations_of_two_people_are_compared_on_the_pages() -> None:
+    task = read_label_task(RELATION_TASK)
+    project = create_project(
+        slug="who", title="Who", kind="spans", workspace=workspaces.main(), by=None, labels=task,
+        annotators_per_item=2,
+    )  # fmt: skip
+    record: dict[str, Any] = {"external_id": "i1", "kind": "spans", "text": "", "program": task.text}
+    record |= {"passage": PASSAGE, "tokens": SPANS.tokens}
+    import_items(records=[ItemRecord.model_validate(record)], project=project)
+    for number, related in enumerate(
+        [[relation("r", "a", "b")], [relation("r", "a", "b"), relation("s", "b", "c")]]
+    ):
+        annotation = assignments.next_annotation(member=make_member(project))
+        marks = {"node": ENTITIES, "put": MARKS, "state": "done"}
+        annotation = handed_in(annotation, marks, {"node": RELATIONS, "put": related, "state": "done"})
+        assert annotation.status == "submitted", number
+    client = client_of(make_member(project, Role.ADJUDICATOR).user)
+    page = client.get(f"/annotate/who/items/{annotation.item_id}/").content.decode()
+    assert "“Ada” – knows → “a”" in html.unescape(page)
+    rows = client.get("/annotate/who/agreement/?format=csv").content.decode()
+    # Of three relations two are the same: 2 · 1 / (1 + 2).
+    assert 'Relations: knows,"F1 of relations, same ends and label",0.666' in rows
+    assert "module,Relations: knows,Cohen’s kappa of relations between pairs of marks" in rows
+    assert "pair of people,Relations" not in rows

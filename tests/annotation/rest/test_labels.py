@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,14 @@ from django.test import Client
 
 from accounts.models import Role as WorkspaceRole
 from annotation.actions import assignments
+from annotation.actions.data import import_items
 from annotation.actions.editing import save_operations
+from annotation.errors import Conflict
+from annotation.formats.jsonl import read_jsonl
 from annotation.labels import label_yaml, read_label_task
 from annotation.models import Membership, Project, Role
 from annotation.parsed_items import task_of
+from annotation.queries.export import write_items
 from tests.annotation.factories import make_member, make_project, operation
 from tests.annotation.queries.test_suggestions import add, labelled
 from tests.annotation.test_labels import TASK, TOPIC
@@ -56,6 +61,28 @@ def test_a_label_is_added_and_the_next_edit_may_use_it() -> None:
     save_operations(annotation=annotation.pk, operations=[edit], by=annotator.user)
     event = manager.project.audit.get(kind="labels_changed")
     assert (event.actor, event.data) == (manager.user, {"added": "History"})
+
+
+def test_items_exported_before_a_label_was_added_can_be_imported_again(tmp_path: Path) -> None:
+    manager = make_member(labelled(), Role.MANAGER)
+    project = manager.project
+    add(project)
+    add(project, "i2")
+    write_items(project, "jsonl", tmp_path / "old.jsonl")
+    layers = ask(manager, "get")["layers"]
+    layers[TOPIC - 1]["labels"].insert(0, {"name": "History"})
+    ask(manager, "put", {"layers": layers})
+    project.refresh_from_db()
+    project.items.filter(external_id="i2").delete()
+    report = import_items(records=read_jsonl(tmp_path / "old.jsonl"), project=project)
+    assert (report.added, report.unchanged) == (1, 1)
+    [program] = set(project.items.values_list("program", flat=True))
+    assert "History" in program
+    # The other way, the file has a label that the project lacks.
+    write_items(project, "jsonl", tmp_path / "new.jsonl")
+    other = labelled(slug="other")
+    with pytest.raises(Conflict, match="differs from the label configuration"):
+        import_items(records=read_jsonl(tmp_path / "new.jsonl"), project=other)
 
 
 def test_labels_and_layers_that_items_may_use_stay() -> None:

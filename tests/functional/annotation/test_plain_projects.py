@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -203,3 +204,30 @@ def test_a_conll_file_is_marked_and_leaves_as_doccano(site: Site, page: Page) ->
     first, _second = map(json.loads, text.splitlines())
     assert (first["text"], first["label"]) == ("Ada saw Rome", [[0, 3, "PER"], [8, 12, "LOC"]])
     expect(page.get_by_role("main")).to_contain_text("2 × annotation of a person, left out")
+
+
+def test_conditions_and_relations_in_the_form(site: Site, page: Page) -> None:
+    new_project(page, "Better", "better", "Preference between two answers")
+    name = page.get_by_label("Name", exact=True)
+    name.nth(0).fill("Winner")
+    name.nth(0).blur()
+    # The condition follows the new name of the choice, and one more answer shows the layer.
+    expect(page.locator("#label-preview")).to_contain_text("Only if “Winner” is A / B")
+    expect(page.locator("#layer-1-condition option:checked")).to_have_text("by the answer of “Winner”")
+    page.locator("#layer-1-condition").scroll_into_view_if_needed()
+    page.get_by_role("group", name="Answers that show the layer").get_by_label("Both alike").check()
+    look(page, "form-condition")
+    press(page, "Save")
+    page.goto(f"{site.url}/annotate/better/labels/")
+    expect(page.get_by_label("Label configuration")).to_have_value(re.compile("show_if:\n    layer: Winner"))
+    new_project(page, "Linked", "linked", "Relations between entities")
+    page.get_by_label("Relations have a direction").uncheck()
+    expect(page.locator("#label-preview")).to_contain_text("works for – …")
+    for width in (390, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.locator("#layer-1-type").scroll_into_view_if_needed()
+        look(page, f"form-relations-{width}")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    press(page, "Save")
+    page.goto(f"{site.url}/annotate/linked/labels/")
+    expect(page.get_by_label("Label configuration")).to_have_value(re.compile("directed: false"))

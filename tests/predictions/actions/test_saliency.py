@@ -14,8 +14,9 @@ from modelserver.wire.schema import Explanation, SaliencyOptions, SaliencyScore
 from predictions import tasks
 from predictions.actions.saliency import compute_weights
 from predictions.models import Prediction, PredictionRun
-from predictions.saliency import method_name, weights
+from predictions.saliency import has_sign, method_name, weights
 from studyapp.queries.studies import frozen as frozen_study
+from studyapp.web.stimulus_html import stimulus_html
 from tests.modelserver.saliency.planted import Planted, rule, systems
 from tests.predictions.commands.test_probe_reading import ROWS
 from tests.studyapp.factories import make_definition, make_study_of
@@ -118,6 +119,8 @@ def test_a_study_shows_the_words_in_three_strengths(served: FakeModelServer, eag
     (arm,) = frozen.conditions
     assert arm.saliency == "integrated-gradients, level word"
     assert "q25" not in arm.shown
+    html = stimulus_html(study.versions.get(), condition=arm.name, item_id="q1")
+    assert "influenced the answer, for or against it" in html  # a norm has no sign
     title, index, start, end, level = arm.shown["q1"].tokens[0]
     assert (title, index, level) == ("Ann Lee1", 0, 3)
     item = next(item for item in frozen.items if item.id == "q1")
@@ -139,6 +142,20 @@ def test_a_method_is_named_with_what_is_not_the_default():
     assert method_name(None) == ""
     assert method_name(SaliencyOptions()) == "integrated-gradients"
     assert method_name(SaliencyOptions(method="occlusion", steps=9)) == "occlusion, steps 9"
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("", True),
+        ("occlusion, level word", True),
+        ("integrated-gradients, summary dot, level word", True),
+        ("integrated-gradients, level word", False),
+        ("gradient-x-input, summary l1", False),
+    ],
+)
+def test_norms_have_no_sign(name: str, expected: bool):
+    assert has_sign(name) == expected
 
 
 def test_the_task_tries_again(monkeypatch: pytest.MonkeyPatch):

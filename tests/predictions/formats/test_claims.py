@@ -105,6 +105,11 @@ def test_fever_joins_claims_with_wikipedia(fever: Path):
     assert findings.count("without_evidence") == 1
 
 
+def test_pages_without_a_title_are_passed_over(fever: Path):
+    lines(fever / "wiki-pages" / "wiki-000.jsonl", {"id": {}, "lines": "0\tA."}, {"lines": "0\tB."}, [1])
+    assert list(read_fever(fever))
+
+
 def test_an_article_that_wiki_pages_lack(fever: Path):
     (fever / "wiki-pages" / "wiki-001.jsonl").write_text("")
     (fever / "wiki-pages" / "wiki-001.jsonl").unlink()

@@ -14,13 +14,13 @@ from studyapp.actions.drafts import save_draft
 from studyapp.actions.links import create_link
 from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.actions.studies import accept_check, launch_study
+from studyapp.errors import StudyRefused
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.registration import draft_preregistration, preregistration_text
 from studyapp.models import Event, LaunchDecision, Participant, Stimulus, Study
 from studyapp.policies import NotAdmitted
 from studyapp.queries.access import studies_of
 from studyapp.queries.correctness import missed_answers, queue
-from studyapp.queries.designs import StudyRefused
 from studyapp.queries.drafts import edited
 from studyapp.queries.launches import NeedsDecision, checklist
 from studyapp.queries.results import data_state

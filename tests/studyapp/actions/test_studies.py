@@ -12,9 +12,10 @@ from analysis.scores import hotpotqa
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from studyapp.actions.studies import close_study, create_study, reopen_study
 from studyapp.definition.freezing import FrozenStudy, hash_canonical
+from studyapp.errors import StudyRefused
 from studyapp.models import Event, Item, Stimulus, Study, StudyVersion
 from studyapp.models.studies import FrozenRow
-from studyapp.queries.designs import StudyRefused, design, draw
+from studyapp.queries.designs import design, draw
 from studyapp.queries.studies import AlteredVersion, frozen, latest_version, verify_version
 from studyapp.rules.states import ForbiddenTransition
 from tests import workspaces

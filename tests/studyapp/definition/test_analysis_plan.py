@@ -9,6 +9,7 @@ from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.report.build import build_report
 from analysis.report.page import render
 from analysis.study.analysis import Options, analyse
+from studyapp.definition.schema import StudyDefinition
 from studyapp.exports.bundle import write_bundle
 from tests.studyapp import factories
 
@@ -94,3 +95,27 @@ def test_what_a_plan_cannot_say(changes, message):
     with pytest.raises(ValidationError, match="plan") as caught:
         definition_with({**PLAN, **changes})
     assert message in str(caught.value)
+
+
+def test_a_plan_names_the_measures_of_the_task():
+    """A family of a study of advice is about reliance, and not about judging answers."""
+    conditions = [{"system": "helper", "explanation": "none"}, {"system": "helper"}]
+    study = {
+        "study": "advised",
+        "title": "Whom do people believe?",
+        "dataset": "films",
+        "task": "advice",
+        "questionnaire": {"item": [], "post_survey": []},
+        "conditions": conditions,
+        "items": {"ids": ["q1"]},
+        "consent": "Yes.",
+    }
+    first, second = (row.name for row in StudyDefinition.model_validate(study).conditions)
+
+    def planned(measure):
+        row = {"measure": measure, "first": first, "second": second}
+        return StudyDefinition.model_validate({**study, "plan": {"family": [row]}}).plan
+
+    assert planned("over_reliance").family[0].measure == "over_reliance"
+    with pytest.raises(ValidationError, match="there is no measure 'fraction_correct'"):
+        planned("fraction_correct")

@@ -89,6 +89,9 @@ LATER: dict[str, Any] = {
                     "answer": "Ada",
                     "facts": [["A", 0]],
                     "rationale": "Ada is named first.",
+                    "changed_answer": "Ben",
+                    "changed_correct": True,
+                    "options": ["Ada", "Ben"],
                     "tokens": [["A", 0, 0, 3, 2]],
                     "steps": [
                         {"module": "find", "argument": "dogs", "boxes": [[0, 0.1, 0.1, 0.3, 0.5, 0.9]]}

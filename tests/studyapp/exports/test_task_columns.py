@@ -9,6 +9,7 @@ import pytest
 from studyapp.actions.correctness import judge, queue_answers
 from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.exports.bundle import write_bundle
+from studyapp.exports.estimates import running_estimates
 from studyapp.exports.task_columns import Judged, agrees
 from studyapp.models import Condition
 from studyapp.queries.bots import plan_of, stored
@@ -71,6 +72,16 @@ def test_it_works(tmp_path):
     assert [condition.get("advice", True) for condition in version["conditions"]] == [False, True, True]
 
 
+def test_estimates_of_a_running_study_are_those_of_its_task():
+    study = factories.make_advice()
+    walked(study)
+    found = running_estimates(study, mode="bot")
+    shown = {measure.key: {cell.condition: cell.value for cell in cells} for measure, cells in found.table}
+    assert "fraction_correct" not in shown
+    assert set(shown["final_accuracy"]) == {"no advice", "helper (no explanation)", "helper"}
+    assert None not in shown["final_accuracy"].values()
+
+
 def test_the_public_variant_holds_no_typed_answer(tmp_path):
     study = factories.make_advice()
     walked(study, kinds=["honest"] * 3)
@@ -117,3 +128,59 @@ def test_answers_that_are_both_correct_agree():
     assert agrees("by the water", "sea", are_correct=False) is False
     assert agrees(None, "sea", are_correct=False) is None
     assert Judged(None, None, {}).is_correct("sea") is None
+
+
+def test_predictions_are_told_with_what_the_system_did(tmp_path):
+    study = factories.make_counterfactual(
+        items={"ids": ["q1", "q2", "q3"]},
+        practice={"ids": ["q4"]},
+        attention=[{"id": "read", "kind": "instructed", "position": 2, "text": "Choose 5.",
+                    "expected": {"certainty": 5}}],
+    )  # fmt: skip
+    link, bots = walked(study, kinds=[*BEHAVIOURS] * 2)
+    assert [bot.error for bot in bots] == [""] * 12
+    assert stored(link)["completed"] == 10
+    rows = bundle(study, tmp_path / "b")
+    done = [row for row in rows if row["submitted_at"]]
+    assert {row["cannot_tell"] for row in done} == {"true", "false"}
+    for row in done:
+        assert (row["source_item_id"], row["change"]) == (row["item_id"], "comparison")
+        assert row["system_answer"] == ("Elsewhere" if row["item_id"] == "q2" else "the sea")
+        assert int(row["options"]) >= 2
+        is_told = row["cannot_tell"] == "false"
+        assert bool(row["predicted_answer"]) is bool(row["prediction_right"]) is is_told
+        if row["predicted_answer"]:
+            is_right = row["predicted_answer"] == row["system_answer"]
+            assert row["prediction_right"] == str(is_right).lower()
+        assert row["predicted_correct"] == ""
+    book = json.loads((tmp_path / "b" / "codebook.json").read_text())
+    assert [column["name"] for column in book["tables"]["trials"]["columns"]] == list(rows[0])
+    version = json.loads((tmp_path / "b" / "study_version.json").read_text())["versions"][0]
+    assert version["task"]["kind"] == "counterfactual"
+    public = bundle(study, tmp_path / "public", public=True)
+    assert {row["predicted_answer"] for row in public} == {row["predicted_answer"] for row in rows}
+
+
+def test_predictions_of_correctness_are_right_if_the_system_is_as_predicted(tmp_path):
+    study = factories.make_counterfactual(conditions=[{"system": "helper"}], task={"ask": "correct"})
+    walked(study, kinds=["honest"] * 6)
+    for row in bundle(study, tmp_path / "b"):
+        is_correct = "false" if row["item_id"] == "q2" else "true"
+        assert row["options"] == "2"
+        if row["cannot_tell"] == "false":
+            assert row["prediction_right"] == str(row["predicted_correct"] == is_correct).lower()
+        else:
+            assert row["prediction_right"] == row["predicted_correct"] == ""
+
+
+@pytest.mark.parametrize(
+    ("effect", "right", "unsure"),
+    [({"prediction_right": 0.3, "cannot_tell": -0.15}, 1.0, 0.0), ({"cannot_tell": 0.85}, None, 1.0)],
+)
+def test_an_effect_on_predictions_is_what_was_planted(tmp_path, effect, right, unsure):
+    study = factories.make_counterfactual(conditions=[{"system": "helper"}])
+    walked(study, kinds=["honest"] * 8, planted={"helper": effect})
+    rows = bundle(study, tmp_path / "b")
+    assert sum(row["cannot_tell"] == "true" for row in rows) / len(rows) == unsure
+    told = [row["prediction_right"] == "true" for row in rows if row["predicted_answer"]]
+    assert (sum(told) / len(told) if told else None) == right

@@ -4,8 +4,9 @@ import pytest
 from django.db import connection
 
 from predictions.models import Question
+from studyapp.errors import StudyRefused
 from studyapp.models import Stimulus
-from studyapp.queries.designs import StudyRefused, design
+from studyapp.queries.designs import design
 from studyapp.queries.studies import AlteredVersion, frozen, verify_version
 from tests import workspaces
 from tests.studyapp import factories

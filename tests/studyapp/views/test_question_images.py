@@ -10,9 +10,9 @@ from PIL import Image
 
 from foundation.image_files import store_image
 from foundation.image_storage import image_folder
+from studyapp.errors import StudyRefused
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import DraftRevision
-from studyapp.queries.designs import StudyRefused
 from studyapp.queries.drafts import edited
 from studyapp.queries.studies import frozen
 from studyapp.web.participant_forms import empty_questions_html

@@ -320,6 +320,8 @@ def test_estimates_are_those_of_the_answers(staff, study):
     assert by_key["fp"][truth].participants == 2
     shown = page(staff, study, "estimates/")
     assert "False positives" in shown
+    german = staff.get(f"/staff/studies/{study.slug}/estimates/", headers={"accept-language": "de"})
+    assert "Falsch Positive, von allen Antworten" in german.content.decode()
     assert "planned and registered" in shown
 
 

@@ -115,7 +115,7 @@ def test_what_has_no_place_is_left_out_and_counted(tmp_path: Path) -> None:
     assert [label for _layer, label, _box in boxes_of(record, record.gold)] == ["Cat", "Dog"]
     assert {kind: each.count for kind, each in findings.mended.items()} == {
         entries.OTHER_SHAPES: 1,
-        entries.RELATIONS: 1,
+        entries.DANGLING: 1,
         entries.NO_LABEL: 1,
         entries.SEVERAL_LABELS: 1,
         label_studio.ABOUT_A_REGION: 1,
@@ -207,7 +207,14 @@ def test_brat_folders_are_read(tmp_path: Path) -> None:
         ("Ada won in Rome", "LOC"),
     ]
     counts = {kind: each.count for kind, each in findings.mended.items()}
-    assert counts == {standoff.APART: 1, entries.RELATIONS: 1, entries.ATTRIBUTES: 2}
+    assert counts == {standoff.APART: 1, entries.ATTRIBUTES: 2}
+    task = LabelTask.model_validate_json(record.program)
+    assert [(layer.type, layer.names) for layer in task.layers] == [
+        ("spans", ("PER", "LOC")),
+        ("relations", ("In",)),
+    ]
+    assert record.gold is not None
+    assert [each.ends for each in record.gold.layers[2].objects] == [("T1", "T2")]  # type: ignore[union-attr]
 
 
 COCO = {

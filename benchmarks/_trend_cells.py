@@ -1,0 +1,162 @@
+"""Train and score the cells of `benchmarks.trends`: a system and seed.
+
+Every cell is a command of `modelserver` with small sizes, in a folder of its own. An interrupted one goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from analysis.counterfactuals.alignment import Record, alignments, judge
+from analysis.counterfactuals.drafts import draft
+from analysis.counterfactuals.instances import Instance
+from analysis.counterfactuals.records import usable
+from benchmarks.reading import METHODS, records
+from modelserver.__main__ import main as modelserver
+from modelserver.registry import load_system
+from modelserver.world import Split, generate, write_split
+
+Scores = dict[str, float]
+TEST_SEED = 1
+ENCODERS = {"small": "new:32x1", "medium": "new:64x2", "large": "new:128x4"}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the cells: numbers of examples and steps."""
+
+    questions: int = 3000
+    reader_steps: int = 900
+    test: int = 300
+    scenes: int = 4000
+    pretraining_scenes: int = 3000
+    test_scenes: int = 400
+    visual_steps: int = 400
+    pretraining_steps: int = 700
+    games: int = 1500
+    text_steps: int = 600
+    encoder_steps: int = 1500
+
+
+TINY = Sizes(80, 2, 30, 12, 8, 4, 2, 1, 30, 2, 2)
+
+
+def run_cell(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train and score a cell.
+
+    Args:
+        name: Kind and system, such as readers/qi2019.
+        seed: Of weights and order.
+        sizes: Numbers of examples and steps.
+        work: Folder for data, weights and logs.
+
+    Raises:
+        RuntimeError: A command failed; its reason is on standard error.
+    """
+    kind, _, system = name.partition("/")
+    return KINDS[kind](system, seed, sizes, work)
+
+
+def _readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train a recurrent reader on the generated world, and score it with FaRM."""
+    test, out = _world(work, "test", sizes.test), work / f"readers-{system}-{seed}"
+    check = ["--check-every", str(max(1, sizes.reader_steps // 6)), "--seed", str(seed)]
+    size = ["--train", str(sizes.questions), "--dev", str(sizes.test), "--steps", str(sizes.reader_steps)]
+    _run("train", system, "--out", str(out), *size, *check, "--resume")
+    kept = out / "scores.json"
+    _run("evaluate", system, str(test), "--weights", str(out), "--farm", "--out", str(kept))
+    scores = json.loads(kept.read_text())
+    wanted = ("f1", "sp_f1", "joint_f1", "farm_4", "loca")
+    return {key: scores[key] for key in wanted if scores[key] is not None}
+
+
+def _visual(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train and score a variant of visual-nmn on generated scenes."""
+    data = ["--train", str(sizes.scenes), "--pretraining-scenes", str(sizes.pretraining_scenes)]
+    data += [
+        "--dev",
+        str(sizes.test_scenes // 2),
+        "--test",
+        str(sizes.test_scenes),
+        "--scenes",
+        str(work / "scenes"),
+    ]
+    steps = ["--steps", str(sizes.visual_steps), "--pretraining-steps", str(sizes.pretraining_steps)]
+    out = work / "visual"
+    _run("visual-table", "--out", str(out), "--variants", variant, "--seed", str(seed), *data, *steps)
+    row = json.loads((out / "table.json").read_text())[variant]
+    faithful = {"faithfulness": row["faithfulness"]["overall"]["f1"]} if "faithfulness" in row else {}
+    return {"accuracy": row["accuracy"], **faithful}
+
+
+def _text(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train and score a variant of text-nmn on generated games."""
+    size = ["--train", str(sizes.games), "--dev", str(sizes.test), "--test", str(sizes.test)]
+    out = work / "text"
+    _run("text-table", "--out", str(out), "--only", variant, "--seed", str(seed), *size,
+         "--steps", str(sizes.text_steps))  # fmt: skip
+    row = json.loads((out / "table.json").read_text())[variant]
+    return {"f1": row["f1"], "loss": row["loss"]["overall"]}
+
+
+def _reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
+    """Train an encoder on comparisons; score counterfactuals and alignment."""
+    out = work / f"reasons-{encoder}-{seed}"
+    train, dev = _world(work, "train", 4 * sizes.questions), _world(work, "dev", 4 * sizes.test)
+    files = ["--train-file", str(train), "--dev-file", str(dev), "--format", "hotpotqa"]
+    chosen = ["--context", "facts", "--reasoning", "comparison", "--seed", str(seed), "--threads", "1"]
+    steps = ["--steps", str(sizes.encoder_steps), "--check-every", str(max(1, sizes.encoder_steps // 6))]
+    _run("train", "extractive-qa", "--encoder", ENCODERS[encoder], "--out", str(out), *files, *chosen, *steps,
+         "--resume")  # fmt: skip
+    return reason_scores(out, _instances(4 * sizes.test))
+
+
+def _instances(questions: int) -> list[Instance]:
+    world = (dict(question) for question in generate("test", questions, TEST_SEED, 2))
+    return usable(draft(world, extents=["facts"], steps=["comparison"]).instances)
+
+
+def reason_scores(weights: Path, instances: list[Instance]) -> Scores:
+    """Return F1 on originals and counterfactuals, and alignment by method."""
+    torch.set_num_threads(1)
+    system = load_system("extractive-qa", weights=weights)
+    rows = [Record(**row) for row in records(system, instances, METHODS, "world")]
+    inside = [row for row in rows if row.distribution == "in" and row.method == METHODS[0]]
+    outside = [row for row in rows if row.distribution == "out" and row.method == METHODS[0]]
+    scores = {
+        "f1": float(np.mean([row.original_f1 or 0.0 for row in inside])),
+        "f1_in": float(np.mean([row.counterfactual_f1 or 0.0 for row in inside])),
+        "f1_out": float(np.mean([row.counterfactual_f1 or 0.0 for row in outside])),
+    }
+    verdicts = judge([row for row in rows if row.distribution == "in"], rng=np.random.default_rng(1))
+    return scores | {f"alignment {each.group.method}": each.score for each in alignments(verdicts)}
+
+
+def _world(work: Path, split: Split, questions: int) -> Path:
+    path = work / f"world-{questions}" / f"{split}.json"
+    if not path.exists():
+        write_split(path, split, questions, TEST_SEED)
+    return path
+
+
+def _run(*words: str) -> None:
+    """Run a command of the model server; it prints to standard error."""
+    with contextlib.redirect_stdout(sys.stderr):
+        if modelserver(list(words)):
+            raise RuntimeError(f"modelserver {' '.join(words)} failed")
+
+
+KINDS: dict[str, Callable[[str, int, Sizes, Path], Scores]] = {
+    "readers": _readers,
+    "visual": _visual,
+    "text": _text,
+    "reasons": _reasons,
+}

@@ -1,0 +1,219 @@
+"""The changed items of a counterfactual study, with answers of systems.
+
+The answers are predictions stored beforehand, on the dataset of changed items.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from accounts.models import Workspace
+from analysis.scores import hotpotqa
+from foundation.errors import NotFound
+from foundation.messages import message_of, say
+from predictions.models import Dataset, Prediction, PredictionRun, Question, System
+from predictions.queries.data import dataset_named
+from predictions.queries.predictions import latest_run
+from studyapp.definition.candidates import candidates, shuffled
+from studyapp.definition.freezing import FrozenChange, FrozenItem, Shown
+from studyapp.definition.schema import StudyDefinition
+from studyapp.definition.tasks import Counterfactual
+from studyapp.errors import StudyRefused
+
+SOURCE = ("task", "source")
+
+
+@dataclass(frozen=True)
+class ChangedItems:
+    """One changed item for each original that has one.
+
+    An original is shown once, because participants who met it before would not depend on its explanation.
+
+    Attributes:
+        items: By the ID of the original.
+        answers: The answers of each system, by the ID of the changed item.
+        seed: Decides the order of the options.
+    """
+
+    task: Counterfactual
+    dataset: Dataset
+    items: Mapping[str, Question]
+    answers: Mapping[str, Mapping[str, str]]
+    seed: int
+
+    def lack(self, original: str) -> str:
+        """Return the sentence about a question without a changed item."""
+        return say(
+            "%(dataset)s has no changed item of %(id)r that every condition can ask about",
+            dataset=str(self.dataset),
+            id=original,
+        )
+
+    def frozen(self, original: str) -> FrozenChange:
+        """Return the changed item of a question as participants will see it."""
+        item = self.items[original]
+        return FrozenChange(
+            id=item.external_id,
+            change=item.kind,
+            question=item.text,
+            context=item.context,
+            gold_answer=item.answer,
+        )
+
+    def predicted(
+        self, shown: Mapping[str, Shown], items: Sequence[FrozenItem], system: str | None
+    ) -> dict[str, Shown]:
+        """Return what a condition shows, with what is to be predicted.
+
+        Raises:
+            StudyRefused: the system has no answer to a changed item, or there is nothing to choose from.
+        """
+        rows = {}
+        for item in items:
+            assert item.changed is not None
+            answer = self._answer(item.changed, system)
+            correct = None
+            if gold := item.changed.gold_answer:
+                correct = hotpotqa.exact_match(gold, answer)
+            options = self._options(item, answer, shown[item.id].answer or "")
+            update = {"changed_answer": answer, "changed_correct": correct, "options": options}
+            rows[item.id] = shown[item.id].model_copy(update=update)
+        return rows
+
+    def _answer(self, changed: FrozenChange, system: str | None) -> str:
+        if system is None:
+            return changed.gold_answer
+        answer = self.answers[system].get(changed.id)
+        if answer is None:
+            raise StudyRefused(
+                SOURCE,
+                say(
+                    "%(system)s has no answer to the changed item %(id)r of %(dataset)s; run: %(command)s",
+                    system=system,
+                    id=changed.id,
+                    dataset=str(self.dataset),
+                    command=_predict(self.dataset, system),
+                ),
+            )
+        return answer
+
+    def _options(self, item: FrozenItem, answer: str, before: str) -> list[str]:
+        """Return the answers to choose from; none if correctness is asked for."""
+        if self.task.ask == "correct":
+            return []
+        assert item.changed is not None
+        given = [answers.get(item.changed.id, "") for answers in self.answers.values()]
+        likely = [before, item.changed.gold_answer, item.gold_answer or "", *given]
+        options = candidates(
+            *(answer, likely, item.changed.context, self.items[item.id].labels),
+            most=self.task.options,
+            seed=f"{self.seed}/{item.id}",
+        )
+        if len(options) < 2:
+            raise StudyRefused(
+                SOURCE,
+                say("the changed item %(id)r has no second answer to choose from", id=item.changed.id),
+            )
+        return options
+
+
+def changed_items(
+    definition: StudyDefinition, workspace: Workspace, runs: Mapping[str, PredictionRun]
+) -> ChangedItems | None:
+    """Find the changed items of a definition; None for another task.
+
+    Args:
+        definition: The definition.
+        workspace: The workspace of its datasets.
+        runs: The predictions on the originals, by system of a condition.
+
+    Raises:
+        StudyRefused: their dataset is unknown or has none, or a system has no predictions on it.
+    """
+    task = definition.task
+    if not isinstance(task, Counterfactual):
+        return None
+    try:
+        dataset = dataset_named(task.source, workspace)
+    except NotFound as error:
+        raise StudyRefused(SOURCE, message_of(error)) from error
+    answers = _answers(dataset, runs)
+    needs_gold = task.ask == "correct" or any(row.ground_truth for row in definition.conditions)
+    seed = definition.items.seed or 0
+    items = dict(_chosen(dataset, [answers[system] for system in runs], seed, needs_gold=needs_gold))
+    if not items:
+        raise StudyRefused(
+            SOURCE,
+            say(
+                "%(dataset)s has no changed items that can be asked about; import some in the format "
+                "`changed`, each with source_item_id",
+                dataset=str(dataset),
+            ),
+        )
+    return ChangedItems(task, dataset, items, answers, seed)
+
+
+def _answers(dataset: Dataset, runs: Mapping[str, PredictionRun]) -> dict[str, dict[str, str]]:
+    """Return the answers of all systems, those that are shown first.
+
+    Raises:
+        StudyRefused: a system that a condition shows has no finished predictions of the same revision.
+    """
+    done = PredictionRun.objects.filter(dataset=dataset, status=PredictionRun.Status.DONE)
+    others = System.objects.filter(pk__in=done.values("system")).exclude(name__in=runs)
+    latest = [latest_run(dataset, name) for name in others.order_by("name").values_list("name", flat=True)]
+    chosen = [*(_same_system(dataset, run) for run in runs.values()), *(run for run in latest if run)]
+    return {
+        run.system.name: dict(
+            Prediction.objects.filter(run=run).values_list("question__external_id", "answer")
+        )
+        for run in chosen
+    }
+
+
+def _same_system(dataset: Dataset, original: PredictionRun) -> PredictionRun:
+    """Return the run on the changed items by the system of a run.
+
+    Revisions of imported files are those of the files, so they say nothing about the system.
+    """
+    system = original.system.name
+    done = original.system.runs.filter(dataset=dataset, status=PredictionRun.Status.DONE)
+    run = done.filter(revision=original.revision).first() or latest_run(dataset, system)
+    values = {"system": system, "dataset": str(dataset), "command": _predict(dataset, system)}
+    if run is None:
+        reason = say(
+            "%(system)s has no finished predictions on the changed items of %(dataset)s; run: %(command)s",
+            **values,
+        )
+        raise StudyRefused(SOURCE, reason)
+    are_served = {run.source, original.source} == {PredictionRun.Source.SERVER}
+    if are_served and run.revision != original.revision:
+        reason = say(
+            "%(system)s answered the changed items of %(dataset)s in another revision; run: %(command)s",
+            **values,
+        )
+        raise StudyRefused(SOURCE, reason)
+    return run
+
+
+def _chosen(
+    dataset: Dataset, answers: Sequence[Mapping[str, str]], seed: int, *, needs_gold: bool
+) -> Iterator[tuple[str, Question]]:
+    """Yield a changed item of each original, drawn by a seed.
+
+    An empty answer cannot be predicted; a missing one is a mistake that freezing names.
+    """
+    rows = Question.objects.filter(dataset=dataset).exclude(source_item_id="")
+    if needs_gold:
+        rows = rows.exclude(answer="")
+    by_id = {row.external_id: row for row in rows}
+    drawn = set[str]()
+    for external_id in shuffled(by_id, seed):
+        row = by_id[external_id]
+        can_ask = all(given.get(external_id) != "" for given in answers)
+        if can_ask and row.source_item_id not in drawn:
+            drawn.add(row.source_item_id)
+            yield row.source_item_id, row
+
+
+def _predict(dataset: Dataset, system: str) -> str:
+    return f"python manage.py predict --dataset {dataset} --system {system} --wait"

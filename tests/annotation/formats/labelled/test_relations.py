@@ -1,0 +1,111 @@
+"""Relations through the files of other tools: those that hold them, and those that count them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation.formats.checks import check_record
+from annotation.formats.labelled import entries
+from annotation.formats.labelled.losses import LOSES
+from annotation.labels import LabelTask, read_label_task
+from annotation.schemas import Document, ItemRecord
+from foundation.findings import Findings
+from tests.annotation.factories import PASSAGE, SPANS
+from tests.annotation.formats.labelled.plain_items import read, written
+from tests.annotation.test_relations import ENTITIES, RELATIONS, SAME, TASK, related, relation
+
+TEXT_FORMATS = ("jsonl", "labelstudio", "doccano", "prodigy", "brat", "w3c", "webanno", "conll")
+
+
+def item() -> ItemRecord:
+    document = related(
+        relation("r", "a", "b"), relation("s", "b", "a"), relation("t", "c", "a", "lives in"),
+        same=[relation("u", "a", "b", "same as")],
+    )  # fmt: skip
+    return check_record(
+        ItemRecord(
+            external_id="text-1",
+            kind="spans",
+            program=read_label_task(TASK).text,
+            text="",
+            passage=PASSAGE,
+            tokens=SPANS.tokens,
+            gold=document,
+        )
+    )
+
+
+def told(document: Document | None, node: int) -> set[tuple[Any, ...]]:
+    """Return the relations of a layer by the words of their ends."""
+    assert document is not None
+    words = {each.id: each.quote for each in document.layers[ENTITIES].objects}  # type: ignore[union-attr]
+    return {
+        (each.label, *(words[end] for end in each.ends))  # type: ignore[union-attr]
+        for each in document.layers[node].objects
+    }
+
+
+@pytest.mark.parametrize("with_task", [True, False])
+@pytest.mark.parametrize("name", ["labelstudio", "brat"])
+def test_relations_come_back(tmp_path: Path, name: str, with_task: bool) -> None:
+    lost, findings = Findings(), Findings()
+    task = read_label_task(TASK) if with_task else None
+    [again] = read(name, written(name, [item()], tmp_path, lost), task=task, findings=findings)
+    assert not lost.mended
+    assert not findings.mended
+    for node in (RELATIONS, SAME):
+        assert told(again.gold, node) == told(item().gold, node)
+    layers = LabelTask.model_validate_json(again.program).layers
+    assert [layer.directed for layer in layers if layer.type == "relations"] == [True, False]
+
+
+def test_label_studio_and_json_lines_lose_nothing(tmp_path: Path) -> None:
+    for name in ("labelstudio", "jsonl"):
+        [again] = read(name, written(name, [item()], tmp_path))
+        assert again == item()
+
+
+@pytest.mark.parametrize("name", TEXT_FORMATS)
+def test_other_formats_count_what_they_leave_out(tmp_path: Path, name: str) -> None:
+    lost = Findings()
+    written(name, [item()], tmp_path, lost)
+    assert lost.count(entries.RELATIONS) == (4 if entries.RELATIONS in LOSES[name] else 0)
+    assert (entries.RELATIONS in LOSES[name]) == (name not in ("jsonl", "labelstudio", "brat"))
+
+
+def test_directions_of_label_studio_and_relations_without_a_label(tmp_path: Path) -> None:
+    path = written("labelstudio", [item()], tmp_path)
+    [task] = json.loads(path.read_bytes())
+    results = [each for each in task["annotations"][0]["result"] if each["type"] != "relation"]
+    bare = {"type": "relation", "from_id": "a", "to_id": "b"}
+    results += [
+        bare | {"direction": "left"},
+        bare | {"to_id": "c", "direction": "bi"},
+        bare | {"from_id": "x"},
+    ]
+    del task["touchstone"]
+    path.write_text(json.dumps([task | {"annotations": [{"result": results, "ground_truth": True}]}]))
+    findings = Findings()
+    [again] = read("labelstudio", path, findings=findings)
+    first, second, third = (each.quote for each in again.gold.layers[1].objects)  # type: ignore[union-attr]
+    label = entries.BARE_RELATION
+    assert told(again.gold, 2) == {(label, second, first), (label, first, third), (label, third, first)}
+    assert findings.count(entries.DANGLING) == 1
+
+
+def test_a_project_without_relations_leaves_them_out(tmp_path: Path) -> None:
+    task = LabelTask(layers=read_label_task(TASK).layers[:1])
+    for name in ("labelstudio", "brat"):
+        findings = Findings()
+        path = written(name, [item()], tmp_path)
+        if name == "labelstudio":
+            [made] = json.loads(path.read_bytes())
+            made["annotations"][0].pop("touchstone")
+            path.write_text(json.dumps([made]))
+        [again] = read(name, path, task=task, findings=findings)
+        assert findings.count(entries.RELATIONS) == 4
+        assert len(again.gold.layers[1].objects) == 3  # type: ignore[union-attr]

@@ -1,0 +1,111 @@
+"""The trends of the papers: one tiny cell runs, a store goes on, and verdicts follow their intervals."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import trends
+from benchmarks.trends import TRENDS, Trend, cells, judged, read_store, table
+from modelserver.training.text_nmn.table import TABLE
+from modelserver.training.visual_nmn.table import VARIANTS
+
+TREND = Trend("X", "a is higher", ("k/a", "f1"), ("k/b", "f1"))
+
+
+def stored(*pairs):
+    """A store in which seed n has the nth pair of scores."""
+    store = {}
+    for seed, (higher, lower) in enumerate(pairs, start=1):
+        store["k/a", seed], store["k/b", seed] = {"f1": higher}, {"f1": lower}
+    return store
+
+
+def test_a_verdict_follows_the_interval_over_seeds():
+    result = judged(TREND, stored((0.5, 0.4), (0.6, 0.4), (0.7, 0.4)))
+    assert result.difference == pytest.approx(0.2)
+    assert result.interval == pytest.approx((0.2 - 4.302653 * 0.1 / 3**0.5, 0.2 + 4.302653 * 0.1 / 3**0.5))
+    assert result.verdict == "open"
+    assert judged(TREND, stored((0.5, 0.4), (0.51, 0.4))).verdict == "holds"
+    assert judged(TREND, stored((0.4, 0.5), (0.4, 0.51))).verdict == "opposite"
+    assert judged(TREND, stored((0.9, 0.1))).verdict == "open"
+    assert judged(TREND, {}).verdict == "not run"
+
+
+def test_only_seeds_that_both_cells_have_count():
+    store = stored((0.5, 0.4), (0.6, 0.4))
+    store["k/a", 3], store["k/b", 2] = {"f1": 9.0}, {"loca": 1.0}
+    assert judged(TREND, store).seeds == 1
+
+
+def test_the_cells_are_systems_that_exist():
+    names = cells(TRENDS)
+    assert len(set(names)) == len(names)
+    of = {kind: {name.partition("/")[2] for name in names if name.startswith(kind)} for kind in trends.KINDS}
+    assert all(of.values())
+    assert of["visual"] <= set(VARIANTS)
+    assert of["text"] <= set(TABLE)
+    assert cells(TRENDS, ["visual/graph", "text"]) == [
+        name for name in names if name == "visual/graph" or name.startswith("text/")
+    ]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["trends", *map(str, words)])
+    return trends.main()
+
+
+def test_one_tiny_cell_is_trained_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    store = tmp_path / "trends.jsonl"
+    command = [
+        "--tiny",
+        "--seeds",
+        1,
+        "--only",
+        "visual/graph",
+        "--store",
+        store,
+        "--work",
+        tmp_path / "work",
+    ]
+    assert run(monkeypatch, *command) == 0
+    row = json.loads(store.read_text())
+    assert (row["cell"], row["seed"], row["tiny"]) == ("visual/graph", 1, True)
+    assert set(row["scores"]) == {"accuracy", "faithfulness"}
+    assert "| visual/graph | 1 |" in capsys.readouterr().out
+    monkeypatch.setattr(trends, "run_cell", lambda *_: pytest.fail("it was trained again"))
+    assert run(monkeypatch, *command) == 0
+    assert read_store(store) == {}  # tiny cells are no results
+
+
+def test_a_store_goes_on_after_a_torn_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    store = tmp_path / "trends.jsonl"
+    row = {"cell": "text/answers", "seed": 1, "tiny": False, "seconds": 1, "scores": {"f1": 0.5, "loss": 2.0}}
+    store.write_text(json.dumps(row) + '\n{"cell": "text/ans')
+    asked: list[tuple[str, int]] = []
+
+    def scored(name: str, seed: int, *_rest: object) -> trends.Scores:
+        asked.append((name, seed))
+        return {"f1": 0.25}
+
+    monkeypatch.setattr(trends, "run_cell", scored)
+    command = ["--only", "text/answers", "text/answers-without-extract", "--seeds", 2, "--store", store]
+    assert run(monkeypatch, *command) == 0
+    assert asked == [
+        ("text/answers-without-extract", 1), ("text/answers", 2), ("text/answers-without-extract", 2)
+    ]  # fmt: skip
+    assert len(read_store(store)) == 4
+    assert "| N20 | without extract-answer: lower F1 | +0.125 (" in capsys.readouterr().out
+    assert run(monkeypatch, *command, "--seeds", 3, "--minutes", 0) == 0
+    assert len(asked) == 3
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "--only", "nothing", "--store", store)
+
+
+def test_the_table_names_what_was_not_run():
+    assert table([TREND], {}).splitlines()[-1] == "| X | a is higher | – | 0 | not run |"
