@@ -20,10 +20,13 @@ from .arrays import Array
 from .bootstrap import few_units_level, percentile_interval
 
 MOST_STEPS = 100
-LARGEST_STEP = 2.0  # of a logarithm at once; larger Newton steps overshoot far from the optimum
+LARGEST_STEP = 2.0  # of a logarithm at once
+LARGEST_LOG = 12.0  # of a strength: beyond odds of 100,000, more comparisons than people make
+MOST_HALVINGS = 40  # of a step
+ROUNDING = 1e-14  # of a log likelihood
 CLOSE_ENOUGH = 1e-10
 AT_ONCE = 500  # replicates
-NO_ESTIMATE = "some alternatives never lost or tied with the others, so their strengths have no bound"
+NO_ESTIMATE = "the answers put no bound on some strengths"
 NO_DECISION = "every comparison is a tie"
 
 
@@ -114,17 +117,21 @@ def _maximise(wins: Array, ties: Array) -> tuple[Array, Array]:
         return logs, nu
     first, second = np.triu_indices(k, 1)
     w, t = wins[given], ties[given]
-    counts = np.stack(
-        [w[:, first, second], w[:, second, first], t[:, first, second]]
-    )  # outcomes, sets, pairs
+    # Outcomes, sets, pairs.
+    counts = np.stack([w[:, first, second], w[:, second, first], t[:, first, second]])
     has_ties = counts[2].any(axis=1)
     design, at = _design(k), np.zeros((len(w), k + 1))
+    unbounded = np.zeros(len(w), dtype=bool)
     for _ in range(MOST_STEPS):
         step = _newton_step(at, counts, design, has_ties)
         longest = np.abs(step).max(axis=1, keepdims=True)
-        at += step * np.minimum(1.0, LARGEST_STEP / np.maximum(longest, LARGEST_STEP))
-        if longest.max() < CLOSE_ENOUGH:
+        if longest[~unbounded].max(initial=0.0) < CLOSE_ENOUGH:
             break
+        step *= np.minimum(1.0, LARGEST_STEP / np.maximum(longest, LARGEST_STEP))
+        at += _shortened(step, at, counts, design, has_ties)
+        unbounded |= np.abs(at).max(axis=1) > LARGEST_LOG
+        at[unbounded] = 0.0
+    at[unbounded | (longest[:, 0] > CLOSE_ENOUGH)] = np.nan
     logs[given] = at[:, :k] - at[:, :k].mean(axis=1, keepdims=True)
     nu[given] = np.where(has_ties, np.exp(at[:, k]), 0.0)
     return logs, nu
@@ -150,9 +157,7 @@ def _newton_step(at: Array, counts: Array, design: Array, has_ties: NDArray[np.b
     Sets by parameters, as `at`.
     """
     k = at.shape[1] - 1
-    weights = np.exp(np.einsum("opc,sc->osp", design, at))
-    weights[2] *= has_ties[:, None]
-    chances, played = weights / weights.sum(axis=0), counts.sum(axis=0)
+    chances, played = np.exp(_log_chances(at, design, has_ties)), counts.sum(axis=0)
     gradient = np.einsum("osp,opc->sc", counts - chances * played, design)
     mean = np.einsum("osp,opc->spc", chances, design)
     square = np.einsum("osp,opc,opd->spcd", chances, design, design)
@@ -164,10 +169,41 @@ def _newton_step(at: Array, counts: Array, design: Array, has_ties: NDArray[np.b
     return np.asarray(np.linalg.solve(information, gradient[..., None])[..., 0])
 
 
+def _shortened(step: Array, at: Array, counts: Array, design: Array, has_ties: NDArray[np.bool_]) -> Array:
+    """Halve the steps until the likelihood falls in no set.
+
+    Whole Newton steps overshoot where one outcome is rare.
+    """
+    before = _log_likelihood(at, counts, design, has_ties)
+    size = np.ones((len(at), 1))
+    for _ in range(MOST_HALVINGS):
+        falls = _log_likelihood(at + size * step, counts, design, has_ties) < before - ROUNDING * np.abs(
+            before
+        )
+        if not falls.any():
+            break
+        size[falls] /= 2
+    return size * step
+
+
+def _log_likelihood(at: Array, counts: Array, design: Array, has_ties: NDArray[np.bool_]) -> Array:
+    """Compute the log likelihood of each set."""
+    logs = _log_chances(at, design, has_ties)
+    return np.asarray((counts * np.where(counts > 0, logs, 0.0)).sum(axis=(0, 2)))
+
+
+def _log_chances(at: Array, design: Array, has_ties: NDArray[np.bool_]) -> Array:
+    """Compute the logarithms of the outcomes' chances: outcomes, sets, pairs."""
+    logs = np.einsum("opc,sc->osp", design, at)
+    logs[2, ~has_ties] = -np.inf
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=0))
+
+
 def _has_estimate(wins: Array, ties: Array) -> NDArray[np.bool_]:
     """Test that everybody can be reached from everybody by wins and ties.
 
-    Else some strengths grow without bound. Ties alone do not bound ν.
+    Else some strengths grow without bound. Ties alone do not bound ν. With both, the two may still grow
+    together, which is seen on the way.
     """
     k = wins.shape[1]
     reach = (wins + ties > 0) | np.eye(k, dtype=bool)

@@ -135,6 +135,7 @@ if (field && hint) {
 
 const timer = document.querySelector(".time-left");
 if (timer && form) {
+  timer.classList.add("ticking");
   const end = performance.now() + 1000 * Number(timer.dataset.seconds);
   const tick = setInterval(() => {
     const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));

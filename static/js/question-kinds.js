@@ -92,7 +92,8 @@ function setUpRanking(list) {
 
   function step(row, by) {
     const at = ranked.indexOf(row);
-    if (at < 0) return by < 0 ? place(row, Math.min(ranked.length, most - 1)) : undefined;
+    // Without a rank, both buttons give the next one; only “up” displaces another choice.
+    if (at < 0) return by < 0 || ranked.length < most ? place(row, Math.min(ranked.length, most - 1)) : undefined;
     if (at + by < 0) return undefined;
     const leaves = at + by >= ranked.length && !(ranked.length === rows.length);
     return place(row, leaves ? null : Math.min(at + by, ranked.length - 1));

@@ -24,6 +24,10 @@
     form.addEventListener(event, soon);
     for (const field of document.querySelectorAll("[form=step]")) field.addEventListener(event, soon);
   }
+  // Saving sends no files, so a chosen image is uploaded at once.
+  form.addEventListener("change", ({ target }) => {
+    if (target.type === "file") target.nextElementSibling.querySelector("button").click();
+  });
   // A late preview must not overtake the saving of the form.
   form.addEventListener("submit", (event) => {
     if (event.submitter !== button) clearTimeout(timer);

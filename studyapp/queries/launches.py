@@ -14,7 +14,7 @@ from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyRefused
 from studyapp.models import LaunchDecision, Mode, Participant, Study
-from studyapp.queries.correctness import judges_of, shown_answers
+from studyapp.queries.correctness import ONE_JUDGE, shown_answers
 from studyapp.queries.designs import Design, design
 from studyapp.queries.drafts import Look, definition_of, edited, look
 from studyapp.rules.launch_checks import REFUSING, check_of, launch_refusals
@@ -62,11 +62,12 @@ class NeedsDecision(StudyRefused):
 class CheckState:
     """A line of the checklist before a launch.
 
-    ``messages`` and ``location`` say what to do: one sentence, and the field to change.
+    ``messages`` and ``location`` say what to do: one sentence, and the field to change. A check is waiting
+    while the draft lacks what it reads.
     """
 
     name: str
-    state: Literal["done", "refused", "undecided", "decided"]
+    state: Literal["done", "refused", "undecided", "decided", "waiting"]
     message: str
     location: Location = ()
     decision: LaunchDecision | None = None
@@ -142,10 +143,14 @@ def checklist(study: Study, seen: Look | None = None) -> list[CheckState]:
     for name in REFUSING:
         own = [problem for problem in problems if check_of(problem.location) == name]
         rows += [CheckState(name, "refused", problem.message, problem.location) for problem in own]
-        if not own and definition is not None:
-            rows.append(CheckState(name, "done", translated(_passed(name, definition))))
+        if not own:
+            rows.append(
+                CheckState(name, "done", translated(_passed(name, definition)))
+                if definition
+                else _waiting(name)
+            )
     if definition is None or problems:
-        return rows
+        return [*rows, *map(_waiting, CHECK.values)]
     plan = design(definition, study.workspace)
     unfinished = {check.name: check for check in open_checks(study, plan)}
     for check in CHECK.values:
@@ -159,6 +164,10 @@ def checklist(study: Study, seen: Look | None = None) -> list[CheckState]:
     return rows
 
 
+def _waiting(name: str) -> CheckState:
+    return CheckState(name, "waiting", translated(say("This is checked once nothing is refused.")))
+
+
 def _judged(plan: Design) -> Message:
     shown = shown_answers(plan)
     judged = [each for each in shown if not each.verdict.exact_match and each.verdict.source != "exact match"]
@@ -167,10 +176,10 @@ def _judged(plan: Design) -> Message:
     if not judged:
         return say("No shown answer resembles the gold answer without being equal to it.")
     return say(
-        "Judged: %(n)s of %(shown)s shown answers, by %(people)s people.",
+        "Judged: %(n)s of %(shown)s shown answers, %(single)s of them by one judge alone.",
         n=len(judged),
         shown=len(shown),
-        people=judges_of(judged),
+        single=sum(each.verdict.source == ONE_JUDGE for each in judged),
     )
 
 

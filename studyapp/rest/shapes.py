@@ -64,7 +64,7 @@ class LaunchCheck(Payload):
     """A check before a launch; one that is undecided needs a decision."""
 
     check: str
-    state: Literal["done", "refused", "undecided", "decided"]
+    state: Literal["done", "refused", "undecided", "decided", "waiting"]
     detail: str
 
 

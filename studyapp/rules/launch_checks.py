@@ -6,6 +6,7 @@ Pure: no Django. A draft may have what is refused here while it is being written
 import re
 from collections.abc import Iterator
 from datetime import date
+from textwrap import shorten
 from typing import NamedTuple
 
 from foundation.messages import say
@@ -69,7 +70,10 @@ def _consent(definition: StudyDefinition) -> Iterator[LaunchRefusal]:
         consents.append((("translations", language, "consent"), words.consent or ""))
     for location, text in consents:
         if placeholder := _PLACEHOLDER.search(text):
-            message = say("the consent still holds the placeholder %(text)r", text=placeholder[0][:80])
+            message = say(
+                "the consent still holds the placeholder %(text)r",
+                text=shorten(placeholder[0], 80, placeholder=" …]"),
+            )
             yield LaunchRefusal(location, message)
         if heading := _EMPTY_PART.search(text):
             message = say("the consent says nothing after %(heading)r", heading=f"{heading[1]}:")

@@ -18,6 +18,7 @@ from studyapp.definition.questionnaires import TASK_TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import written_task
 from studyapp.definition.yaml_document import Location
+from studyapp.studio.texts import DOES, INSTRUCTIONS
 
 Draft = dict[str, Any]
 
@@ -66,27 +67,36 @@ TEMPLATES_OF = {
 
 
 def fitted(draft: Draft, before: Draft) -> Draft:
-    """Exchange questions and rules that nobody changed with the task.
+    """Exchange questions, rules and texts that nobody changed with the task.
 
     Args:
         draft: The draft with the present task.
         before: The draft that it was made from.
     """
-    was, is_now = _defaults(before), _defaults(draft)
+    was, is_now = _kind(before), _kind(draft)
     if was is None or is_now is None or was == is_now:
         return draft
-    return draft | {name: is_now[name] for name in is_now if draft.get(name) == was[name]}
+    old, new = _defaults(was), _defaults(is_now)
+    followed = {name: new[name] for name in new if draft.get(name) == old[name]}
+    consent = draft.get("consent")
+    if isinstance(consent, str):
+        followed["consent"] = consent.replace(DOES[was], DOES[is_now])
+    return draft | followed
 
 
-def _defaults(draft: Draft) -> Draft | None:
-    """Return the questionnaire and the rules of a task without others."""
+def _kind(draft: Draft) -> str | None:
+    """Return the task of a draft; None if it has no templates."""
     task = written_task(draft.get("task", "verification"))
-    template = TEMPLATES_OF.get(task.get("kind", "")) if isinstance(task, dict) else None
-    if template is None:
-        return None
-    name, rules = template
+    kind = task.get("kind") if isinstance(task, dict) else None
+    return kind if kind in TEMPLATES_OF else None
+
+
+def _defaults(task: str) -> Draft:
+    """Return what a study of a task has unless somebody writes its own."""
+    name, rules = TEMPLATES_OF[task]
     rows = [rule.model_dump(mode="json", exclude_none=True) for rule in rules]
-    return _plainly({"questionnaire": _questionnaire(name), "exclusions": rows})
+    parts = {"questionnaire": _questionnaire(name), "exclusions": rows, "instructions": INSTRUCTIONS[task]}
+    return _plainly(parts)
 
 
 def _unnamed(conditions: list[Draft]) -> list[Draft]:

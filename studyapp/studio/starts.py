@@ -9,49 +9,7 @@ from typing import NamedTuple
 from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.studio.drafts import Draft, opened
-
-CONSENT = """\
-You take part in a study of question answering systems and their explanations. You will see questions, each \
-with the answer of a system, and judge whether the answer is correct.
-
-Taking part is voluntary. You may stop at any time by closing the page. Your answers are stored under a \
-random number, without your name, together with their times and the kind of your device (phone, tablet or \
-desktop computer).
-
-[Say here who does the research and why, how long it takes, what is paid, and whom to ask.]"""
-
-TITLE_FOR_PARTICIPANTS = "A study of computer answers"
-
-INSTRUCTIONS = """\
-Read the question, the answer and what is highlighted. Then say whether you think that the answer is \
-correct. Please do not look anything up."""
-
-
-ADVICE_CONSENT = CONSENT.replace(
-    "You will see questions, each with the answer of a system, and judge whether the answer is correct.",
-    "You will answer questions, and may then see the answer of a system before you answer again.",
-)
-ADVICE_INSTRUCTIONS: list[Draft] = [
-    {"text": "Read the question and the articles, and give your own answer. Please do not look anything up."},
-    {
-        "text": "Then you see the answer of a system, which may be wrong. Keep your answer or change it.",
-        "only": ["advised"],
-    },
-    {"text": "Then you are asked again. Keep your answer or change it.", "except": ["advised"]},
-]
-
-COUNTERFACTUAL_CONSENT = CONSENT.replace(
-    "and judge whether the answer is correct.", "and predict what the system answers after a change."
-)
-COUNTERFACTUAL_INSTRUCTIONS: list[Draft] = [
-    {"text": "You see a question and the answer of a system, which may be wrong."},
-    {"text": "Highlights show how the system came to its answer.", "only": ["explained"]},
-    {
-        "text": "Then the question, or the text that the system reads, is changed. Say what the system will "
-        "answer now, even if you think that it is wrong. If you cannot tell, say so. Please do not look "
-        "anything up."
-    },
-]
+from studyapp.studio.texts import CONSENT, DOES, INSTRUCTIONS
 
 
 class Start(NamedTuple):
@@ -124,8 +82,8 @@ def draft(
         "conditions": [*({"system": name} for name in systems), {"ground_truth": True}],
         "items": {"count": 25, "seed": 1},
         "questionnaire": questionnaire,
-        "consent": CONSENT,
-        "instructions": INSTRUCTIONS,
+        "consent": CONSENT.format(does=DOES["verification"]),
+        "instructions": INSTRUCTIONS["verification"],
         "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
     }
     if start.task:
@@ -139,15 +97,11 @@ def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
     source = {"source": f"{dataset}-changed"} if task == "counterfactual" and dataset else {}
     control = [{"advice": False}] if task == "advice" else []
     shown = [{"system": name, **more} for name in systems for more in ({"explanation": "none"}, {})]
-    consent, instructions = {
-        "advice": (ADVICE_CONSENT, ADVICE_INSTRUCTIONS),
-        "counterfactual": (COUNTERFACTUAL_CONSENT, COUNTERFACTUAL_INSTRUCTIONS),
-    }[task]
     return {
         "task": {"kind": task, **source},
         "conditions": [*control, *shown],
-        "consent": consent,
-        "instructions": instructions,
+        "consent": CONSENT.format(does=DOES[task]),
+        "instructions": INSTRUCTIONS[task],
         "exclusions": [rule.model_dump(mode="json") for rule in RULES_2020[:2]],
     }
 

@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Workspace
 from studyapp.definition.scales import SCALES
 from studyapp.queries.drafts import dataset_names_of
-from studyapp.studio.starts import STARTS, TITLE_FOR_PARTICIPANTS
+from studyapp.studio.starts import STARTS
+from studyapp.studio.texts import TITLE_FOR_PARTICIPANTS
 from studyapp.web.workspace_form import WorkspaceForm
 
 LARGEST = 2_000_000  # bytes of a definition

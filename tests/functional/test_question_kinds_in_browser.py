@@ -114,7 +114,7 @@ def test_by_keyboard_alone(site: Site, page: Page):
     up.focus()
     page.keyboard.press("Enter")
     expect(up).to_be_focused()
-    page.get_by_role("button", name="Move up: The answer").first.press("Enter")
+    page.get_by_role("button", name="Move down: The answer").first.press("Enter")
     assert sent(page) == {
         "share": "51", "found_clear": "2", "order_marks": "1", "order_answer": "2", "order_rest": "3",
     }  # fmt: skip

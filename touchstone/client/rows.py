@@ -230,7 +230,7 @@ class LaunchCheck(TypedDict):
     """A check before a launch; one that is undecided needs a decision."""
 
     check: str
-    state: Literal["done", "refused", "undecided", "decided"]
+    state: Literal["done", "refused", "undecided", "decided", "waiting"]
     detail: str
 
 

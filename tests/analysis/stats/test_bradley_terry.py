@@ -76,6 +76,24 @@ def test_another_optimiser_finds_the_same_with_ties(seed):
     assert found.ties == pytest.approx(np.exp(reference[3]), abs=1e-5)
 
 
+def test_rare_outcomes_do_not_overshoot():
+    """The likelihood is flat at the estimate, whatever the counts: 400 odd tables of three alternatives."""
+    rng, known = np.random.default_rng(5), 0
+    for _ in range(400):
+        wins = rng.poisson(rng.choice([0.3, 3, 60], (1, 3, 3))) * (1 - np.eye(3))
+        ties = np.triu(rng.poisson(rng.choice([0, 0.3, 40], (1, 3, 3))), 1)
+        ties = ties + ties.transpose(0, 2, 1)
+        found = fit_strengths(wins, ties, rng=rng)
+        if found.reason or not ties.any():
+            continue
+        known += 1
+        at = np.append(found.logs, np.log(found.ties))
+        best = log_likelihood(at[:3], at[3], wins[0], ties[0])
+        for moved in np.concatenate([np.eye(4), -np.eye(4)]) * 1e-3:
+            assert log_likelihood((at + moved)[:3], (at + moved)[3], wins[0], ties[0]) < best + 1e-9
+    assert known > 100
+
+
 def test_names_do_not_matter():
     wins, ties = random_counts(4)
     order = [2, 0, 3, 1]
@@ -95,6 +113,11 @@ def test_strengths_without_a_bound():
     assert (never_lost.reason, never_lost.intervals) == (NO_ESTIMATE, (None, None))
     tied = fit_strengths(NO_TIES, [[[0, 3], [3, 0]]], rng=RNG)
     assert tied.reason == NO_DECISION
+    # One beat two, and both tied with three: the strengths and the share of ties grow together.
+    together = fit_strengths(
+        [[[0, 3, 0], [0, 0, 0], [0, 0, 0]]], [[[0, 0, 2], [0, 0, 2], [2, 2, 0]]], rng=RNG
+    )
+    assert together.reason == NO_ESTIMATE
     apart = np.zeros((1, 4, 4))
     apart[0, [0, 1, 2, 3], [1, 0, 3, 2]] = 5
     assert fit_strengths(apart, np.zeros((1, 4, 4)), rng=RNG).reason == NO_ESTIMATE

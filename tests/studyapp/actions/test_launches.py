@@ -124,7 +124,11 @@ class TestJudging:
     def test_the_verdict_of_one_judge_counts_and_is_said(self, draft):
         judged, judges = self.queued(draft)
         judge(judged=judged, is_correct=True, by=judges[0])
-        assert states(draft)["judging"] == "done"
+        [check] = [check for check in checklist(draft) if check.name == "judging"]
+        assert (check.state, check.message) == (
+            "done",
+            "Judged: 1 of 4 shown answers, 1 of them by one judge alone.",
+        )
         text = draft_preregistration(draft)
         assert "3 of 4 answers are correct (2 by exact match)" in text
         assert "1 by one judge" in text
@@ -218,6 +222,21 @@ REFUSED = {
 }  # fmt: skip
 
 
+def test_what_cannot_be_checked_yet_is_said(draft):
+    changed(draft, participants=0, consent="Ask [whom].")
+    assert states(draft) == {
+        **dict.fromkeys(("definition", "consent", "retention", "completion"), "waiting"),
+        "places": "refused",
+        **dict.fromkeys(("judging", "rehearsal"), "waiting"),
+    }
+    changed(draft, participants=20)
+    assert states(draft) == {
+        "consent": "refused",
+        **dict.fromkeys(("definition", "retention", "completion", "places"), "done"),
+        **dict.fromkeys(("judging", "rehearsal"), "waiting"),
+    }
+
+
 @pytest.mark.parametrize(("changes", "field", "complaint"), REFUSED.values(), ids=REFUSED.keys())
 class TestRefusals:
     @pytest.fixture
@@ -272,6 +291,9 @@ class TestReview:
     def test_judging_is_one_click_away(self, staff, draft):
         page = staff.get(f"/staff/studio/{draft.slug}/review/").content.decode()
         assert f'action="/staff/studies/{draft.slug}/correctness/queue/"' in page
+        judge(judged=TestJudging().queued(draft)[0], is_correct=True, by=factories.make_user())
+        page = staff.get(f"/staff/studio/{draft.slug}/review/").content.decode()
+        assert f'action="/staff/studies/{draft.slug}/correctness/queue/"' in page  # for the second judge
         page = staff.post(f"/staff/studies/{draft.slug}/correctness/queue/", follow=True)
         assert page.request["PATH_INFO"].endswith("/judge/")
         assert "Is the answer correct?" in page.content.decode()

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
+from django.test import Client
 
 from studyapp.actions.pages import show_survey, show_trial, submit_survey
 from studyapp.actions.participants import consent
@@ -15,6 +16,7 @@ from studyapp.rules.page_timing import PageTiming
 from tests.studyapp import factories
 from tests.studyapp.actions.test_participants import enter, fetched, make_participant, page_of, submit
 from tests.studyapp.factories import SURVEY_ANSWERS
+from tests.studyapp.views.test_advice_pages import TYPED, key, taking_part
 
 
 @pytest.mark.django_db
@@ -190,3 +192,22 @@ class TestAtOnce:
         versions = at_once(6, lambda _: factories.launch(study))
         assert len({version.pk for version in versions}) == 1
         assert StudyVersion.objects.count() == 1
+
+    def test_a_first_answer_that_is_sent_twice_is_stored_once_and_stays(self, client):
+        address = taking_part(client)
+        page_key = key(client.get(address))
+
+        def send(number):
+            tab = Client()
+            tab.cookies = client.cookies.copy()
+            given = {**TYPED, "initial_answer": f"Kolwen {number}"}
+            return tab.post(address, {"page_key": page_key, **given}).status_code
+
+        assert set(at_once(4, send)) == {302}
+        trial = Trial.objects.get()
+        [page] = trial.earlier
+        assert (trial.page, trial.answers) == (2, None)
+        assert page["answers"]["initial_answer"] in {f"Kolwen {number}" for number in range(4)}
+        assert Event.objects.filter(kind="page_submitted").count() == 1
+        send(9)
+        assert Trial.objects.get().earlier == [page]

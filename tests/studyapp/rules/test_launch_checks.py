@@ -36,6 +36,10 @@ def test_a_complete_definition_is_launched():
     ("consent", "sentence"),
     [
         ("I agree. [Say whom to ask.]", "the consent still holds the placeholder '[Say whom to ask.]'"),
+        (
+            f"I agree. [Say {'who ' * 40}asks.]",
+            f"the consent still holds the placeholder '[Say {'who ' * 18}…]'",
+        ),
         ("I agree. Ask ______.", "the consent still holds the placeholder '______'"),
         ("I agree. TODO contact", "the consent still holds the placeholder 'TODO'"),
         ("I agree.\n\nContact:\n", "the consent says nothing after 'Contact:'"),

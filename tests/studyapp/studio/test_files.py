@@ -10,11 +10,12 @@ import yaml
 from studyapp.definition.schema import load_definition
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.studio import starts
-from studyapp.studio.drafts import as_yaml, fitted, opened, problems
+from studyapp.studio.drafts import TEMPLATES_OF, as_yaml, fitted, opened, problems
 from studyapp.studio.edits import with_value
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import KnownNames, form
 from studyapp.studio.steps import STEPS
+from studyapp.studio.texts import DOES, INSTRUCTIONS
 from tests.paths import EXAMPLES
 
 EVERYTHING = EXAMPLES / "everything.yaml"
@@ -134,6 +135,20 @@ def test_questions_and_rules_that_nobody_changed_follow_the_task():
     assert fitted({**advice, "task": {"kind": "verification"}}, advice) == verification | {
         "task": {"kind": "verification"}
     }
+
+
+def test_the_texts_of_a_new_study_follow_the_task():
+    verification, advice = (
+        opened(starts.draft(starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"]))
+        for name in ("xqa-2020", "advice")
+    )
+    verification["consent"] = verification["consent"].replace("[Say", "Ask Ada. [Say")
+    changed = fitted(verification | {"task": {"kind": "advice"}}, verification)
+    assert changed["instructions"] == advice["instructions"]
+    assert changed["consent"] == advice["consent"].replace("[Say", "Ask Ada. [Say")
+    back = fitted(changed | {"task": {"kind": "verification"}}, changed)
+    assert (back["instructions"], back["consent"]) == (verification["instructions"], verification["consent"])
+    assert DOES.keys() == INSTRUCTIONS.keys() == TEMPLATES_OF.keys()
 
 
 def test_questions_of_ones_own_stay_when_the_task_changes():

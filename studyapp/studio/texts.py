@@ -1,0 +1,51 @@
+"""Texts that a new study begins with, by its task.
+
+Pure: no Django.
+"""
+
+from typing import Any
+
+# What the consent says participants do: the part that follows the task.
+DOES = {
+    "verification": "You will see questions, each with the answer of a system, and judge whether the answer "
+    "is correct.",
+    "counterfactual": "You will see questions, each with the answer of a system, and predict what the system "
+    "answers after a change.",
+    "advice": "You will answer questions, and may then see the answer of a system before you answer again.",
+}
+
+CONSENT = """\
+You take part in a study of question answering systems and their explanations. {does}
+
+Taking part is voluntary. You may stop at any time by closing the page. Your answers are stored under a \
+random number, without your name, together with their times and the kind of your device (phone, tablet or \
+desktop computer).
+
+[Say here who does the research and why, how long it takes, what is paid, and whom to ask.]"""
+
+TITLE_FOR_PARTICIPANTS = "A study of computer answers"
+
+INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
+    "verification": "Read the question, the answer and what is highlighted. Then say whether you think that "
+    "the answer is correct. Please do not look anything up.",
+    "advice": [
+        {
+            "text": "Read the question and the articles, and give your own answer. "
+            "Please do not look anything up."
+        },
+        {
+            "text": "Then you see the answer of a system, which may be wrong. Keep your answer or change it.",
+            "only": ["advised"],
+        },
+        {"text": "Then you are asked again. Keep your answer or change it.", "except": ["advised"]},
+    ],
+    "counterfactual": [
+        {"text": "You see a question and the answer of a system, which may be wrong."},
+        {"text": "Highlights show how the system came to its answer.", "only": ["explained"]},
+        {
+            "text": "Then the question, or the text that the system reads, is changed. Say what the system "
+            "will answer now, even if you think that it is wrong. If you cannot tell, say so. Please do "
+            "not look anything up."
+        },
+    ],
+}

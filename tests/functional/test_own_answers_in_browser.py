@@ -1,0 +1,76 @@
+"""A browser answers a question of an advice study by words of the articles: by touch, mouse and keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import yaml
+from playwright.sync_api import Browser, Page, expect
+
+from modelserver.world import generate
+from scripts.example import new_link, predictions, write
+from tests.functional.pages import follow
+from tests.site import Site, running_site
+from tests.studyapp.factories import ACCEPT
+
+pytestmark = pytest.mark.service
+
+LOAD = """
+from django.core.management import call_command
+call_command("import_dataset", "hotpot", {folder!r} + "/questions.json", name="world-test")
+call_command("import_predictions", {folder!r} + "/qi2019.json", dataset="world-test", system="qi2019")
+call_command("create_study", {folder!r} + "/study.yaml")
+call_command("launch_study", "own", *{accept!r})
+"""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    examples = [each for each in generate("test", 20, 1) if each["answer"] not in ("yes", "no")]
+    study = {
+        "study": "own",
+        "title": "Own answers",
+        "dataset": "world-test",
+        "task": {"kind": "advice", "time_limits": {"initial": 600}},
+        "conditions": [{"system": "qi2019"}],
+        "items": {"ids": [examples[0]["_id"]]},
+        "consent": "You take part.",
+    }
+    with running_site(worker=False) as running:
+        folder = running.var / "own"
+        folder.mkdir()
+        write(folder / "questions.json", examples)
+        write(folder / "qi2019.json", dict(predictions(examples, right=True)))
+        (folder / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False), encoding="utf-8")
+        running.manage("shell", "--no-imports", "--command", LOAD.format(folder=str(folder), accept=ACCEPT))
+        yield running
+
+
+def words_of(page: Page, count: int) -> str:
+    """The first words of the first article without the punctuation at their ends."""
+    return " ".join(page.locator(".choosable").first.inner_text().split()[:count]).strip("(),.;:")
+
+
+def test_words_of_the_articles_become_the_answer(site: Site, browser: Browser):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(new_link(site, "own"))
+    follow(page.get_by_role("button", name="I agree to take part"))
+    field, text = page.get_by_label("What is your answer?"), page.locator(".choosable").first
+    word = text.locator(".word")
+    word.nth(2).tap()
+    word.nth(0).tap()
+    expect(field).to_have_value(words_of(page, 3))
+    expect(page.locator(".word.chosen")).to_have_count(3)
+    expect(page.get_by_role("timer")).to_be_in_viewport()  # far below the articles, people would not see it
+    text.focus()
+    for key in ("Home", "Enter", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    expect(field).to_have_value(words_of(page, 2))
+    page.get_by_label("Very confident").check(force=True)
+    follow(page.get_by_role("button", name="Save and continue"))
+    expect(page.get_by_text("step 2 of 2")).to_be_visible()
+    page.locator(".choosable .word").first.click()
+    expect(page.get_by_role("radio", name="Another answer")).to_be_checked()
+    context.close()
