@@ -213,7 +213,7 @@ def everything(site: Site) -> None:
 
 
 def advice(site: Site) -> None:
-    """The study of advice, with one question and the condition that shows most."""
+    """Create the study of advice with one question and one condition."""
     definition = yaml.safe_load(ADVICE.read_text(encoding="utf-8"))
     definition |= {"conditions": definition["conditions"][-1:], "items": {"count": 1, "seed": 2020}}
     path = site.var / "advice.yaml"
@@ -287,7 +287,7 @@ def walk(page: Page) -> Iterator[str]:
 
 
 def fill(page: Page) -> None:
-    """Answer what the page asks: what a check wants, or the first choice; a number, a word."""
+    """Answer a page as its checks want, or with the first choice."""
     for group in page.get_by_role("group").filter(has=page.locator("input")).all():
         question = (group.locator("legend").text_content() or "").strip()
         wanted = KNOWN.get(question)
