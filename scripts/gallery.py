@@ -50,6 +50,7 @@ THING = re.compile(
     r"main|owner|manager|adjudicator|annotator|" + "|".join(SYSTEMS + NETWORKS) + r")$"
 )
 EVERYTHING = ROOT / "docs/examples/everything.yaml"
+ADVICE = ROOT / "docs/examples/advice-study.yaml"
 KNOWN = {  # what a person has to know to get through the checks: the label to choose, by question
     "Are you 18 or older?": "Yes",
     "May you look something up?": "No",
@@ -161,6 +162,14 @@ def by_acts(page: Page, site: Site, folder: Path) -> list[Path]:
     take("annotate-x-items-x-open")
     page.get_by_role("link", name="Correct or delete").click()
     take("annotate-x-items-x-edit")
+    page.goto(f"{site.url}/annotate/new/")
+    page.get_by_label("Title").fill("Names in passages")
+    page.get_by_label("Project ID (URL)").fill("names")
+    page.locator("select[name=task]").select_option("ner")
+    take("annotate-new-labels")
+    page.locator("#new-project .actions button").click()
+    page.goto(f"{site.url}/annotate/names/labels/")
+    take("annotate-x-labels")
     return taken
 
 
@@ -203,6 +212,36 @@ def everything(site: Site) -> None:
     site.manage("launch_study", definition["study"], *accepted)
 
 
+def advice(site: Site) -> None:
+    """Create the study of advice with one question and one condition."""
+    definition = yaml.safe_load(ADVICE.read_text(encoding="utf-8"))
+    definition |= {"conditions": definition["conditions"][-1:], "items": {"count": 1, "seed": 2020}}
+    path = site.var / "advice.yaml"
+    parts = {name: part for name, part in definition.items() if name not in ("practice", "attention")}
+    path.write_text(yaml.safe_dump(parts, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    site.manage("create_study", str(path))
+    accepted = ("--accept", "judging=made-up answers", "--accept", "rehearsal=a gallery of pages")
+    site.manage("launch_study", definition["study"], *accepted)
+
+
+def advised(page: Page, link: str) -> Iterator[str]:
+    """Visit both pages of a question with advice; yield a name there."""
+    page.goto(link)
+    page.get_by_role("button", name="I agree to take part").click()
+    page.wait_for_url(re.compile("/(stage|item)/"))
+    while "/item/" not in page.url:
+        before = page.url
+        fill(page)
+        page.locator("form[data-timed] .actions button").click()
+        page.wait_for_url(re.compile(f"^(?!{re.escape(before)}$)"))
+    yield "advice-1"
+    fill(page)
+    page.locator("[name=initial_answer]").fill("Kolwen")
+    page.locator("form[data-timed] .actions button").click()
+    page.get_by_text("step 2 of 2").first.wait_for()
+    yield "advice-2"
+
+
 def take_part(browser: Browser, site: Site, link: str, folder: Path, width: int) -> list[Path]:
     """Take a picture of each page that a participant sees."""
     page = browser.new_page(viewport={"width": width, "height": 800})
@@ -221,6 +260,17 @@ def take_part(browser: Browser, site: Site, link: str, folder: Path, width: int)
     return taken
 
 
+def take_advice(browser: Browser, link: str, folder: Path, width: int) -> list[Path]:
+    """Take a picture of both pages of a question with advice."""
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    taken = []
+    for name in advised(page, link):
+        taken.append(folder / f"{name}-{width}.png")
+        save(page, taken[-1], width)
+    page.close()
+    return taken
+
+
 def walk(page: Page) -> Iterator[str]:
     """The last part of every address, before the page is answered."""
     yield "consent"
@@ -232,17 +282,21 @@ def walk(page: Page) -> Iterator[str]:
         if place == "done":
             return
         fill(page)
-        page.locator("form[data-timed] button").click()
+        page.locator("form[data-timed] .actions button").click()
         page.wait_for_url(re.compile(f"^(?!.*/{place}/$)"))
 
 
 def fill(page: Page) -> None:
-    """Answer the questions of a page, as checks want or with the first choice."""
+    """Answer a page as its checks want, or with the first choice."""
     for group in page.get_by_role("group").filter(has=page.locator("input")).all():
         question = (group.locator("legend").text_content() or "").strip()
         wanted = KNOWN.get(question)
-        (group.get_by_text(wanted, exact=True) if wanted else group.locator("label").first).click()
-    for field in page.locator(".number-field input").all():
+        label = group.get_by_text(wanted, exact=True) if wanted else group.locator("label:visible").first
+        if label.count():
+            label.click()
+    for slider in page.locator("input[type=range]:visible").all():
+        slider.press("ArrowRight")
+    for field in page.locator(".number-field input:visible").all():
         field.fill("20")
     for field in page.locator("textarea").all():
         field.fill("It was fine.")
@@ -294,6 +348,12 @@ def main() -> int:
             taken += by_acts(page, site, folder)
         except Error as error:
             raise SystemExit(f"{page.url}: {error}") from error
+        advice(site)  # after the pictures of lists of studies
+        pictures["participants"] += [
+            path
+            for width in (DESKTOP, NARROW)
+            for path in take_advice(browser, new_link(site, "world-advice"), folder / "participants", width)
+        ]
         for part in ("staff", "annotation"):
             pictures[part] = sorted(path for path in taken if path.parent.name == part)
         browser.close()

@@ -5,6 +5,8 @@ import re
 SENTENCES = {
     "annotate": "The projects of an annotator, each with its state and a button to go on.",
     "annotate-new": "The form of a new annotation project.",
+    "annotate-new-labels": "The form of a new project of plain tasks, with its labels.",
+    "annotate-x-labels": "The label configuration of a project of plain tasks, to change.",
     "annotate-work-x": "The editor in the frame: the program and the current step beside what is annotated.",
     "annotate-x": "The page of one annotation project: figures, what is next, what is done and what is left.",
     "annotate-x-agreement": "A table of how far annotators agree, with intervals.",
@@ -93,9 +95,14 @@ SENTENCES = {
         for name, words in {
             "checks": "screening, comprehension and attention", "conditions": "conditions",
             "items": "items", "questionnaire": "the questionnaire", "recruitment": "recruitment and privacy",
-            "rules": "rules of exclusion", "texts": "texts", "translations": "translations",
+            "plan": "the plan of the analysis", "rules": "rules of exclusion", "task": "the task",
+            "texts": "texts", "translations": "translations",
         }.items()
     },
+    "advice-1": "The first page of a question with advice: question, articles, own answer and confidence.",
+    "advice-2": "The second page: the system's answer with its explanation, and the final answer.",
+    "account-data": "The data of one's own account, to download, and the form that deletes it.",
+    "staff-studies-x-payments": "The submissions of a study by outcome, with forms that pay them.",
     "consent": "The consent, with buttons to agree or not.",
     "screening": "Questions that decide who may take part.",
     "instructions": "The instructions on a page of their own.",

@@ -127,7 +127,7 @@ class TokenForm(forms.Form):
 class DeleteAccountForm(forms.Form):
     """The password again, or the user name of an account without one."""
 
-    password = forms.CharField(label=_("Password"), strip=False, widget=forms.PasswordInput)
+    password = forms.CharField(label=gettext_lazy("Password"), strip=False, widget=forms.PasswordInput)
 
     def __init__(self, *args: Any, user: User, **options: Any) -> None:
         super().__init__(*args, **options)

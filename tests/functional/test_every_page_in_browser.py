@@ -18,8 +18,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize
 
-from scripts.gallery import full_site, kind, visited
+from scripts.example import new_link
+from scripts.gallery import advice, advised, full_site, kind, visited
 from scripts.site import Site
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.service
 
@@ -42,6 +44,7 @@ STILL = r"""() => {
   }
 }"""
 STUDY, STUDIO, PROJECT = "/staff/studies/world-facts/", "/staff/studio/world-facts/", "/annotate/scenes/"
+PICTURED = {path.stem for path in (ROOT / "docs/images/pages").rglob("*.png")}
 FOR_VISITORS = ("/", "/accounts/login/")
 PAGES = (
     *FOR_VISITORS,
@@ -115,6 +118,22 @@ def test_every_page_is_accessible_and_fits_a_phone(site: Site, browser: Browser,
     page.context.close()
     assert not problems, "\n".join(problems)
     assert len(names) > 50
+    assert not set(names) - PICTURED, "python -m scripts.gallery takes their pictures for the docs"
+
+
+def test_pages_with_advice_are_accessible_and_fit_a_phone(site: Site, browser: Browser, axe_script: str):
+    advice(site)
+    problems, names = list[str](), list[str]()
+    for width in (320, 1280):
+        page = browser.new_page(viewport=VIEW | {"width": width})
+        for name in advised(page, new_link(site, "world-advice")):
+            names.append(name)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.evaluate(axe_script)
+            problems += page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")
+        page.close()
+    assert names == 2 * ["advice-1", "advice-2"]
+    assert not problems
 
 
 def test_words_of_the_editor_are_plain_text(site: Site, browser: Browser):

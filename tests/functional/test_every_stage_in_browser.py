@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from modelserver.world import generate
 from scripts.example import new_link, predictions, write
+from scripts.gallery import fill
 from tests.functional.pages import follow
 from tests.paths import EXAMPLES
 from tests.site import Site, running_site
@@ -26,12 +27,6 @@ call_command("import_predictions", {folder!r} + "/qi2019.json", dataset="world-t
 call_command("create_study", {folder!r} + "/study.yaml")
 call_command("launch_study", "all-of-it", accept=[("judging", "made-up answers"), ("rehearsal", "a test")])
 """
-# What a person has to know to get through the checks: the label to choose, by question.
-KNOWN = {
-    "Are you 18 or older?": "Yes",
-    "May you look something up?": "No",
-    "What do you judge?": "Whether the answer is correct",
-}
 
 
 @pytest.fixture(scope="module")
@@ -74,22 +69,6 @@ def weights(context: Any) -> list[tuple[str, int, int, int, float]]:
         for index, sentence in enumerate(sentences)
         for word in re.finditer(r"\w{4,}", sentence)
     ]
-
-
-def fill(page: Page) -> None:
-    """Answer what the page asks: what a check wants, or the first choice; a number, a word."""
-    for group in page.get_by_role("group").filter(has=page.locator("input")).all():
-        question = (group.locator("legend").text_content() or "").strip()
-        wanted = KNOWN.get(question)
-        label = group.get_by_text(wanted, exact=True) if wanted else group.locator("label:visible").first
-        if label.count():
-            label.click()
-    for slider in page.locator("input[type=range]:visible").all():
-        slider.press("ArrowRight")
-    for field in page.locator(".number-field input:visible").all():
-        field.fill("20")
-    for field in page.locator("textarea").all():
-        field.fill("It was fine.")
 
 
 def walk(page: Page) -> Iterator[str]:

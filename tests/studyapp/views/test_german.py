@@ -73,6 +73,32 @@ def test_every_text_is_translated(path, german):
     assert untranslated == [], "add them to locale/de and run: python manage.py compilemessages --locale de"
 
 
+def texts_at_import(node: ast.AST, names: set[str]) -> set[str]:
+    """Texts that a module or its classes translate once, in the language of whoever imports first."""
+    texts: set[str] = set()
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id in names:
+            texts.add(ast.unparse(child))
+        texts |= texts_at_import(child, names)
+    return texts
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_text_is_translated_at_import(path):
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    imports = [node for node in module.body if isinstance(node, ast.ImportFrom)]
+    names = {
+        name.asname or name.name
+        for each in imports
+        if each.module == "django.utils.translation"
+        for name in each.names
+        if name.name in ("gettext", "ngettext", "pgettext")
+    }
+    assert texts_at_import(module, names) == set()
+
+
 @pytest.mark.parametrize(("app", "least"), [("accounts", 10), ("annotation", 11), ("studyapp", 11)])
 def test_choices_that_pages_show_are_translated(app, least):
     """States, roles and kinds: the labels of a field whose display a page shows."""
