@@ -45,7 +45,7 @@ class Generated(NamedTuple):
         questions: Number of questions of its dataset.
         seed: Of the world, another one than the shipped systems were trained on and tested with.
         systems: Those that answer.
-        is_scored: Whether they are scored, too; a language model reads each question nine times for that.
+        is_scored: They are scored, too; a language model reads each question nine times for that.
     """
 
     definition: Path

@@ -54,7 +54,8 @@ class FakeSystem:
     facts above ``threshold`` are relevant. A question that opens with a verb such as "is" or "did" is
     answered yes when facts of at least two articles are relevant, else no. Any other is answered with the
     longest capitalised name, or number, of the most probable fact that has one the question does not hold,
-    whether that fact is relevant or not. A system whose name has the part "lm" quotes its facts as a rationale.
+    whether that fact is relevant or not. A system with the part "lm" in its name quotes its facts as a
+    rationale.
 
     A question with ``[[fail]]`` in it breaks ``predict`` and one with ``[[invalid]]`` does not pass
     ``check``, for tests of what follows.

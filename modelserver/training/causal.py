@@ -1,4 +1,4 @@
-"""Train ``world-lm``: a small causal language model that cites what it answers from.
+"""Train ``world-lm``: a small causal language model that cites facts.
 
 Its text is the prompt and the JSON of `modelserver.systems.language`. A rationale quotes the sentences that
 the answer needs, each followed by its number. It learns from short contexts first, because copying is
@@ -185,7 +185,7 @@ def new_model(tokenizer: PreTrainedTokenizerBase) -> Lfm2ForCausalLM:
             pad_token_id=tokenizer.pad_token_id,
             bos_token_id=tokenizer.eos_token_id,
             eos_token_id=tokenizer.eos_token_id,
-            rope_theta=10_000.0,
+            rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
         )
     )
 
@@ -270,7 +270,7 @@ def padded(texts: Sequence[tuple[list[int], list[float]]]) -> Batch:
 
 
 class Staged(nn.Module):
-    """A model with the stage of its curriculum, so that a checkpoint holds both."""
+    """A model and the stage of its curriculum, for one checkpoint."""
 
     stage: Tensor
 
@@ -329,7 +329,7 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         return self.descend(loss, clip=self.recipe.clip, pace=pace)
 
     def evaluate(self, dev: Sequence[GoldExample]) -> loop.Row:
-        """Return loss and share of right tokens on dev; go to the next stage when this one is learned.
+        """Return scores on dev; go to the next stage once this one is learned.
 
         ``loss_of_stage`` is that of the present stage's texts in nats a token, ``score`` the share of the
         tokens of values that are the likeliest, in whole contexts.
@@ -338,7 +338,12 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         with torch.inference_mode():
             of_stage, _ = self._on_dev(dev, self.stage)
             whole, right = self._on_dev(dev, len(STAGES) - 1)
-        row = {"stage": float(self.stage), "loss_of_stage": of_stage, "dev_loss": whole, "score": right}
+        row: loop.Row = {
+            "stage": float(self.stage),
+            "loss_of_stage": of_stage,
+            "dev_loss": whole,
+            "score": right,
+        }
         if of_stage < LEARNED and self.stage < len(STAGES) - 1:
             self.model.stage += 1
         self._batches = iter(())
@@ -379,7 +384,10 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
         return float(sums[0] / sums[1]), float(sums[2] / sums[3])
 
     def _loss(self, batch: Batch) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
-        """Return the weighted loss, and nats, right or wrong, and weight of each written token."""
+        """Return the weighted loss, and three figures of each written token.
+
+        They are its loss in nats, whether it is the likeliest, and its weight, [written].
+        """
         network = self.model.model
         device = network.device
         tokens, weights, mask = (part.to(device, non_blocking=True) for part in batch)
@@ -452,4 +460,6 @@ def new_trainer(
         prompt, pieces = written(gold, ORDERS[number % 2])
         texts.append(prompt + "".join(piece.text for piece in pieces).removesuffix(END))
     tokenizer = new_tokenizer(texts, recipe.pieces)
-    return LanguageTrainer(new_model(tokenizer).to(device), tokenizer, recipe, examples, workers)
+    model = new_model(tokenizer)
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps the method without its type
+    return LanguageTrainer(model, tokenizer, recipe, examples, workers)

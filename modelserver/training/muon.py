@@ -1,4 +1,4 @@
-"""Muon, an optimiser that orthogonalises the update of each matrix, with Adam for the rest.
+"""Muon, which orthogonalises the update of each matrix; Adam for the rest.
 
 Jordan et al. (2024), *Muon: an optimizer for hidden layers in neural networks*. That of torch computes in
 bfloat16, which is slow on processors without it; this one computes in the precision of its parameters, and

@@ -48,7 +48,7 @@ class CausalFile(BaseModel):
     Attributes:
         folder: The folder of weights, relative to the file.
         prompt: The user message, with the placeholders.
-        numbers: Where the number of a sentence stands.
+        numbers: Side of a sentence on which its number stands.
         order: The part that the model writes first.
         longest_answer: Tokens of an answer at most.
         longest_rationale: Tokens of a rationale at most.

@@ -81,7 +81,7 @@ class ChatFile(_Part):
         key_env: The variable of the environment that holds the key; none by default.
         prompt: The user message, with the placeholders; ``{fields}`` may be left out for a model that was
             trained to write the form.
-        numbers: Where the number of a sentence stands.
+        numbers: Side of a sentence on which its number stands.
         system_prompt: A message before it.
         order: The part that the model writes first.
         relevance: The order in which FaRM removes facts.
