@@ -28,6 +28,7 @@ from accounts.models import Role, User
 from accounts.queries.workspaces import workspace_named
 from annotation.models import SystemOutput
 from config import demo_annotation
+from jobs.model_gateway import served_names
 from predictions.models import Dataset
 from studyapp.actions.links import create_link
 from studyapp.definition.schema import load_definition
@@ -89,7 +90,8 @@ def load(say: Callable[[str], object]) -> None:
         name: _login(name, kept.passwords.get(name, "")) for name in (USERNAME, *demo_annotation.PEOPLE)
     }
     tokens = kept.tokens
-    for generated in (READERS, LANGUAGE):
+    is_served = set(LANGUAGE.systems) <= set(served_names("reader"))
+    for generated in (READERS, LANGUAGE) if is_served else (READERS,):
         study = _study(generated.definition, partial(_predictions, generated, say))
         tokens |= {study.slug: _token(study, kept.tokens.get(study.slug, ""))}
         _keep(Secrets(passwords, tokens))
