@@ -124,7 +124,7 @@ def row(data: str, system: System, asked: Sequence[Asked]) -> Row:
 
 def _farm(
     first: dict[str, QAPrediction], again: dict[str, QAPrediction], forms: dict[str, Reductions]
-) -> float:
+) -> float | None:
     def answers(side: str, k: int) -> dict[str, str]:
         digests = {name: getattr(form, side)[k] for name, form in forms.items()}
         return {
@@ -133,7 +133,7 @@ def _farm(
         }
 
     without = ({k: answers(side, k) for k in REMOVALS} for side in ("relevant", "irrelevant"))
-    return float(farm({name: first[name].answer for name in forms}, *without).farm[4])
+    return farm({name: first[name].answer for name in forms}, *without).farm[4]
 
 
 def _probabilities(
