@@ -61,7 +61,7 @@ READERS = Generated(
 )
 LANGUAGE = Generated(
     Path("docs/examples/language-study.yaml"),
-    30,
+    20,
     21,
     ("world-lm", "world-lm-answer-first", "select-and-forget"),
     is_scored=False,

@@ -115,7 +115,7 @@ def open_model(
     """
     _read_object(folder / "config.json")
     _check_weights(folder)
-    with naming_source(folder, "model"), _quiet():
+    with naming_source(folder, "model"), quiet():
         model, loading_info = kind.from_pretrained(
             folder, **LOCAL, use_safetensors=True, dtype=torch.float32, output_loading_info=True
         )
@@ -231,7 +231,7 @@ def save(
 
     Each file appears whole or not at all, and the weights last, so that a folder that has them has all.
     """
-    with parts_of(folder, last=WEIGHTS) as part, _quiet():
+    with parts_of(folder, last=WEIGHTS) as part, quiet():
         tokenizer.save_pretrained(part)
         model.save_pretrained(part, max_shard_size="1TB")  # one file, which one step replaces
         for name, text in beside.items():
@@ -295,7 +295,7 @@ def naming_source(path: Path, part: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep the library's output off stderr, which holds our JSON log."""
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()

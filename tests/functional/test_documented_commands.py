@@ -326,6 +326,7 @@ PAGES = {
     "docs/how-to/import-data.md": Page(real_questions),
     "docs/how-to/install.md": Page(left_out={"": "tests/test_distribution.py builds and installs the wheel"}),
     "docs/how-to/launch.md": Page(film_facts_draft),
+    "docs/how-to/nlvr2.md": Page(left_out={"": "tests/test_nlvr2_page.py runs them"}),
     "docs/how-to/people.md": Page(user_ada),
     "docs/how-to/predict-and-score.md": Page(
         two_systems,

@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
-from modelserver.inputs.encoders import UNBOUNDED, digest, find_folder, open_model, open_tokenizer
+from modelserver.inputs.encoders import UNBOUNDED, digest, find_folder, open_model, open_tokenizer, quiet
 from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.systems.language.constrained_writing import (
     AnswerWriter,
@@ -239,6 +239,8 @@ def load(source: Path | None, device: torch.device, **labels: Unpack[Labels]) ->
     folder = find_folder(source.parent / file.folder if source.is_file() else source)
     tokenizer = open_tokenizer(folder)
     model = open_model(folder, device, kind=transformers.AutoModelForCausalLM)
+    with quiet():  # the first tokens warn of kernels that are not installed
+        model.generate(torch.zeros((1, 1), dtype=torch.long, device=model.device), max_new_tokens=2)  # type: ignore[operator]
     settings = file.model_dump(exclude={"folder"}) | {"template": tokenizer.chat_template}
     if file.numbers == "before":  # as in revisions that did not know the field
         del settings["numbers"]
