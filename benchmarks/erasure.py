@@ -52,7 +52,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Row:
-    """The scores of a system on the questions that it can read; None where it gives no probabilities."""
+    """The scores of a system; None for those that need probabilities.
+
+    ``left_out`` counts the questions that it cannot read.
+    """
 
     data: str
     system: str
@@ -62,7 +65,7 @@ class Row:
 
 
 def questions(source: str, count: int) -> list[Asked]:
-    """Return ``count`` questions of ``world`` or of FORMAT:FILE, drawn by a fixed seed."""
+    """Return ``count`` questions of a source, drawn by a fixed seed."""
     if source == "world":
         gold = parse_gold(generate("test", count, WORLD_SEED), "world")
         return [Asked(example.item, (example.answer,)) for example in gold]
@@ -90,7 +93,7 @@ def predicted(system: System, items: Sequence[QAItem]) -> dict[str, QAPrediction
     return {outcome.id: outcome for outcome in outcomes if isinstance(outcome, QAPrediction)}
 
 
-def row(data: str, system: System, asked: Sequence[Asked]) -> Row:
+def score_row(data: str, system: System, asked: Sequence[Asked]) -> Row:
     """Score one system on one file."""
     first = predicted(system, [each.item for each in asked])
     forms: dict[str, Reductions] = {}
@@ -154,19 +157,18 @@ def _probabilities(
 
 
 def correlations(rows: Sequence[Row]) -> dict[str, tuple[float, float, int]]:
-    """Return Spearman's rho, Kendall's tau and n of each pair of scores, over systems with both."""
+    """Return Spearman's rho, Kendall's tau and n of each pair of scores.
+
+    They are over the systems that have both, from three on.
+    """
     result = {}
-    for number, one in enumerate(SCORES):
-        for other in SCORES[number + 1 :]:
-            pairs = [(r.scores[one], r.scores[other]) for r in rows]
-            known = [(a, b) for a, b in pairs if a is not None and b is not None]
-            if len(known) >= 3:
-                x, y = np.array(known, dtype=float).T
-                result[f"{one}, {other}"] = (
-                    float(spearman(x[None], y[None])[0]),
-                    float(kendall(x[None], y[None])[0]),
-                    len(known),
-                )
+    for number, first in enumerate(SCORES):
+        for second in SCORES[number + 1 :]:
+            pairs = [(row.scores[first], row.scores[second]) for row in rows]
+            defined = [(a, b) for a, b in pairs if a is not None and b is not None]
+            if len(defined) >= 3:
+                x, y = np.array(defined, dtype=float).T[:, None]
+                result[f"{first}, {second}"] = float(spearman(x, y)[0]), float(kendall(x, y)[0]), len(defined)
     return result
 
 
@@ -187,7 +189,7 @@ def main() -> int:
             f"\n{name}\n\n| system | n (left out) | {' | '.join(SCORES)} |\n|---|---:|{'---:|' * len(SCORES)}"
         )
         for system_name in options.systems:
-            rows.append(row(name, load_system(system_name), asked))
+            rows.append(score_row(name, load_system(system_name), asked))
             values = (rows[-1].scores[key] for key in SCORES)
             cells = " | ".join("–" if value is None else f"{value:.2f}" for value in values)
             count = f"{rows[-1].questions} ({rows[-1].left_out})"
