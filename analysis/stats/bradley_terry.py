@@ -67,7 +67,7 @@ def fit_strengths(
     Examples:
         >>> wins = [[[0, 3], [1, 0]]]
         >>> found = fit_strengths(wins, np.zeros((1, 2, 2)), rng=np.random.default_rng(1))
-        >>> np.exp(found.logs[0] - found.logs[1]).round(6)
+        >>> round(float(np.exp(found.logs[0] - found.logs[1])), 6)
         3.0
     """
     w, t = np.asarray(wins, dtype=float), np.asarray(ties, dtype=float)

@@ -135,7 +135,7 @@ def test_loca_without_span_answers_is_undefined():
 
 
 def test_loca_refuses_an_unknown_type():
-    with pytest.raises(ValueError, match="type must be one of span, yes, no, not 'date'"):
+    with pytest.raises(ValueError, match="type must be one of span, yes, no, label, not 'date'"):
         farm_loca.loca([("date", None, None, [])])
 
 
