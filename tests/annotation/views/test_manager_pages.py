@@ -270,7 +270,7 @@ def test_a_run_with_failures_is_not_done(client: Client, project: Project) -> No
         OutputFailure.objects.create(run=run, item=item, kind="invalid_item", message=message)
     shown = text_of(client, f"/annotate/{project.slug}/outputs/")
     assert "Done, 3 of 3 failed" in shown
-    assert "3 × <span lang=\"en\">i1: the image" in shown
+    assert '3 × <span lang="en">i1: the image' in shown
 
 
 def test_people_assignments_and_projects_are_sorted_by_their_heads(client: Client, project: Project) -> None:
