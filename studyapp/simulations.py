@@ -3,6 +3,7 @@
 import time
 from typing import Annotated
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -19,9 +20,9 @@ from studyapp.actions.links import create_link
 from studyapp.link_tokens import resume_token
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import check_admission
-from studyapp.queries.bots import plan_of
+from studyapp.queries.bots import condition_of, plan_of
 from studyapp.simulation import walk
-from studyapp.simulation.walk import BEHAVIOURS, Bot
+from studyapp.simulation.walk import BEHAVIOURS, Bot, Planted
 
 MOST_BOTS = 200
 CONCURRENCY = 4
@@ -65,11 +66,14 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
     check_admission(EntryLink(study=study))
     _link, token = create_link(study=study, by=job.created_by, label=label, mode=Mode.BOT)
     address = settings.SITE_URL + reverse("studyapp:join", args=[token])
+    planted = Planted({}, sync_to_async(condition_of)) if plan.blocks else None
     ended = options.n - len(crowd)
     finished: list[Bot] = []
     begun = time.monotonic()
     run_watched(
-        walk.run_bots(crowd, address, plan, concurrency=CONCURRENCY, on_finish=finished.append),
+        walk.run_bots(
+            crowd, address, plan, concurrency=CONCURRENCY, on_finish=finished.append, planted=planted
+        ),
         lambda: report(ended + len(finished), options.n),
     )
     errors = [f"{bot.kind}: {bot.error}" for bot in crowd if bot.error]

@@ -16,6 +16,7 @@ from foundation.messages import say
 from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
 from studyapp.actions import events, webhooks
 from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.tasks import Simulation
 from studyapp.link_tokens import resume_token
 from studyapp.models import (
     Condition,
@@ -34,6 +35,7 @@ from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
 from studyapp.queries.question_pages import pages_on, viewer_of
 from studyapp.queries.studies import counts_in_assignment, frozen, item_keys
 from studyapp.rules import assignment, states
+from studyapp.rules.balanced_blocks import lay_out_blocks
 
 # Without letters and digits that look alike, because participants type the code into another site.
 _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
@@ -360,6 +362,25 @@ def _count(version: StudyVersion, mode: str, now: datetime) -> dict[str, dict[tu
 def _lay_out(participant: Participant, conditions: Sequence[Condition], content: FrozenStudy) -> None:
     """Create the trials in this participant's order, and the post survey."""
     keys = item_keys(participant.version)
+    practice = [
+        Trial(item_id=keys[item.id], condition=conditions[index % len(conditions)])
+        for index, item in enumerate(content.practice)
+    ]
+    if isinstance(content.task, Simulation):
+        trials = _blocks(participant, conditions[0], content, content.task)
+    else:
+        trials = _trials(participant, conditions, content)
+    checks = {row.position: Trial(item_id=keys[row.id]) for row in content.attention}
+    pages = [*practice, *assignment.interleave(trials, checks)]
+    for position, trial in enumerate(pages, start=1):
+        trial.participant, trial.position = participant, position
+    insert(*pages)
+    insert(SurveyResponse(participant=participant))
+
+
+def _trials(participant: Participant, conditions: Sequence[Condition], content: FrozenStudy) -> list[Trial]:
+    """Return the trials of a participant in order, not stored yet."""
+    keys = item_keys(participant.version)
     order = assignment.lay_out(
         len(content.items),
         len(conditions),
@@ -368,19 +389,22 @@ def _lay_out(participant: Participant, conditions: Sequence[Condition], content:
         blocked=content.condition_order == "blocked",
         seed=participant.order_seed or 0,
     )
-    practice = [
-        Trial(item_id=keys[item.id], condition=conditions[index % len(conditions)])
-        for index, item in enumerate(content.practice)
-    ]
-    trials = [
+    return [
         Trial(item_id=keys[content.items[item].id], condition=conditions[number]) for item, number in order
     ]
-    checks = {row.position: Trial(item_id=keys[row.id]) for row in content.attention}
-    pages = [*practice, *assignment.interleave(trials, checks)]
-    for position, trial in enumerate(pages, start=1):
-        trial.participant, trial.position = participant, position
-    insert(*pages)
-    insert(SurveyResponse(participant=participant))
+
+
+def _blocks(
+    participant: Participant, condition: Condition, content: FrozenStudy, task: Simulation
+) -> list[Trial]:
+    """Return the trials of a simulation in order, not stored yet."""
+    keys = item_keys(participant.version)
+    shown = content.condition(condition.name).shown
+    right = [bool(shown[item.id].correct) for item in content.items]
+    order = lay_out_blocks(right, task.blocks.sizes, seed=participant.order_seed or 0)
+    return [
+        Trial(item_id=keys[content.items[item].id], condition=condition, block=block) for item, block in order
+    ]
 
 
 # Transactions lock rows in the order version, participant, page, so that they cannot deadlock

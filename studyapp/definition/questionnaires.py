@@ -452,6 +452,19 @@ _SATISFIED: dict[str, Any] = {
     "text": "I am satisfied with the question answering system and its explanations.",
     "unexplained_text": "I am satisfied with the question answering system.",
 }
+_PREDICTED = Questionnaire(
+    item=[
+        _agree("certainty", "I am confident that my prediction is right."),
+        _agree(
+            "helpfulness", "The explanation helps me to predict what the system answers.", only=[EXPLAINED]
+        ),
+    ],
+    post_survey=[
+        _agree("trust", "I trust the question answering system."),
+        *_EXPLANATIONS,
+        _agree(**_SATISFIED),
+    ],
+)
 
 # Schuff et al. 2020, appendix: the wording of the study; the labels of the five points are ours. All its
 # conditions showed explanations. Without them, questions about explanations are not asked.
@@ -488,25 +501,12 @@ TEMPLATES: dict[str, Questionnaire] = {
             _agree(**_SATISFIED, only=[ADVISED]),
         ],
     ),
-    # For the task counterfactual, which asks for the prediction itself.
-    "counterfactual": Questionnaire(
-        item=[
-            _agree("certainty", "I am confident that my prediction is right."),
-            _agree(
-                "helpfulness",
-                "The explanation helps me to predict what the system answers.",
-                only=[EXPLAINED],
-            ),
-        ],
-        post_survey=[
-            _agree("trust", "I trust the question answering system."),
-            *_EXPLANATIONS,
-            _agree(**_SATISFIED),
-        ],
-    ),
+    # For the tasks that ask for a prediction themselves.
+    "simulation": _PREDICTED,
+    "counterfactual": _PREDICTED,
 }
 # The templates of tasks that ask questions of their own, by the task's kind.
-TASK_TEMPLATES = ("advice", "counterfactual")
+TASK_TEMPLATES = ("advice", "simulation", "counterfactual")
 
 
 def template_named(name: Any) -> Questionnaire:

@@ -15,6 +15,13 @@ from foundation.messages import say
 from foundation.validation_messages import sentence
 from studyapp.definition import scale_scores, scales
 from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, measures_of_questions
+from studyapp.definition.blocks import (
+    check_attention,
+    check_conditions,
+    check_design,
+    check_items,
+    filled_items,
+)
 from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
 from studyapp.definition.conditions import (
     ConditionDefinition,
@@ -91,8 +98,8 @@ class StudyDefinition(FrozenModel):
     dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
     task: Task = Field(
         default=Verification(),
-        description="what participants do: `verification`, `advice` or `counterfactual`; a word, or a "
-        "mapping with `kind` and the options below",
+        description="what participants do: `verification`, `advice`, `simulation` or `counterfactual`; a "
+        "word, or a mapping with `kind` and the options below",
     )
     design: Design = Field(
         default="between",
@@ -185,6 +192,12 @@ class StudyDefinition(FrozenModel):
     def _named_task(cls, value: Any) -> Any:
         return written_task(value)
 
+    @field_validator("design")
+    @classmethod
+    def _design_fits(cls, design: Design, info: ValidationInfo) -> Design:
+        check_design(info.data.get("task"), design)
+        return design
+
     @field_validator("questionnaire", mode="before")
     @classmethod
     def _template(cls, value: Any) -> Any:
@@ -220,6 +233,7 @@ class StudyDefinition(FrozenModel):
         check_represents(conditions)
         if "task" in info.data:
             check_advice(conditions, info.data["task"].kind)
+            check_conditions(info.data["task"], conditions)
         return conditions
 
     @field_validator("items")
@@ -235,6 +249,7 @@ class StudyDefinition(FrozenModel):
                         largest=largest,
                     )
                 )
+        check_items(info.data.get("task"), items)
         return items
 
     @field_validator("practice")
@@ -286,6 +301,7 @@ class StudyDefinition(FrozenModel):
         questionnaire, task = info.data.get("questionnaire"), info.data.get("task", Verification())
         asked = None if questionnaire is None else [*confidence_on_check(task), *questionnaire.item]
         _check_attention(attention, info.data.get("items"), asked)
+        check_attention(task, attention)
         return attention
 
     @field_validator("translations")
@@ -418,9 +434,12 @@ class StudyDefinition(FrozenModel):
         """Take the template of a task that has one if no questions are given."""
         task = written_task(data.get("task")) if isinstance(data, dict) else None
         kind = task.get("kind") if isinstance(task, dict) else None
-        if kind not in TASK_TEMPLATES or "questionnaire" in data:
+        if kind not in TASK_TEMPLATES:
             return data
-        return {"exclusions": RULES_2020[:2], **data, "questionnaire": kind}
+        data = filled_items(data, task)
+        return (
+            data if "questionnaire" in data else {"exclusions": RULES_2020[:2], **data, "questionnaire": kind}
+        )
 
     @model_validator(mode="before")
     @classmethod

@@ -25,7 +25,7 @@ from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
 from studyapp.definition.scale_scores import Score, scores_of
 from studyapp.definition.suspicion_flags import Flag
-from studyapp.definition.tasks import Advice, Counterfactual
+from studyapp.definition.tasks import Advice, Predicting
 from studyapp.exports.columns import (
     QUESTION_ORDER,
     Column,
@@ -351,7 +351,7 @@ def _task(data: StudyData, person: Row, trial: Row) -> Row:
         return {}
     content = data.frozen[person["version"]]
     cells = dict.fromkeys(column.name for column in columns)
-    if isinstance(content.task, Counterfactual):
+    if isinstance(content.task, Predicting):
         return cells | prediction_cells(trial, content)
     if not isinstance(content.task, Advice):
         return cells

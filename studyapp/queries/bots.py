@@ -6,10 +6,11 @@ Bots look an answer up by the question and the answer that they are shown, as a 
 from collections.abc import Sequence
 
 from foundation.errors import NotFound
+from studyapp.definition.blocks import blocks_by_position
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.task_questions import YES_NO, confidence_on_check
-from studyapp.definition.tasks import Advice, Counterfactual
+from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.studies import condition_name, current_page, frozen, latest_version
@@ -45,6 +46,8 @@ def plan_of(study: Study) -> StudyPlan:
         heeded=_heeded(content),
         gold=_gold(content),
         predictions=_predictions(content),
+        blocks=_blocks(content),
+        task=content.task,
         own_check_questions=[*confidence_on_check(content.task), *content.item_questionnaire],
     )
 
@@ -56,21 +59,32 @@ def _gold(content: FrozenStudy) -> dict[str, str]:
 
 
 def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[str], str]]:
-    """Return the right predictions by what a page shows.
+    """Return the right predictions by what a page shows, or by condition.
 
     Two systems that a page does not tell apart differ in their options, or a bot knows the first.
     """
     expected: dict[tuple[str, str], dict[frozenset[str], str]] = {}
-    if not isinstance(content.task, Counterfactual):
+    if not isinstance(content.task, Predicting):
         return expected
     for item in (*content.practice, *content.items):
-        for shown in (condition.shown[item.id] for condition in content.conditions):
+        for condition in content.conditions:
+            shown = condition.shown[item.id]
+            answer, is_correct = shown.outcome
             if content.task.ask == "answer":
-                options, right = frozenset(shown.options), shown.changed_answer or ""
+                options, right = frozenset(shown.options), answer or ""
             else:
-                options, right = frozenset(YES_NO), YES_NO[not shown.changed_correct]
-            expected.setdefault((item.question or "", shown.answer or ""), {}).setdefault(options, right)
+                options, right = frozenset(YES_NO), YES_NO[not is_correct]
+            seen = condition.name if isinstance(content.task, Simulation) else shown.answer or ""
+            expected.setdefault((item.question or "", seen), {}).setdefault(options, right)
     return expected
+
+
+def _blocks(content: FrozenStudy) -> list[str]:
+    """Return the block of each page with an item; empty without blocks."""
+    if not isinstance(content.task, Simulation):
+        return []
+    attention = [row.position for row in content.attention]
+    return blocks_by_position(content.task.blocks, len(content.practice), attention)
 
 
 def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:

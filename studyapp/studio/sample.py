@@ -20,7 +20,7 @@ from studyapp.definition.freezing import (
     Shown,
 )
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.tasks import Counterfactual
+from studyapp.definition.tasks import Counterfactual, Predicting, Simulation, Task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.drafts import Draft, problems
 from studyapp.studio.edits import with_value
@@ -102,7 +102,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
                 weight=condition.weight,
                 explanation=condition.explanation,
                 advice=condition.advice,
-                shown={_ITEM.id: _shown(condition.explanation, is_changed)} if condition.advice else {},
+                shown={_ITEM.id: _shown(condition.explanation, definition.task)} if condition.advice else {},
             )
             for condition in definition.conditions
         ],
@@ -110,14 +110,15 @@ def content(definition: StudyDefinition) -> FrozenStudy:
     )
 
 
-def _shown(explanation: Explanation, is_changed: bool) -> Shown:
+def _shown(explanation: Explanation, task: Task) -> Shown:
     return Shown(
         answer="Kolwen",
         facts=_FACTS if explanation in WITH_FACTS else None,
         tokens=_TOKENS if explanation in WITH_TOKENS else None,
         steps=_STEPS if explanation == "program" else None,
         rationale=_RATIONALE if explanation in WITH_RATIONALE else None,
-        options=_OPTIONS if is_changed else [],
+        options=_OPTIONS if isinstance(task, Predicting) else [],
+        correct=True if isinstance(task, Simulation) else None,
     )
 
 

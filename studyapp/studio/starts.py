@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.tasks import Blocks
 from studyapp.studio.drafts import Draft, opened
 from studyapp.studio.texts import CONSENT, DOES, INSTRUCTIONS
 
@@ -47,6 +48,12 @@ STARTS: dict[str, Start] = {
         "Participants answer, see a system’s answer with or without its explanation, and answer again; a "
         "control condition shows no answer.",
         task="advice",
+    ),
+    "simulation": Start(
+        "Simulation",
+        "Participants predict a system’s answers, see some of its answers with or without explanations, and "
+        "predict again.",
+        task="simulation",
     ),
     "counterfactual": Start(
         "Counterfactual",
@@ -97,8 +104,10 @@ def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
     source = {"source": f"{dataset}-changed"} if task == "counterfactual" and dataset else {}
     control = [{"advice": False}] if task == "advice" else []
     shown = [{"system": name, **more} for name in systems for more in ({"explanation": "none"}, {})]
+    items = {"items": {"count": Blocks().total, "seed": 1}} if task == "simulation" else {}
     return {
         "task": {"kind": task, **source},
+        **items,
         "conditions": [*control, *shown],
         "consent": CONSENT.format(does=DOES[task]),
         "instructions": INSTRUCTIONS[task],

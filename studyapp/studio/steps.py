@@ -115,6 +115,12 @@ LABELS: dict[str, str] = {
     "task.ask": "Question asked",
     "task.options": "Answers to choose from",
     "task.time_limits.prediction": "Prediction",
+    "task.time_limits.answer": "System’s answer",
+    "task.blocks": "Items by block",
+    "task.blocks.before": "Before learning",
+    "task.blocks.learning": "Learning",
+    "task.blocks.after": "After learning",
+    "task.explained_test": "Explanations with predictions",
     "task.bonus": "Bonus",
     "task.bonus.per_correct": "Amount per correct answer",
     "task.bonus.currency": "Currency (three letters)",
@@ -360,6 +366,13 @@ HINTS: dict[str, str] = {
     "task.ask": "",
     "task.options": "At most, if the answer is asked for. Questions for yes or no have these two.",
     "task.time_limits.prediction": "",
+    "task.time_limits.answer": "In the learning block.",
+    "task.blocks": "Even numbers: the system is right in half of every block. The step Items needs "
+    "their sum.",
+    "task.blocks.before": "",
+    "task.blocks.learning": "The system’s answer is shown after each prediction.",
+    "task.blocks.after": "",
+    "task.explained_test": "Shown without the answer, which they can give away.",
     "task.bonus": "Pay for each correct final answer or right prediction. The page of payments suggests it.",
     "task.bonus.per_correct": "",
     "task.bonus.currency": "That of the recruitment platform, such as GBP.",
@@ -382,6 +395,7 @@ HINTS: dict[str, str] = {
 TASKS: dict[str, str] = {
     "verification": "Verification: judge the system’s answer",
     "advice": "Advice: answer before and after the system’s answer",
+    "simulation": "Simulation: predict the system’s answers before and after seeing some",
     "counterfactual": "Counterfactual: predict the system’s answer after a change",
 }
 OPTIONS: dict[str, dict[str, str]] = {

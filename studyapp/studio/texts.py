@@ -9,6 +9,8 @@ from typing import Any
 DOES = {
     "verification": "You will see questions, each with the answer of a system, and judge whether the answer "
     "is correct.",
+    "simulation": "You will see questions, and predict what a system answers to them, before and after you "
+    "see some of its answers.",
     "counterfactual": "You will see questions, each with the answer of a system, and predict what the system "
     "answers after a change.",
     "advice": "You will answer questions, and may then see the answer of a system before you answer again.",
@@ -38,6 +40,17 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
             "only": ["advised"],
         },
         {"text": "Then you are asked again. Keep your answer or change it.", "except": ["advised"]},
+    ],
+    "simulation": [
+        {
+            "text": "Read the question and the articles, and say what a system will answer, even if you "
+            "think that it is wrong. Please do not look anything up."
+        },
+        {
+            "text": "In the second of three parts you see the answer of the system after each prediction. "
+            "Learn from it for the third part."
+        },
+        {"text": "Highlights then show how the system came to its answer.", "only": ["explained"]},
     ],
     "counterfactual": [
         {"text": "You see a question and the answer of a system, which may be wrong."},

@@ -91,6 +91,7 @@ LATER: dict[str, Any] = {
                     "rationale": "Ada is named first.",
                     "changed_answer": "Ben",
                     "changed_correct": True,
+                    "correct": True,
                     "options": ["Ada", "Ben"],
                     "tokens": [["A", 0, 0, 3, 2]],
                     "steps": [

@@ -51,10 +51,11 @@ def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
     steps, response, paths = walk(bot, link, plan), None, []
     try:
         while True:
-            if effects:
-                ahead = Trial.objects.filter(answers__isnull=True).order_by("-participant", "position")
-                following = ahead.first()
-                bot.effect = effects.get(following.condition.name, {}) if following else {}
+            if effects or plan.blocks:
+                ahead = Trial.objects.filter(answers__isnull=True, condition__isnull=False)
+                following = ahead.order_by("-participant", "position").first()
+                bot.condition = following.condition.name if following else bot.condition
+                bot.effect = (effects or {}).get(bot.condition, {}) if following else {}
             step = steps.send(response)
             if isinstance(step, Think):
                 response = None
