@@ -59,7 +59,7 @@ from studyapp.definition.questionnaires import (
 )
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
-from studyapp.definition.task_questions import confidence_on_check
+from studyapp.definition.task_questions import confidence_on_check, questions_beside
 from studyapp.definition.tasks import Task, Verification, is_reserved, written_task
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
 from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
@@ -299,7 +299,9 @@ class StudyDefinition(FrozenModel):
     ) -> list[AttentionDefinition]:
         check_unique([row.id for row in attention], say("attention items"))
         questionnaire, task = info.data.get("questionnaire"), info.data.get("task", Verification())
-        asked = None if questionnaire is None else [*confidence_on_check(task), *questionnaire.item]
+        asked = None
+        if questionnaire is not None:
+            asked = [*confidence_on_check(task), *questions_beside(task, "", questionnaire.item)]
         _check_attention(attention, info.data.get("items"), asked)
         check_attention(task, attention)
         return attention

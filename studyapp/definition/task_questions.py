@@ -153,10 +153,10 @@ def questions_beside(task: Task, page: str, questions: Sequence[Question]) -> li
 
     Args:
         task: The task.
-        page: The page; empty for an attention item, which asks all.
+        page: The page; empty for an attention item, which shows no explanation.
         questions: Those of an item.
     """
-    if not isinstance(task, Simulation) or not page:
+    if not isinstance(task, Simulation):
         return list(questions)
     return [one for one in questions if (one.role == "helpfulness") == (page == ANSWER)]
 

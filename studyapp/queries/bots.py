@@ -9,7 +9,7 @@ from foundation.errors import NotFound
 from studyapp.definition.blocks import blocks_by_position
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import YES_NO, confidence_on_check
+from studyapp.definition.task_questions import YES_NO, confidence_on_check, questions_beside
 from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
@@ -48,7 +48,10 @@ def plan_of(study: Study) -> StudyPlan:
         predictions=_predictions(content),
         blocks=_blocks(content),
         task=content.task,
-        own_check_questions=[*confidence_on_check(content.task), *content.item_questionnaire],
+        own_check_questions=[
+            *confidence_on_check(content.task),
+            *questions_beside(content.task, "", content.item_questionnaire),
+        ],
     )
 
 

@@ -101,7 +101,7 @@ def item_questions(content: FrozenStudy, trial: Trial, viewer: Viewer, words: Wo
         return own
     name = item_page_name(content, trial)
     if not name:
-        return [*confidence_on_check(content.task, words), *own]
+        return [*confidence_on_check(content.task, words), *questions_beside(content.task, name, own)]
     options = content.options_of(_condition(trial), trial.item.external_id)
     given, advice = earlier.get("initial_answer"), advice_of(content, trial)
     asks_rest = isinstance(content.task, Simulation) or is_last_page(content, trial)

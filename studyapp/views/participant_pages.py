@@ -50,7 +50,7 @@ from studyapp.web.participant_forms import (
     rows,
     wrong,
 )
-from studyapp.web.simulated_pages import block_context, outcome_context, shows
+from studyapp.web.simulated_pages import outcome_context, part_context, shows
 from studyapp.web.stimulus_html import changed_html, instructions_html, stimulus_html
 
 
@@ -293,7 +293,7 @@ def item_context(content: FrozenStudy, position: int, page: str = "", block: str
         "is_practice": number < 1,
         "submit_text": _("Continue") if page == ANSWER else _("Save and continue"),
         "item_page": page,
-        "block": block_context(content, position),
+        "part": part_context(content, position),
         "time_left": None,
     }
 

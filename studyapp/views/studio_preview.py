@@ -218,7 +218,7 @@ def _own_questions(
     On the final page, the first answer is an example.
     """
     if not page:
-        return [*confidence_on_check(content.task, _), *rest]
+        return [*confidence_on_check(content.task, _), *questions_beside(content.task, page, rest)]
     options = content.options_of(condition, item_id)
     given, advice = options[0] if options else _("an example"), content.advice_of(condition, item_id)
     own = own_questions(content.task, page, options, given, advice, _)

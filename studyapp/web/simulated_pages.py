@@ -12,7 +12,7 @@ from studyapp.definition.task_questions import PREDICTION, YES_NO, answer_label,
 from studyapp.definition.tasks import Simulation
 
 
-def block_context(content: FrozenStudy, position: int) -> dict[str, Any] | None:
+def part_context(content: FrozenStudy, position: int) -> dict[str, Any] | None:
     """Return the heading of the block that a page belongs to.
 
     None for a practice item and for another task.
@@ -41,8 +41,9 @@ def block_context(content: FrozenStudy, position: int) -> dict[str, Any] | None:
 
 def learning_position(content: FrozenStudy) -> int:
     """Return the position of the first page of the learning block; 1 in another task."""
-    is_simulated = isinstance(content.task, Simulation)
-    return _blocks(content, content.task).index(LEARNING) + 1 if is_simulated else 1
+    if not isinstance(content.task, Simulation):
+        return 1
+    return _blocks(content, content.task).index(LEARNING) + 1
 
 
 def _blocks(content: FrozenStudy, task: Simulation) -> list[str]:
