@@ -185,7 +185,8 @@ class Criterion(BaseModel):
 class TaskOptions(BaseModel):
     """The task of participants in a trial.
 
-    blocks: numbers of items by block, of a simulation. ask: what is predicted, the answer or if it is correct.
+    blocks: numbers of items by block, of a simulation. ask: what is predicted, the answer or if it is
+        correct.
     """
 
     kind: Kind = "verification"
