@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,6 +28,15 @@ def written(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def write_list(path: Path, entries: Iterable[Any], head: bytes = b"[", tail: bytes = b"]\n") -> None:
+    """Write a JSON list, an entry a line, between ``head`` and ``tail``."""
+    with written(path) as file:
+        file.write(head)
+        for number, entry in enumerate(entries):
+            file.write((b",\n" if number else b"\n") + encoded(entry))
+        file.write(b"\n" + tail)
 
 
 @contextmanager
