@@ -60,7 +60,6 @@ def _question(item: Item, project: Project, images: list[ItemImage], gold: objec
         text=item.text,
         answer=_answer(item.answer),
         kind="sentence" if images else "question",
-        level="",
         context=[("", [item.passage])] if item.passage else [],
         supporting_facts=None,
         images=images,
