@@ -120,7 +120,7 @@ def replace_file(path: Path, content: bytes | str) -> None:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Give a new path, and rename what is written there on success; else remove it.
+    """Give a new path, whose file or folder becomes ``path`` on success.
 
     Several processes may write the same path at once: the last one to end leaves its content.
     """
