@@ -121,10 +121,8 @@ def kept_flags(people: QuerySet[Participant]) -> dict[int, list[Flag]]:
 
 def flagged_participants(study: Study, *, most: int | None = None) -> list[Flagged]:
     """Return the flagged live participants, in order of arrival."""
-    rows = Participant.objects.filter(having_any(), version__study=study, mode=Mode.LIVE).order_by("pk")[
-        :most
-    ]
-    people = list(rows.values_list("pk", "public_id", "group", "status"))
+    rows = Participant.objects.filter(having_any(), version__study=study, mode=Mode.LIVE).order_by("pk")
+    people = list(rows.values_list("pk", "public_id", "group", "status")[:most])
     flags = kept_flags(Participant.objects.filter(pk__in=[pk for pk, *_columns in people]))
     return [Flagged(public_id, group, status, flags[pk]) for pk, public_id, group, status in people]
 
