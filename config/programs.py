@@ -55,6 +55,7 @@ def questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
 
 
 def _question(item: Item, project: Project, images: list[ItemImage], gold: object) -> QuestionRecord:
+    assert item.answer is not None  # others are lacking
     return QuestionRecord(
         external_id=item.external_id,
         text=item.text,

@@ -24,8 +24,6 @@ from annotation.actions.data import import_items
 from accounts.models import Workspace
 from annotation.actions.projects import create_project
 from annotation.schemas import ItemRecord
-from django.conf import settings
-settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # nobody logs in
 passage, tokens = "Ada kicked a goal.", [(0, 3), (4, 10), (11, 12), (13, 18)]
 main = Workspace.objects.get()
 project = create_project(workspace=main, slug={slug!r}, title="Load", kind="spans", by=None,
