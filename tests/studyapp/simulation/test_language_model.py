@@ -225,7 +225,7 @@ def test_it_remembers_as_many_pages_as_asked(file: Path, server: FakeOpenAI, ope
     assert roles[-1] == ["user", "assistant", "user", "assistant", "user"]
     page, answers = (one["content"] for one in server.requests[-1]["messages"][2:4])
     assert "Question 4 of 4" in page
-    assert json.loads(answers)["correct"] == "yes"
+    assert json.loads(answers)["rated_correct"] == "yes"
 
 
 # --- the command -------------------------------------------------------------------------------------------
