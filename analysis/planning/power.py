@@ -398,7 +398,8 @@ def smallest_design(
     while not enough(high):
         if high == most:
             ordered = tuple(tried[size] for size in sorted(tried))
-            reason = f"even {most} participants per condition do not reach a power of {target:g}"
+            unit = " per condition" if design.get("reference") is None else ""
+            reason = f"even {most} participants{unit} do not reach a power of {target:g}"
             return SmallestDesign(target, criterion, None, ordered, reason)
         low, high = high, min(2 * high, most)
     while high - low > 1:

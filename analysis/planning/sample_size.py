@@ -86,8 +86,10 @@ def design_sentence(design: Design) -> str:
         result = f"{size} reach a power of {rate_text(point.all)}"
     if design.is_paired:
         rates = ", ".join(f"{HALF + effect:g}" for effect in design.effects)
+        pairs = "a pair" if len(design.effects) == 1 else f"{len(design.effects)} pairs"
+        rates = f"the win rate {rates}" if len(design.effects) == 1 else f"the win rates {rates}"
         return (
-            f"{result}, for {len(design.effects)} pairs of conditions with the win rates {rates} over "
+            f"{result}, for {pairs} of conditions with {rates} over "
             f"{design.items} items a pair, alpha {design.alpha:g}; {design.simulations} simulated studies of "
             f"{design.source}."
         )

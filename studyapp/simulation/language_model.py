@@ -38,6 +38,7 @@ from studyapp.simulation.walk import (
 )
 
 LLM = "llm"  # the behaviour
+LONGEST_NAME = 120  # characters of a model's or a file's name that a link records
 MOST_PAGES = 1_000  # of one walk; more are a form that comes back for ever
 PROMPT = """\
 You take part in a study. Below is a page of it, as text. A choice is written [field=value] label, a text or \
@@ -78,7 +79,7 @@ class Respondent:
     def behaviour(self) -> str:
         """Return the name under which links and exports record it."""
         file = self.paid.file
-        return f"{LLM}: {file.model} ({self.name}@{file.revision})"
+        return f"{LLM}: {file.model[:LONGEST_NAME]} ({self.name[:LONGEST_NAME]}@{file.revision})"
 
     @property
     def language_model(self) -> LanguageModel:
@@ -249,7 +250,6 @@ async def run_respondents(
     concurrency: int,
     think: float = 0.0,
     on_finish: Callable[[Bot], None] = lambda bot: None,
-    transport: httpx.AsyncBaseTransport | None = None,
 ) -> None:
     """Have a language model walk through a study as all bots; see `run_walks`.
 
@@ -261,7 +261,6 @@ async def run_respondents(
         concurrency: The number of bots at a time.
         think: The mean pause in seconds on each page.
         on_finish: Called with each bot whose walk has ended.
-        transport: Replaces the network in tests.
     """
 
     async def send(bot: Bot, step: Get | Post | Ask, client: httpx.AsyncClient) -> Any:
@@ -279,5 +278,4 @@ async def run_respondents(
         concurrency=concurrency,
         think=think,
         on_finish=on_finish,
-        transport=transport,
     )

@@ -85,19 +85,23 @@ class Command(SimulationCommand):
             study = start_rehearsal(study=study, by=by)
         if options["model"]:
             self._simulate_by_model(study, by, options)
-            return
+        else:
+            self._simulate(study, by, options)
+        if options["rehearse"] and not options["dry_run"]:
+            self.stdout.write(f"rehearsed the draft with the hash {study.versions.get().hash}")
+
+    def _simulate(self, study: Study, by: User | None, options: Mapping[str, Any]) -> None:
+        """Have bots of one or several behaviours take part."""
         plan = dataclasses.replace(plan_of(study), item_spread=options["spread"][1])
         planted = _planted(study, options["effect"], options["behaviour"], plan)
         self._warn(study, options["think"])
-        mix = ", ".join(f"{name}={share:g}" for name, share in options["behaviour"].items())
+        mix = ",".join(f"{name}={share:g}" for name, share in options["behaviour"].items())
         link, address = _link(study, options["url"], by, mix.removesuffix("=1"))
         crowd = walk.make_bots(
             options["n"], options["behaviour"], seed=options["seed"], spread=options["spread"][0]
         )
         self._run(crowd, partial(walk.run_bots, crowd, address, plan, planted=planted), options)
         self._compare(crowd, link)
-        if options["rehearse"]:
-            self.stdout.write(f"rehearsed the draft with the hash {link.study.versions.get().hash}")
 
     def _run(self, crowd: Sequence[Bot], walking: Callable[..., Any], options: Mapping[str, Any]) -> None:
         """Have all bots walk, with a progress bar, and print what they saw."""

@@ -58,7 +58,7 @@ def test_win_rates_are_planned_by_assumption_and_from_a_pilot(capsys, tmp_path):
     options = ("--measure", "win_rate", "--effect", "0.1", "--simulations", 300)
     status, out, _ = run(capsys, "power", *options, *assumption)
     assert status == 0
-    assert "1 pairs of conditions with the win rates 0.6 over 10 items a pair" in out
+    assert "for a pair of conditions with the win rate 0.6 over 10 items a pair" in out
     assert "Participants per condition" not in (tmp_path / "page/report.html").read_text("utf-8")
     preference_study(tmp_path / "pilot", people=12, items=12)
     status, out, err = run(capsys, "power", *options, "--pilot", tmp_path / "pilot")

@@ -89,7 +89,7 @@ def test_a_win_rate_needs_as_many_as_its_t_test():
     assert result.participants is not None
     assert 25 <= result.participants <= 31
     assert "participants reach a power of" in result.sentence
-    assert "1 pairs of conditions with the win rates 0.6 over 10 items a pair" in result.sentence
+    assert "for a pair of conditions with the win rate 0.6 over 10 items a pair" in result.sentence
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_page_plans_a_win_rate(staff):
     assert "won or lost" in refused.content.decode()
     page = staff.post("/staff/sample-size/", sent | {"residual_sd": ""}, follow=True).content.decode()
     assert "participants per condition" not in page.lower()
-    assert "with the win rates 0.6" in page
+    assert "with the win rate 0.6" in page
     assert SizePlan.objects.get().assumptions["measure"] == "win_rate"
 
 
