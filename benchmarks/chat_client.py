@@ -1,4 +1,4 @@
-"""Measure the requests per second of ``chat`` against a bare asynchronous client.
+"""Measure ``chat`` against a bare asynchronous client.
 
 Run ``python -m benchmarks.chat_client``. Both send the same kind of requests, 32 at a time, to a real local
 server: `transformers serve` on the shipped ``world-lm``, or that of ``--url`` and ``--model``. They take
@@ -66,7 +66,7 @@ def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def timed_chat(system: ChatSystem, items: Sequence[QAItem]) -> float:
-    """Return the requests per second of ``chat``; retries of invalid answers are not counted."""
+    """Return the questions that ``chat`` answers per second."""
     outcomes = {True: 0, False: 0}
     started = time.perf_counter()
     for outcome in system.predict(items):
@@ -78,7 +78,7 @@ def timed_chat(system: ChatSystem, items: Sequence[QAItem]) -> float:
 
 
 async def timed_bare(system: ChatSystem, items: Sequence[QAItem]) -> float:
-    """Return the requests per second of a client that sends the same bodies and reads the replies."""
+    """Return the requests per second of a client that reads replies."""
     file, slots = system.file, asyncio.Semaphore(AT_ONCE)
     async with httpx.AsyncClient(timeout=600, trust_env=False) as client:
 
@@ -96,7 +96,7 @@ async def timed_bare(system: ChatSystem, items: Sequence[QAItem]) -> float:
 
 
 def measure(url: str, model: str, turns: int, requests: int) -> list[tuple[float, float]]:
-    """Return the requests per second of ``chat`` and of the bare client in each turn."""
+    """Return the rates of ``chat`` and of the bare client by turn."""
     settings = yaml.safe_load((WEIGHTS / "world-lm" / "system.yaml").read_text("utf-8"))
     settings |= {"url": url, "model": model, "decoding": {"temperature": 0, "max_tokens": 320}}
     settings |= {"structured": "none", "logprobs": False}

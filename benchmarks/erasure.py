@@ -86,7 +86,7 @@ def questions(source: str, count: int) -> list[Asked]:
 
 
 def _claim(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a question about two articles, for yes or no, as a statement; None for another one.
+    """Return a question for yes or no as a statement, else None.
 
     "Were A and B formed in one town?" becomes "A and B were formed in one town."
     """

@@ -1,4 +1,4 @@
-"""Bots that take part in a study: the job on this site, and what its command shares."""
+"""Bots in a study: the job, and what it shares with its command."""
 
 import time
 from collections.abc import Sequence
@@ -147,7 +147,12 @@ def expected_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int
         n: The number of participants.
         model: The language model.
     """
-    surveys = [content.screening, content.comprehension_questions, content.pre_survey, content.post_survey]
+    surveys: list[Sequence[Question]] = [
+        content.screening,
+        content.comprehension_questions,
+        content.pre_survey,
+        content.post_survey,
+    ]
     asked = [_characters(questions) for questions in surveys if questions]
     shown = [
         len(read_text(rendered_stimulus(content, condition.name, item.id)).text)

@@ -13,7 +13,7 @@ from analysis.participants.krippendorff import Alpha, krippendorff_alpha
 from analysis.scores import hotpotqa
 from predictions.models import Prediction, PredictionRun, Question
 from studyapp.models import Item, JudgedAnswer, Judgement, Stimulus, Study, StudyVersion
-from studyapp.queries.decisions import Decided, digest, verdicts_on
+from studyapp.queries.decisions import digest, verdicts_on
 from studyapp.queries.designs import Design, PlannedCondition
 
 RESAMPLES = 2000
@@ -251,10 +251,10 @@ def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
     return {answer_of[key]: row for key, row in queued.items() if key in answer_of}
 
 
-def decided_answers(study: Study) -> Decided:
+def decided_answers(study: Study) -> dict[tuple[int, str], bool]:
     """Return what judges decided about answers to a study's questions."""
-    questions = Item.objects.filter(version__study=study, question__isnull=False).values("question")
-    return verdicts_on(questions)
+    questions = Item.objects.filter(version__study=study, question__isnull=False)
+    return verdicts_on(questions.values_list("question", flat=True))
 
 
 def settled_by(decision: JudgedAnswer) -> str:

@@ -1,4 +1,4 @@
-"""Reads of what judges decided about answers, for all that asks if an answer is correct."""
+"""Reads of the decisions of judges about answers."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ def digest(answer: str) -> str:
     return hashlib.sha256(answer.encode()).hexdigest()
 
 
-def verdicts_on(questions: Iterable[int]) -> Decided:
+def verdicts_on(questions: Iterable[int | None]) -> dict[tuple[int, str], bool]:
     """Return what judges decided about answers to questions with these keys.
 
     One judge's verdict counts until there are two.
@@ -33,7 +33,7 @@ def verdicts_on(questions: Iterable[int]) -> Decided:
 
 
 def is_correct(question: Question, answer: str, verdicts: Decided) -> bool:
-    """Return whether an answer equals the gold answer, or judges decided that it is correct."""
+    """Return whether an answer is gold, or correct as judges decided."""
     if hotpotqa.exact_match(question.answer, answer):
         return True
     return verdicts.get((question.pk, digest(answer)), False)

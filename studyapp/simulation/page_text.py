@@ -1,4 +1,7 @@
-"""The text of a participant's page and its controls, as a language model reads them. No Django."""
+"""The text and the controls of a page, as a language model reads them.
+
+No Django.
+"""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +34,7 @@ class Control:
 
 @dataclass
 class ReadPage:
-    """What a page shows.
+    """The content of a page.
 
     Attributes:
         text: Its text, with ``{…}`` around marked words, and before each choice the field and value that

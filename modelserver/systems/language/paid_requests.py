@@ -1,4 +1,4 @@
-"""Paid requests to a language model: within the file's budget, with one retry of an invalid reply.
+"""Paid requests to a language model: a budget, and one retry.
 
 ``chat`` answers questions by them, and so do simulated participants; all that use one file share its
 budget and its stored answers. The key comes from the environment and goes into the header of requests alone.

@@ -152,7 +152,8 @@ def take_part(study: Any, model: Respondent, client: Client | None = None) -> Bo
     """Walk with Django's test client; a client that is given goes on where it stopped."""
     address = f"/join/{make_link_and_token(study=study, mode='bot')[1]}/"
     bot = Bot(0, "llm", random.Random(1), entry=f"/study/{study.slug}/" if client else "")
-    client, steps, answer = client or Client(), walk(bot, address), None
+    client, steps = client or Client(), walk(bot, address)
+    answer: Any = None
     with suppress(StopIteration):
         while True:
             step = steps.send(answer)
