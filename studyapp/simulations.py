@@ -160,7 +160,8 @@ def expected_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int
         for item in content.items[:ESTIMATED_ITEMS]
     ]
     items = (len(content.practice) + content.pages) * max(1, len(task_pages(content.task)))
-    page = sum(shown) / len(shown) + _characters(content.item_questionnaire)
+    instructions = content.instructions_for(content.viewer(content.conditions))
+    page = sum(shown) / len(shown) + len(instructions) + _characters(content.item_questionnaire)
     requests = n * (len(asked) + items)
     asks = model.language_model
     characters = n * (sum(asked) + items * page * (1 + model.remember)) + requests * asks.prompt_characters

@@ -11,8 +11,9 @@ from html.parser import HTMLParser
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
 
 _VOID = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
-_SKIPPED = frozenset({"script", "style", "template", "aside"})  # a personal link stands in the aside
-_UNSEEN = frozenset({"unasked", "time-left"})  # classes; the clock would make each page another one
+_SKIPPED = frozenset({"script", "style", "template"})
+# Classes: the honeypot, the clock, which would make each page another one, and the personal link.
+_UNSEEN = frozenset({"unasked", "time-left", "hash"})
 _MARKED = frozenset({"mark", "del", "ins"})
 _INLINE = _MARKED | {"a", "b", "em", "i", "label", "option", "select", "span", "strong"}
 _SPACE = re.compile(r"[^\S\n]+")

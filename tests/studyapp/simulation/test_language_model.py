@@ -36,7 +36,7 @@ from tests.studyapp.factories import (
     make_study,
 )
 
-PAGE = """<main><aside>personal link</aside><h1 class="question-text">Who founded it?</h1>
+PAGE = """<main><aside><p class="hash">personal link</p></aside><h1 class="question-text">Who founded it?</h1>
 <p>Ada <mark class="fact"><span class="visually-hidden">Highlighted: </span>founded it.</mark> Bo&amp;Co
  sang.</p>
 <p hidden>unseen</p><form method="post"><input type="hidden" name="page_key" value="k">
