@@ -16,7 +16,7 @@ from studyapp.definition.task_questions import (
 )
 from studyapp.definition.tasks import Simulation
 from studyapp.exports.columns import Column
-from studyapp.queries.correctness import digest
+from studyapp.queries.decisions import digest
 from studyapp.rules.survey_pages import answers_of
 
 _CLOCKS = {
