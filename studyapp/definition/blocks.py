@@ -39,7 +39,7 @@ def blocks_by_position(blocks: Blocks, practice: int, attention: Iterable[int]) 
 
 
 def filled_items(data: dict[str, Any], task: Any) -> dict[str, Any]:
-    """Return a definition as written that draws as many items as its blocks need.
+    """Return a written definition that draws the items of its blocks.
 
     Args:
         data: The definition.

@@ -1,4 +1,4 @@
-"""The items of a simulation, with answers of systems and answers to choose from.
+"""The items of a simulation, with answers to choose from.
 
 The answers are predictions stored beforehand. Correct means an exact match with the gold answer.
 """
@@ -54,9 +54,11 @@ class SimulatedItems:
         if items.ids is not None:
             self._check_ids(items.ids)
             return items.ids
-        known = [external_id for external_id in shuffled(usable, self.seed) if external_id in self.gold]
-        self._check_enough(known)
-        drawn = draw_balanced(known, {item: self._right(item) for item in known}, self.task.blocks.total)
+        with_gold = [external_id for external_id in shuffled(usable, self.seed) if external_id in self.gold]
+        self._check_enough(with_gold)
+        drawn = draw_balanced(
+            with_gold, {item: self._right(item) for item in with_gold}, self.task.blocks.total
+        )
         if drawn is None:
             raise StudyRefused(
                 BLOCKS,
@@ -112,12 +114,12 @@ class SimulatedItems:
     def _right(self, item: str) -> list[bool]:
         return [self._is_right(item, system) for system in self.systems]
 
-    def _check_enough(self, known: Sequence[str]) -> None:
+    def _check_enough(self, items: Sequence[str]) -> None:
         """Raise StudyRefused if a system alone is too seldom right or wrong."""
         half = self.task.blocks.total // 2
         for system in self.systems:
-            right = sum(self._is_right(item, system) for item in known)
-            if min(right, len(known) - right) < half:
+            right = sum(self._is_right(item, system) for item in items)
+            if min(right, len(items) - right) < half:
                 raise StudyRefused(
                     BLOCKS,
                     say(
@@ -127,7 +129,7 @@ class SimulatedItems:
                         half=half,
                         system=system,
                         right=right,
-                        wrong=len(known) - right,
+                        wrong=len(items) - right,
                     ),
                 )
 

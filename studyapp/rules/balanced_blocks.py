@@ -1,4 +1,4 @@
-"""Items of a simulation: drawn and laid out so that systems are right in half.
+"""Draws and orders of items of which systems answer half correctly.
 
 Pure: no Django.
 """
@@ -42,7 +42,7 @@ def draw_balanced(
         return None
     rows = np.array([[1, *right[item]] for item in useful], dtype=float).T
     wanted = np.array([count, *[count / 2] * (len(rows) - 1)])
-    found = milp(
+    solution = milp(
         c=np.arange(len(useful), dtype=float),
         integrality=np.ones(len(useful)),
         bounds=Bounds(0, 1),
@@ -50,8 +50,8 @@ def draw_balanced(
     )
     return (
         None
-        if found.x is None
-        else [item for item, taken in zip(useful, found.x, strict=True) if taken > 0.5]
+        if solution.x is None
+        else [item for item, taken in zip(useful, solution.x, strict=True) if taken > 0.5]
     )
 
 
@@ -62,7 +62,7 @@ def lay_out_blocks(right: Sequence[bool], sizes: Mapping[str, int], *, seed: int
     system is right in half.
 
     Args:
-        right: Whether the system answers each item correctly, half of them.
+        right: True for the items that the system answers correctly, half of them.
         sizes: Items by block, even numbers, in the order of the blocks.
         seed: That of the participant.
     """

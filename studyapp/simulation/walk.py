@@ -459,7 +459,7 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
 
 
 def _simulate(page: Page, bot: Bot, plan: StudyPlan) -> _Open:
-    """Send the pages of an item of a simulation: its prediction, and its answer while learning."""
+    """Send a prediction, and the page with the answer while learning."""
     block, name = plan.blocks[int(page.name) - 1], page.name
     beside = {part: questions_beside(plan.task, part, plan.item_questions) for part in (PREDICTION, ANSWER)}
     if PREDICTED in page.choices:  # else it comes back to the second page

@@ -1,4 +1,4 @@
-"""The parts of pages that only a simulation has: its blocks, and answers after predictions."""
+"""The parts of pages of a simulation: blocks, and predicted answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,7 +40,7 @@ def part_context(content: FrozenStudy, position: int) -> dict[str, Any] | None:
 
 
 def learning_position(content: FrozenStudy) -> int:
-    """Return the position of the first page of the learning block; 1 in another task."""
+    """Return the first position of the learning block, or 1 without it."""
     if not isinstance(content.task, Simulation):
         return 1
     return _blocks(content, content.task).index(LEARNING) + 1
