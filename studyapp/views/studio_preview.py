@@ -19,7 +19,7 @@ from accounts.policy import Act
 from foundation.paragraphs import paragraphs
 from studyapp.definition.blocks import LEARNING
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.questionnaires import Question
+from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
 from studyapp.definition.task_questions import (
     ANSWER,
@@ -201,8 +201,10 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     context["changed"] = rendered_change(content, item_id)
     if page == ANSWER and isinstance(content.task, Simulation):
         shown = content.condition(chosen["condition"]).shown[item_id]
-        asked_for = {"answer": {"predicted_answer": shown.answer}, "correct": {"predicted_correct": True}}
-        context["outcome"] = outcome_context(content.task, asked_for[content.task.ask], shown)
+        given: dict[str, Answer] = {"predicted_answer": shown.answer or ""}
+        if content.task.ask == "correct":
+            given = {"predicted_correct": True}
+        context["outcome"] = outcome_context(content.task, given, shown)
     if task_pages(content.task):
         asked = _own_questions(content, page, item_id, chosen["condition"], pages[0] if pages else [])
         context["questions"] = questions_html(rows(asked, {}, {}), slug)
