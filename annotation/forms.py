@@ -27,6 +27,7 @@ PROGRAM, YAML = "program", "yaml"
 TASKS = {
     PROGRAM: _("Programs: steps over images or passages"),
     "ner": _("Named entities"),
+    "aspects": _("Opinions on aspects of a text"),
     "classification": _("Classification"),
     "rationale": _("Class with rationale"),
     "boxes": _("Boxes in images"),
