@@ -359,7 +359,7 @@ def label_program(text: str, kind: Kind) -> LabelProgram:
     try:
         task = LabelTask.model_validate_json(text)
     except ValidationError as error:
-        raise LabelError(_sentence(error), text) from error
+        raise LabelError(sentence_of(error), text) from error
     if task.kind not in (None, kind):
         raise LabelError(
             say("layers: the task marks %(kind)s, and the project %(other)s", kind=task.kind, other=kind),
@@ -390,7 +390,7 @@ def read_label_task(text: str) -> LabelTask:
     try:
         return LabelTask.model_validate(given)
     except ValidationError as error:
-        raise ValueError(_sentence(error)) from error
+        raise ValueError(sentence_of(error)) from error
 
 
 def label_yaml(task: LabelTask) -> str:
@@ -441,7 +441,7 @@ def can_extend(before: str, after: str) -> bool:
     return True
 
 
-def _sentence(error: ValidationError) -> str:
+def sentence_of(error: ValidationError) -> str:
     """Return the first mistake; a check of several fields names its own."""
     first = error.errors(include_url=False)[0]
     if first["type"] != "value_error":

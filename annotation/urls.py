@@ -4,7 +4,16 @@ from urllib.parse import quote, unquote
 
 from django.urls import path, register_converter
 
-from annotation.views import annotators, items, managers, members, outputs, reviewers, webhooks
+from annotation.views import (
+    annotators,
+    items,
+    label_pages,
+    managers,
+    members,
+    outputs,
+    reviewers,
+    webhooks,
+)
 
 app_name = "annotation"
 
@@ -76,7 +85,9 @@ urlpatterns = [
     path("annotate/<slug:slug>/webhooks/<int:pk>/end/", webhooks.end, name="end_webhook"),
     path("annotate/<slug:slug>/export/", managers.export, name="export"),
     path("annotate/<slug:slug>/settings/", managers.settings, name="settings"),
-    path("annotate/<slug:slug>/labels/", managers.labels, name="labels"),
+    path("annotate/<slug:slug>/labels/", label_pages.labels, name="labels"),
+    path("annotate/<slug:slug>/labels/rename/", label_pages.rename, name="rename_label"),
+    path("annotate/<slug:slug>/labels/remove/", label_pages.remove, name="remove_label"),
     path("annotate/<slug:slug>/guidelines/", managers.write_guideline, name="guideline"),
     path("annotate/<slug:slug>/audit/", managers.audit, name="audit"),
     path("annotate/<slug:slug>/close/", managers.change_status, {"act": "close"}, name="close"),
