@@ -13,8 +13,8 @@ class Command(JobCommand):
     """Change a label and all that is marked with it."""
 
     help = (
-        "Rename a label of a project, also in what is annotated; merge it into another label; or delete it if "
-        "it is not used."
+        "Rename a label of a project, also in what is annotated; merge it into another label; or delete it "
+        "if it is not used."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
