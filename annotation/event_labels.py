@@ -90,6 +90,7 @@ EVENT_LABELS = EventLabels(
         # Settings of a project, each with what it was and what it is.
         "annotators_per_item": _("Annotators per item"),
         "hidden_gold_every": _("Items per hidden gold item"),
+        "ml_backend": _("Address of the ML backend"),
         "qualification_score": _("Qualification score (mean F1)"),
         "reservation_minutes": _("Reservation timeout (minutes)"),
         "show_answer": _("Show expected answer"),

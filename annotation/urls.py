@@ -43,6 +43,7 @@ urlpatterns = [
     path("annotate/<slug:slug>/review/", reviewers.waiting, name="review"),
     path("annotate/<slug:slug>/outputs/", outputs.listed, name="outputs"),
     path("annotate/<slug:slug>/runs/", outputs.runs, name="output_runs"),
+    path("annotate/<slug:slug>/ml-backend/", outputs.set_ml_backend, name="set_ml_backend"),
     path("annotate/<slug:slug>/runs/start/", outputs.start, name="start_outputs"),
     path("annotate/<slug:slug>/runs/<int:pk>/stop/", outputs.stop, name="stop_outputs"),
     path("annotate/<slug:slug>/outputs/<name:system>/<name:revision>/", outputs.system, name="faithfulness"),

@@ -55,6 +55,7 @@ class Project(models.Model):
     )
     show_answer = models.BooleanField(default=True)
     show_predictions = models.BooleanField(default=False)
+    ml_backend = models.URLField(max_length=500, blank=True, default="")  # a server in Label Studio's form
     qualification_score = models.FloatField(
         null=True, blank=True, validators=[MinValueValidator(0), MaxValueValidator(1)]
     )

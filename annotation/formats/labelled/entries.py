@@ -315,7 +315,9 @@ def takes(source: LabelledSource, kind: LayerType) -> bool:
 
 
 def _record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
-    documents = [(each, _document(each, task, findings, entry.external_id)) for each in entry.labellings]
+    documents = [
+        (each, labelled_document(each, task, findings, entry.external_id)) for each in entry.labellings
+    ]
     golds = [document for each, document in documents if each.annotator is None]
     return ItemRecord(
         external_id=entry.external_id,
@@ -342,7 +344,7 @@ def tokens_of_entry(entry: Entry) -> Tokens:
     return entry.tokens
 
 
-def _document(labelling: Labelling, task: LabelTask, findings: Findings, path: str) -> Document:
+def labelled_document(labelling: Labelling, task: LabelTask, findings: Findings, path: str) -> Document:
     """Return a labelling by the layers of a task.
 
     Raises:
@@ -608,7 +610,7 @@ def files_of(source: LabelledSource, *suffixes: str) -> list[Path]:
     )
 
 
-def _tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
+def tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
     """Return the entries of a function.
 
     Raises:
@@ -625,7 +627,7 @@ def guarded(
 ) -> Iterator[Entry]:
     """Yield the entries that a function makes, unless they are refused."""
     try:
-        entries = list(_tried(make))
+        entries = list(tried(make))
     except (ValueError, BadFile) as error:
         where = {name: value for name, value in place.items() if name != "path"}
         source.findings.refuse(error, place.get("path", source.path), **where)

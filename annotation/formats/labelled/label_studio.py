@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,10 @@ from annotation.formats.labelled.entries import (
     fraction_point,
     fraction_polygon,
     guarded,
+    labelled_document,
     takes,
     tokens_of_entry,
+    tried,
 )
 from annotation.formats.writing import encoded, written
 from annotation.labels import LabelLayer, LabelTask, LayerType, Question
@@ -61,6 +64,7 @@ from annotation.schemas import (
     Suggested,
 )
 from foundation.errors import BadFile
+from foundation.findings import Findings
 from foundation.json_stream import read_values
 from foundation.messages import at_field, say
 
@@ -333,6 +337,34 @@ def _answers(
         return [(name, "rating", int(value["rating"]))]
     source.findings.mend(OTHER_RESULT, f"{entry.external_id}: {kind}")
     return []
+
+
+@dataclass(frozen=True)
+class _Predicted:
+    """A prediction as a source of one task."""
+
+    task: str
+    path: Path = Path("prediction")
+    images: None = None
+    findings: Findings = field(default_factory=Findings)
+    on_progress: None = None
+
+
+def task_to_predict(record: ItemRecord) -> dict[str, Any]:
+    """Return an item as a task without annotations."""
+    return {**_task(record.model_copy(update={"gold": None, "annotations": ()})), "predictions": []}
+
+
+def predicted_document(record: ItemRecord, result: Sequence[dict[str, Any]]) -> Document:
+    """Return the results of a model for an item by the layers of its task.
+
+    Raises:
+        ValueError: They do not fit.
+    """
+    given = {**task_to_predict(record), "annotations": [{"ground_truth": True, "result": list(result)}]}
+    source = _Predicted(record.program)
+    [entry] = tried(partial(_entries, source, given, 0))
+    return labelled_document(entry.labellings[0], task_of_record(record), source.findings, record.external_id)
 
 
 def write(records: Iterable[ItemRecord], path: Path) -> None:

@@ -203,7 +203,7 @@ def test_a_file_exported_before_can_be_imported_again(annotation: Annotation, tm
     text = (tmp_path / "old.jsonl").read_text().replace('"external_id":"i"', '"external_id":"j"')
     (tmp_path / "new.jsonl").write_text(text)
     report = import_items(records=read_jsonl(tmp_path / "new.jsonl"), project=Project.objects.get())
-    assert (report.added, report.refused) == (1, 0)
+    assert (report.added, report.unchanged) == (1, 0)
     gold = Gold.objects.get(item__external_id="j").document
     assert [each["label"] for each in gold["layers"]["1"]["objects"]] == ["Place", "City"]
 

@@ -1,4 +1,4 @@
-"""Questions about marks in a real browser: by mouse, keys and touch, undo, submission, and the form of a project."""
+"""Questions about marks in a real browser: by mouse, keys and touch, undo, and the form of a project."""
 
 from __future__ import annotations
 
