@@ -165,20 +165,19 @@ class LabelLayer(Question):
 
     @model_validator(mode="after")
     def _check_questions(self) -> Self:
-        text = None
         names = [each.name for each in self.questions]
         keys = [label.key for each in (self, *self.questions) for label in each.labels if label.key]
-        twice = [name for name in names if names.count(name) > 1]
-        if self.questions and self.type not in MARKS:
-            text, value = "“%(layer)s” has no marks to ask about", ""
-        elif other := [each.type for each in self.questions if each.type not in ANSWERED]:
-            text, value = "“%(layer)s” cannot ask for %(value)s about a mark", other[0]
-        elif twice:
-            text, value = "“%(layer)s” asks “%(value)s” twice", twice[0]
-        elif again := [key for key in keys if keys.count(key) > 1]:
-            text, value = "“%(layer)s” has the key “%(value)s” twice", again[0]
-        if text:
-            raise ValueError(at_field("questions", say(text, layer=self.name, value=value)))
+        for text, wrong in (
+            ("“%(layer)s” has no marks to ask about", names if self.type not in MARKS else []),
+            (
+                "“%(layer)s” cannot ask for %(value)s about a mark",
+                [each.type for each in self.questions if each.type not in ANSWERED],
+            ),
+            ("“%(layer)s” asks “%(value)s” twice", [name for name in names if names.count(name) > 1]),
+            ("“%(layer)s” has the key “%(value)s” twice", [key for key in keys if keys.count(key) > 1]),
+        ):
+            if wrong:
+                raise ValueError(at_field("questions", say(text, layer=self.name, value=wrong[0])))
         return self
 
     def question(self, name: str) -> Question | None:
