@@ -127,8 +127,6 @@ def _carry_over(project: Project, task: LabelTask, change: LabelChange, kind: st
     changes = remembered(label_changes_of(project), change)
     project.label_changes = [each.model_dump(mode="json") for each in changes]
     _store_task(project, changed)
-    # Whoever has an item open sees that it has changed, and a save that waited here is made again.
-    project.annotations.update(revision=F("revision") + 1)
     data = _about(task.layers[change.layer - 1].name, change.question, change.label)
     audit.record(project=project, kind=kind, by=by, data={**data, "to": change.to, "works": uses.annotations})
     return uses
@@ -138,6 +136,8 @@ def _store_task(project: Project, task: LabelTask) -> None:
     project.labels = task.model_dump(mode="json")
     project.save(update_fields=["labels", "label_changes"])
     lock(project.items.all()).update(program=task.text)
+    # A save that waited for its annotation checked the labels of before; now it is stale and made again.
+    project.annotations.update(revision=F("revision") + 1)
 
 
 def _rewrite(project: Project, task: LabelTask, change: LabelChange, *, store: bool) -> Uses:

@@ -353,16 +353,19 @@ def labelled_document(labelling: Labelling, task: LabelTask, findings: Findings,
     objects: dict[int, list[Object]] = {index: [] for index in range(1, len(task.layers) + 1)}
     used: set[str] = set()
     names: dict[str, str] = {}  # the ID of each mark in the file, and its own
+    about: dict[str, list[AboutMark]] = {}
+    for answer in labelling.about:
+        about.setdefault(answer.mark, []).append(answer)
     for name, given in labelling.marks:
         mark = _fitting(given, {layer.type for layer in task.layers}, findings, path)
         index = _index_of(task, name, {type_of_mark(mark)})
         own = _free(mark.id, index, len(objects[index]), used)
         names.setdefault(given.id, own)
-        answers = _answers_about(given.id, labelling, task.layers[index - 1], findings, path)
+        answers = _answers_about(about.get(given.id, ()), task.layers[index - 1], findings, path)
         changed = {"id": own, "label": mark.label.strip(), "answers": answers}
         objects[index].append(mark.model_copy(update=changed))
-    for about in labelling.about:
-        if about.mark not in names:
+    for answer in labelling.about:
+        if answer.mark not in names:
             findings.mend(ABOUT_A_MARK, path)
     for index, each in _relations(labelling, task, names, findings, path):
         objects[index].append(
@@ -382,13 +385,11 @@ def labelled_document(labelling: Labelling, task: LabelTask, findings: Findings,
 
 
 def _answers_about(
-    mark: str, labelling: Labelling, layer: LabelLayer, findings: Findings, path: str
+    about: Iterable[AboutMark], layer: LabelLayer, findings: Findings, path: str
 ) -> dict[str, tuple[str | int, ...]]:
     """Return the answers about a mark by the questions of its layer."""
     answers: dict[str, tuple[str | int, ...]] = {}
-    for each in labelling.about:
-        if each.mark != mark:
-            continue
+    for each in about:
         choice = each.type in ("choice", "choices")
         kinds = {"choice", "choices"} if choice else {each.type}
         fitting = [question for question in layer.questions if question.type in kinds]
