@@ -171,7 +171,7 @@ class LabelLayer(Question):
             ("“%(layer)s” has no marks to ask about", names if self.type not in MARKS else []),
             (
                 "“%(layer)s” cannot ask for %(value)s about a mark",
-                [each.type for each in self.questions if each.type not in ANSWERED],
+                [str(each.type) for each in self.questions if each.type not in ANSWERED],
             ),
             ("“%(layer)s” asks “%(value)s” twice", [name for name in names if names.count(name) > 1]),
             ("“%(layer)s” has the key “%(value)s” twice", [key for key in keys if keys.count(key) > 1]),

@@ -63,7 +63,8 @@ def predict_items(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, Sys
     project = run.project
     task = task_of(project)
     assert task is not None  # the run began with labels, which projects keep
-    config, outcomes = _config(project, task), []
+    config = _config(project, task)
+    outcomes: list[tuple[Item, SystemRecord | ItemError]] = []
     for part in _parts(project, items):
         tasks = [task_to_predict(record) | {"id": item.pk} for item, record, _data in part]
         for sent, (_item, _record, data) in zip(tasks, part, strict=True):

@@ -106,7 +106,7 @@ def _page(
         "labels_form": form or LabelsForm(initial={"labels": label_yaml(task)}),
         "rename_form": rename_form or RenameLabelForm(task=task),
         "remove_form": remove_form or RemoveLabelForm(task=task),
-        "has_labels": bool(RenameLabelForm(task=task).fields["label"].choices),
+        "has_labels": any(layer.names or layer.questions for layer in task.layers),
         "has_items": member.project.items.exists(),
     }
     return render(request, "annotation/labels.html", context, status=422 if wrong else 200)
