@@ -152,7 +152,7 @@ def relation_item(
 def question_items(
     name: str, program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
 ) -> list[gold_agreement.Item]:
-    """Return an item for each mark, with a node per label and rating of its questions.
+    """Return an item for each mark, with a node per label and rating.
 
     People answer about the same mark if theirs are in one cluster of `steps`; others have no value there.
     """
@@ -167,7 +167,7 @@ def question_items(
 
 
 def _answered_item(name: str, layer: LabelLayer, step: Step, cluster: Cluster[Any]) -> gold_agreement.Item:
-    said = step.answers(cluster)
+    answers_by = step.answers(cluster)
     asked = [
         (question, label)
         for question in layer.questions
@@ -178,7 +178,7 @@ def _answered_item(name: str, layer: LabelLayer, step: Step, cluster: Cluster[An
     for place, (question, label) in enumerate(asked):
         shown = f"{layer.name} – {question.name}" + ("" if label is None else f": {label}")
         nodes.append(gold_agreement.Node(place, shown, 0))
-        for who, given in said.get(question.name, {}).items():
+        for who, given in answers_by.get(question.name, {}).items():
             values[who][place] = given[0] if label is None else label in given
     nothing: dict[str, dict[int, list[Any]]] = {who: {} for who in step.layers}
     return gold_agreement.Item(id=name, nodes=tuple(nodes), objects=nothing, values=values)
@@ -245,8 +245,8 @@ def _question_scores(
         for cluster in step.clusters
         if len(cluster.members) == 2
         for question in program.task.layers[step.node - 1].questions
-        if question.type != "text" and (said := step.answers(cluster).get(question.name))
-        if (score := _answer_score(question, *(set(said.get(who, ())) for who in both))) is not None
+        if question.type != "text" and (answers_by := step.answers(cluster).get(question.name))
+        if (score := _answer_score(question, *(set(answers_by.get(who, ())) for who in both))) is not None
     ]
 
 
@@ -325,12 +325,12 @@ class Step:
 
     def answers(self, cluster: Cluster[Any]) -> dict[str, dict[str, tuple[str | int, ...]]]:
         """Return what each person says about a mark, by question and person."""
-        said: dict[str, dict[str, tuple[str | int, ...]]] = {}
+        answers_by: dict[str, dict[str, tuple[str | int, ...]]] = {}
         for who, place in cluster.members.items():
             mark = self.layers[who].objects[place]
             for name, values in mark.answers.items() if isinstance(mark, Box | Span) else ():
-                said.setdefault(name, {})[who] = values
-        return said
+                answers_by.setdefault(name, {})[who] = values
+        return answers_by
 
     def agreed_answers(self, cluster: Cluster[Any]) -> dict[str, tuple[str | int, ...]]:
         """Return what all who have a mark say about it alike, by question."""

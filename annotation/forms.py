@@ -124,7 +124,7 @@ class _LabelForm(forms.Form):
 
     def __init__(self, *args: Any, task: LabelTask, **kwargs: Any) -> None:
         # Two such forms are on one page, and each field needs an ID of its own.
-        super().__init__(*args, auto_id=f"{type(self).__name__}-%s", **kwargs)
+        super().__init__(*args, **{"auto_id": f"{type(self).__name__}-%s"} | kwargs)
         self.fields["label"].choices = [  # type: ignore[attr-defined]
             (json.dumps([layer.name, asked.name if asked is not layer else "", name]), f"{title}: {name}")
             for layer in task.layers

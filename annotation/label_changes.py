@@ -1,4 +1,4 @@
-"""Rename labels, and merge one into another, in tasks and in what people said. No Django.
+"""Rename and merge labels in tasks, documents and edits. No Django.
 
 Documents, edits and marks are JSON here, as they are stored.
 """
@@ -113,11 +113,11 @@ def changed_objects(
     seen: set[tuple[object, ...]] = set()
     uses = 0
     for each in objects:
-        one, used = _changed_object(each, change)
+        after, used = _changed_object(each, change)
         uses += used
-        key = _key(one, directed=directed)
+        key = _key(after, directed=directed)
         if key is None or key not in seen:
-            changed.append(one)
+            changed.append(after)
         if key is not None:
             seen.add(key)
     return changed, uses

@@ -89,7 +89,7 @@ class Condition(FrozenModel):
 class Question(FrozenModel):
     """Something with labels, bounds and a hint that people are asked.
 
-    ``lowest`` and ``highest`` bound a rating. What is not ``required`` may stay open.
+    ``lowest`` and ``highest`` bound a rating. Questions that are not ``required`` may stay open.
     """
 
     type: LayerType
@@ -166,7 +166,8 @@ class LabelLayer(Question):
     @model_validator(mode="after")
     def _check_questions(self) -> Self:
         names = [each.name for each in self.questions]
-        keys = [label.key for each in (self, *self.questions) for label in each.labels if label.key]
+        asked: tuple[Question, ...] = (self, *self.questions)
+        keys = [label.key for each in asked for label in each.labels if label.key]
         for text, wrong in (
             ("“%(layer)s” has no marks to ask about", names if self.type not in MARKS else []),
             (

@@ -28,7 +28,7 @@ MOST_QUOTED = 200  # characters of an error that the backend gives
 
 
 class Prediction(BaseModel):
-    """What a backend says about one task: results as in an annotation."""
+    """A prediction for one task: results as in an annotation."""
 
     model_config = ConfigDict(extra="ignore")
 

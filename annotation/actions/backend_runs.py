@@ -101,7 +101,7 @@ def _parts(project: Project, items: Sequence[Item]) -> Iterable[Part]:
 def _record(project: Project, item: Item, files: Mapping[str, ImageFile]) -> ItemRecord:
     def image(name: str) -> Image:
         file = files.get(name)
-        return Image(name=name, width=file and file.width, height=file and file.height)
+        return Image(name=name, width=file.width, height=file.height) if file else Image(name=name)
 
     return ItemRecord(
         external_id=item.external_id,

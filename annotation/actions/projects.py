@@ -101,7 +101,7 @@ def change_labels(*, project: Project, labels: LabelTask, by: User) -> Project:
 
 
 def _still_meant(changes: Sequence[Mapping[str, Any]], labels: LabelTask) -> list[Any]:
-    """Return the renamings of labels without those whose old name is a label now."""
+    """Leave out changes of labels whose old name is a label again."""
     kept = [LabelChange.model_validate(each) for each in changes]
     for node, layer in enumerate(labels.layers, start=1):
         kept = without_names(kept, node, "", layer.names)

@@ -48,13 +48,13 @@ def start_run(
     suggestions have the same meaning; a backend may have moved.
     """
     stored = fit.model_dump(mode="json") if fit is not None else {}
-    run, made = OutputRun.objects.get_or_create(
+    run, is_new = OutputRun.objects.get_or_create(
         project=project,
         system=system,
         revision=revision,
         defaults={"created_by": by, "fit": stored, "backend": backend},
     )
-    if not made and bool(run.backend) != bool(backend):
+    if not is_new and bool(run.backend) != bool(backend):
         raise Conflict(
             say("Another system of this name has a run with the revision %(revision)s.", revision=revision)
         )
@@ -65,7 +65,7 @@ def start_run(
 
 
 def start_backend_run(*, project: Project, by: User | None) -> OutputRun:
-    """Give the project's ML backend its labels, and start or resume a run of its model.
+    """Start or resume a run of the model of the project's ML backend.
 
     Raises as `annotation.actions.backend_runs.prepared_backend`.
     """

@@ -123,10 +123,10 @@ class _Pen:
         layer = self.sheet.nodes[index].get("layer")
         if layer and layer["labels"] and "value" not in place:
             shape["label"] = label or self.rng.choice(layer["labels"])["name"]
-            said = shape.get("answers", {})
+            answered = shape.get("answers", {})
             if layer["questions"]:
                 shape["answers"] = {
-                    each["name"]: self._values(each, said.get(each["name"], ()))
+                    each["name"]: self._values(each, answered.get(each["name"], ()))
                     for each in layer["questions"]
                 }
         if links:

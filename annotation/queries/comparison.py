@@ -129,7 +129,7 @@ def others(annotation: Annotation) -> dict[str, Any] | None:
                 {
                     "letters": sorted(cluster.members),
                     **step.middle(cluster, annotation.item.tokens, annotation.item.passage),
-                    **({"said": said} if (said := step.answers(cluster)) else {}),
+                    **({"said": answers} if (answers := step.answers(cluster)) else {}),
                 }
                 for cluster in step.clusters
             ],

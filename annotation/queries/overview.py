@@ -98,10 +98,10 @@ def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, 
     }
 
 
-def _grouped(said: Mapping[str, Sequence[str | int]]) -> list[tuple[str, list[str]]]:
+def _grouped(answers: Mapping[str, Sequence[str | int]]) -> list[tuple[str, list[str]]]:
     """Return the answers to one question, each with the letters of its people."""
     groups: dict[str, list[str]] = {}
-    for who, values in said.items():
+    for who, values in answers.items():
         groups.setdefault(", ".join(sorted(str(each) for each in values)), []).append(who)
     return list(groups.items())
 

@@ -216,7 +216,7 @@ class _Layer:
         return LabelLayer.model_validate({**self._given(name), "questions": questions})
 
     def question(self, name: str) -> Question:
-        """Return the question about a mark; a file does not say that all marks need it."""
+        """Return the question; a file does not say that all marks need it."""
         return Question.model_validate({**self._given(name), "required": False})
 
     def _given(self, name: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def labelling_config(task: LabelTask, kind: Kind, images: int = 1) -> str:
 
     Args:
         task: The plain task.
-        kind: What its items show.
+        kind: Texts or images.
         images: The highest number of images of an item.
     """
     view = ElementTree.Element("View")

@@ -42,7 +42,7 @@ layers:
   - {type: choice, name: Topic, labels: [sport, science]}
   - {type: rating, name: Quality, required: false}
 """
-ADA = {"id": "r", "from_name": "Entities", "to_name": "text", "type": "labels",
+ADA: dict[str, Any] = {"id": "r", "from_name": "Entities", "to_name": "text", "type": "labels",
        "value": {"start": 0, "end": 3, "text": "Ada", "labels": ["Person"]}}  # fmt: skip
 SURE = {"id": "r", "from_name": "Certainty", "to_name": "text", "type": "choices",
         "value": {"start": 0, "end": 3, "choices": ["sure"]}}  # fmt: skip

@@ -11,6 +11,7 @@ from accounts.models import Role
 from annotation.labels import LabelTask
 from annotation.models import Annotation, Project
 from tests import workspaces
+from tests.annotation import factories
 from tests.functional.annotation.conftest import PHONE, Editor
 from tests.functional.annotation.steps import drag
 from tests.functional.annotation.test_plain_tasks import look, make, saved, word
@@ -116,7 +117,7 @@ def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser) -> N
 
 
 def test_a_manager_asks_about_marks(editor: Editor, page: Page) -> None:
-    editor.log_in(page, workspaces.member(role=Role.MANAGER))
+    editor.log_in(page, workspaces.give(factories.make_user(), Role.MANAGER))
     page.goto(f"{editor.server.url}/annotate/new/")
     page.get_by_label("Title").fill("Aspects")
     page.get_by_label("Project ID (URL)").fill("aspects")
