@@ -4,6 +4,8 @@ import base64
 import mimetypes
 from collections.abc import Iterable, Mapping, Sequence
 
+from pydantic import ValidationError
+
 from accounts.models import User
 from annotation.actions import projects
 from annotation.errors import Conflict
@@ -14,6 +16,7 @@ from annotation.models import ImageFile, Item, OutputRun, Project
 from annotation.parsed_items import kind_of, task_of
 from annotation.schemas import Image, ItemRecord, Object, Relation, SystemRecord
 from foundation.image_files import read_image
+from foundation.import_fields import first_error
 from foundation.messages import say
 from jobs.ml_backend import Backend, Prediction, Problem, check_backend_address, predict_tasks, set_up
 from modelserver.wire.schema import ItemError
@@ -131,7 +134,8 @@ def _suggested(record: ItemRecord, answer: Prediction | Problem) -> SystemRecord
     try:
         document = predicted_document(record, answer.result)
     except ValueError as error:
-        return ItemError(id=record.external_id, error="invalid_answer", message=str(error))
+        message = first_error(error) if isinstance(error, ValidationError) else str(error)
+        return ItemError(id=record.external_id, error="invalid_answer", message=message)
     marks = {node: _without_relations(layer.objects) for node, layer in document.layers.items()}
     score = None if answer.score is None else min(max(answer.score, 0.0), 1.0)
     return SystemRecord(
