@@ -169,5 +169,5 @@ def test_one_of_each_dies_and_nothing_is_lost_or_doubled(monkeypatch: pytest.Mon
         assert shell(site, STORED) == {
             "status": "done", "failures": 0, "rows": QUESTIONS, "questions": QUESTIONS, "ends": 1
         }  # fmt: skip
-        check_answers(running.scaled, tally, USERS)
+        check_answers(running.scaled, tally)
         sys.stderr.write(f"killed {killed}; {tally.items} answers, {tally.repeated} requests sent again\n")
