@@ -172,7 +172,7 @@ def test_kserve_runs_the_same_model_server() -> None:
     """KServe's names are those of a pod, beside its own for scaling."""
     (service,) = (d for _, d in documents() if d["kind"] == "InferenceService")
     (deployment,) = (
-        d for _, d in documents() if (d["kind"], d["metadata"]["name"]) == ("Deployment", "modelserver")
+        d for _, d in documents() if d["kind"] == "Deployment" and d["metadata"]["name"] == "modelserver"
     )
     predictor, pod = service["spec"]["predictor"], deployment["spec"]["template"]["spec"]
     for name in ("securityContext", "volumes", "automountServiceAccountToken"):
