@@ -1,4 +1,4 @@
-"""The ways to reach Redis, each in the words of the queue and of the cache.
+"""The ways to reach Redis, in the words of queue and cache.
 
 =========================  ==================================================================
 ``redis+socket://PATH``    a socket of this machine
@@ -86,7 +86,7 @@ class RedisAddress:
         return self._certificates() if self.is_tls else {}
 
     def pool_options(self) -> dict[str, Any]:
-        """Return the name of the master, its Sentinels and the login, for a pool of connections."""
+        """Return the options of a pool of connections to the master."""
         master, database = self._master()
         return {
             "service_name": master,
@@ -131,6 +131,12 @@ class MasterPool(SentinelConnectionPool):
     """Connections of the cache to the server that is the master now."""
 
     @classmethod
-    def from_url(cls, url: str, *, address: RedisAddress, **options: Any) -> Self:
-        """Make the pool as Django's cache asks for it; ``address`` says where."""
+    def from_url(cls, url: str, **options: Any) -> Self:
+        """Make the pool as Django's cache asks for it.
+
+        Args:
+            url: Unused: one URL cannot name several Sentinels.
+            options: The `RedisAddress` as ``address``, and options of each connection.
+        """
+        address: RedisAddress = options.pop("address")
         return cls(**address.pool_options(), **options)

@@ -132,7 +132,8 @@ class Connection:
     def close(self) -> None:
         """Close the connection."""
         if self._streams is not None:
-            self._streams[1].close()
+            # A polite end of TLS would outlive the event loop of somebody who is through.
+            (self._streams[1].transport.abort if self.tls else self._streams[1].close)()
             self._streams = None
 
 

@@ -1,4 +1,4 @@
-"""The command ``predict-parquet``: questions in Parquet files, of any number.
+"""The command ``predict-parquet``: questions in Parquet files.
 
 `RowPredictor` predicts columns of questions, as ``datasets.Dataset.map`` (``batched=True``) and
 ``ray.data.Dataset.map_batches`` hand them over. The command does the same file by file, without either.
@@ -111,7 +111,7 @@ def predict_parquet(
     """Predict Parquet files of questions, one output file for each.
 
     Memory does not grow with the files. A finished output file is not computed again, and an interrupted one
-    starts anew. Several machines share a folder by ``parts``.
+    is begun again. Several machines share a folder by ``parts``.
 
     Args:
         system: Name of a system, as `list` prints it.

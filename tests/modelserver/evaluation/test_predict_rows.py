@@ -56,9 +56,9 @@ def test_files_are_predicted_as_by_the_server(
     for number in range(2):
         part = columns(questions[number * 6 : number * 6 + 6], form)
         pq.write_table(pa.table(part), data / f"{number}.parquet")
-    for part in ("1", "2"):
+    for share in ("1", "2"):
         assert (
-            main(["predict-parquet", SYSTEM, str(data), "--out", str(out), "--part", part, "--parts", "2"])
+            main(["predict-parquet", SYSTEM, str(data), "--out", str(out), "--part", share, "--parts", "2"])
             == 0
         )
     assert sorted(path.name for path in out.iterdir()) == ["0.parquet", "1.parquet"]
