@@ -174,7 +174,7 @@ def test_an_unused_label_is_deleted_unless_the_task_needs_it(annotation: Annotat
     SystemOutput.objects.all().delete()
     save_operations(
         annotation=annotation.pk,
-        operations=[operation(annotation.revision, 3, remove=["u"])],
+        operations=[operation(annotation.revision + 1, 3, remove=["u"])],
         by=annotation.annotator,
     )
     Gold.objects.all().delete()
