@@ -92,6 +92,7 @@ def test_nothing_sent_before_the_prediction_differs_by_the_answer(client):
     html = client.get(addresses[0]).content.decode()
     without_options = re.sub(r"<label.*?</label>", "", html, flags=re.DOTALL)
     articles = [title for title, _sentences in content.item(trial.item.external_id).context]
+    assert shown.answer is not None
     if shown.answer not in articles:
         assert shown.answer not in without_options
     tags = re.findall(r'<input type="radio"[^>]*name="predicted_choice"[^>]*>', html)
