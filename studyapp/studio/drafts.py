@@ -66,6 +66,10 @@ TEMPLATES_OF = {
 }
 
 
+# What only studies of pairs have, or cannot have, in their own way.
+_OF_PAIRS = ("design", "condition_order")
+
+
 def fitted(draft: Draft, before: Draft) -> Draft:
     """Exchange questions, rules and texts that nobody changed with the task.
 
@@ -81,7 +85,12 @@ def fitted(draft: Draft, before: Draft) -> Draft:
     consent = draft.get("consent")
     if isinstance(consent, str):
         followed["consent"] = consent.replace(DOES[was], DOES[is_now])
-    return draft | followed
+    kept = {
+        name: value
+        for name, value in draft.items()
+        if name not in _OF_PAIRS or "preference" not in (was, is_now)
+    }
+    return kept | followed
 
 
 def _kind(draft: Draft) -> str | None:
