@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import yaml
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from foundation.validation_messages import sentence
 from studyapp.definition.conditions import ConditionDefinition
@@ -16,11 +16,12 @@ from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import TASK_TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.tasks import written_task
+from studyapp.definition.tasks import Task, written_task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.texts import DOES, INSTRUCTIONS
 
 Draft = dict[str, Any]
+_TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
 class Problem(NamedTuple):
@@ -98,6 +99,14 @@ def _kind(draft: Draft) -> str | None:
     task = written_task(draft.get("task", "verification"))
     kind = task.get("kind") if isinstance(task, dict) else None
     return kind if kind in TEMPLATES_OF else None
+
+
+def task_of(draft: Draft) -> Task | None:
+    """Return the task of a draft; None while it is not one."""
+    try:
+        return _TASK.validate_python(written_task(draft.get("task") or "verification"))
+    except ValidationError:
+        return None
 
 
 def _defaults(task: str) -> Draft:

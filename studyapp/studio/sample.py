@@ -20,9 +20,9 @@ from studyapp.definition.freezing import (
     Shown,
 )
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.tasks import Counterfactual, Preference, written_task
+from studyapp.definition.tasks import Counterfactual, Preference
 from studyapp.definition.yaml_document import Location
-from studyapp.studio.drafts import Draft, problems
+from studyapp.studio.drafts import Draft, problems, task_of
 from studyapp.studio.edits import with_value
 
 _MISSING: Draft = {
@@ -82,8 +82,7 @@ def rest(draft: Draft) -> StudyDefinition:
 
 def _placeholders(draft: Draft) -> Draft:
     """Return what stands in for required fields in a study of the task."""
-    task = written_task(draft.get("task"))
-    is_compared = isinstance(task, dict) and task.get("kind") == "preference"
+    is_compared = isinstance(task_of(draft), Preference)
     return {**_MISSING, **({"conditions": [*_MISSING["conditions"], _SECOND]} if is_compared else {})}
 
 

@@ -18,7 +18,9 @@ from studyapp.models import StudyVersion
 from studyapp.queries.studies import image_paths, localised, study_slug
 from studyapp.web.stimulus_html import program_context, shown_context
 
-SHORT = 700  # characters of text that stand above the two sides; a longer text opens on demand
+# Characters of text that stand above the two sides. A longer text opens on demand, as does one that a side
+# shows with highlights.
+SHORT = 700
 
 
 def comparison_html(
@@ -55,8 +57,8 @@ def rendered_comparison(
     ]
     _marked, plain = articles(item.context or [], [], [])
     length = sum(len(sentence.text) for article in plain for sentence in article.sentences)
-    # Shown in full by the steps of a program already.
-    texts = [] if any(side["passage"] for side in sides) else plain
+    # The steps of a program come with the whole passage.
+    texts = [] if any(side["steps"] and side["passage"] for side in sides) else plain
     return render_to_string(
         "studyapp/participant/comparison.html",
         {
@@ -64,7 +66,7 @@ def rendered_comparison(
             "images": sides[0]["images"],
             "sides": sides,
             "others": texts,
-            "is_short": length <= SHORT,
+            "is_open": length <= SHORT and not any(side["explained"] for side in sides),
             "has_steps": any(side["steps"] for side in sides),
         },
     )

@@ -11,7 +11,7 @@ from studyapp.rules.pairs import ROWS, pairs_of, rotations, sides
 
 def seen(items, n, people):
     """What participants without drop-out see, assigned one after the other: (item, left, right) of each."""
-    counts = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
     for person in range(people):
         cell = choose_cell(ROWS, rotations(n), counts, seed=person)
         counts[cell] += 1

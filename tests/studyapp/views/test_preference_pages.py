@@ -17,6 +17,7 @@ from studyapp.models import Participant, Trial
 from studyapp.queries.people import person_named, way_of
 from studyapp.queries.studies import current_page, localised
 from studyapp.rules.page_timing import PageTiming
+from studyapp.web import comparison_html
 from tests.studyapp import factories
 from tests.studyapp.views.test_advice_pages import key, send, text
 
@@ -45,7 +46,7 @@ def test_it_works(client):
     trial = Trial.objects.select_related("condition", "other_condition").get(position=1)
     for side, condition in ((1, trial.condition), (2, trial.other_condition)):
         part = page.split(f'id="side-{side}"')[1].split("</section>")[0]
-        fact = re.search(r'<mark class="fact">.*?</span>(.*?)</mark> <', part)[1].strip()
+        fact = re.search(r"Highlighted: </span>(.*?)</mark>", part)[1].strip()
         ((title, number),) = Prediction.objects.filter(run__system=condition.system).first().facts
         assert fact == dict(factories.CONTEXT)[title][number]
     send(client, address, preferred_overall="left", client_total_ms="4000")
@@ -113,17 +114,18 @@ def test_every_item_shows_every_pair_in_both_orders_once(systems, items):
     assert {*Participant.objects.values_list("condition", "group")} == {(None, "all conditions")}
 
 
-def test_a_short_text_is_open_and_a_long_one_opens_on_demand(client):
-    study = factories.make_preference(launched=False)
-    address = taking_part(client)
-    assert '<details class="others"' not in text(client.get(address))
-    long = [["Long", ["A sentence of the long text. " * 40]]]
-    study.workspace.datasets.get(name=study.definition["dataset"]).questions.update(context=long)
-    factories.launch(study)
-    client.get(f"/join/{factories.make_link_and_token(study=study)[1]}/")
-    client.post(reverse("studyapp:consent", args=[study.slug]), {"consent": "yes"})
-    page = text(client.get(reverse("studyapp:item", args=[study.slug, 1])))
-    assert '<details class="others" data-article="others"><summary>Show the article</summary>' in page
+def test_a_short_text_is_open_unless_a_side_shows_it(client, monkeypatch):
+    closed = re.compile(
+        r'<details class="others" data-article="others"><summary>Show the 3 articles</summary>'
+    )
+    assert closed.search(text(client.get(taking_part(client))))
+    answers = [{"system": name, "explanation": "none"} for name in ("s1", "s2")]
+    changes = {"task": {"of": "answer"}, "conditions": answers}
+    page = text(client.get(taking_part(client, **changes)))
+    assert not closed.search(page)
+    assert page.index("Kolwen is a town by the sea.") < page.index("Answer A")
+    monkeypatch.setattr(comparison_html, "SHORT", 50)
+    assert closed.search(text(client.get(taking_part(client, **changes))))
 
 
 def test_the_study_is_previewed_in_any_pair(client):

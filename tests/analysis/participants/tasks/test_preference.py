@@ -173,6 +173,7 @@ def test_criteria_are_needed_and_differ():
 def test_the_preregistration_names_the_criteria(tmp_path):
     text = preregistration(load_frozen(preference_study(tmp_path / "b", people=2)))
     assert "Which is clearer?" in text
+    assert "two at a time" in text
     assert "Win rate, clear" in text
     assert "Completion time" not in text
 
