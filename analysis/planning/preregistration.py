@@ -388,8 +388,8 @@ def _who_sees_what(frozen: FrozenVersion) -> list[str]:
     if TASKS[frozen.version.task.kind].pairs:
         return [
             "Within participants: each compares the conditions, two at a time. The pairs are rotated over "
-            "the items, and their sides exchanged, from participant to participant: each participant sees each "
-            "item once, and each item comes in each pair and each order alike often."
+            "the items, and their sides exchanged, from participant to participant: each participant sees "
+            "each item once, and each item comes in each pair and each order alike often."
         ]
     if all(len(own) == 1 for own in groups.values()):
         return ["Between participants: each sees one condition, and all see the same items."]
