@@ -306,7 +306,10 @@ def _assign(participant: Participant, now: datetime) -> bool:
 def _cell(
     content: FrozenStudy, conditions: int, counts: Mapping[tuple[int, int], int], seed: int
 ) -> tuple[int | None, int | None]:
-    """Return the row and the rotation of a participant; None for one condition."""
+    """Return the row and the rotation of a participant.
+
+    They are None for one condition.
+    """
     if isinstance(content.task, Preference):
         return assignment.choose_cell(pairs.ROWS, pairs.rotations(conditions), counts, seed=seed)
     if conditions == 1:
@@ -395,7 +398,7 @@ def _lay_out(participant: Participant, conditions: Sequence[Condition], content:
 def _compared(
     participant: Participant, conditions: Sequence[Condition], content: FrozenStudy
 ) -> tuple[list[Trial], list[Trial]]:
-    """Return the practice trials and the trials of two conditions side by side."""
+    """Return the practice trials and the trials of a preference study."""
     keys = item_keys(participant.version)
 
     def trial(number: int, item: str) -> Trial:

@@ -1,4 +1,4 @@
-"""The task preference: its question on each criterion, and what a study needs.
+"""The task preference: its questions, and what a study needs.
 
 Pure: no Django.
 """
@@ -53,7 +53,10 @@ def comparison_questions(task: Task, words: Callable[[str], str] = str) -> list[
 
 
 def texts_to_translate(task: Task) -> list[Question]:
-    """Return the criteria as questions without choices, which the site translates."""
+    """Return the criteria as questions.
+
+    They have no choices, because the site translates those.
+    """
     return [question.model_copy(update={"scale": "yes_no"}) for question in comparison_questions(task)]
 
 
@@ -75,7 +78,7 @@ def check_compared(conditions: Sequence[ConditionDefinition], task: Task) -> Non
 
 
 def check_compared_design(design: Design, task: Task) -> None:
-    """Raise ValueError if participants of a preference study see one condition."""
+    """Raise ValueError if participants would not compare all conditions."""
     if isinstance(task, Preference) and design != "within":
         raise ValueError(
             say("in a preference study every participant compares all conditions; choose `within`")

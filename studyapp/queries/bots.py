@@ -110,7 +110,7 @@ def public_id_of(cookie: str) -> str:
 
 
 def conditions_of(cookie: str) -> tuple[str, ...]:
-    """Return the names of the conditions now shown: none, one, or two side by side.
+    """Return the names of the conditions now shown: none, one, or two.
 
     The cookie names the participant. In a within-subject or mixed design they are those of the item on the
     page.

@@ -419,7 +419,7 @@ def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> N
 
 
 def _check_compared(content: FrozenStudy) -> None:
-    """Raise StudyRefused if nobody could say which of two conditions is better."""
+    """Raise StudyRefused if two conditions are the same and ties forbidden."""
     if not isinstance(content.task, Preference) or content.task.ties:
         return
     for item, first, second in same_pairs(content):

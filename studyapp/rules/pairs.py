@@ -14,11 +14,11 @@ ROWS = 2  # the two ways to begin with the sides
 
 @lru_cache(maxsize=64)
 def pairs_of(n: int) -> tuple[tuple[int, int], ...]:
-    """Return all pairs of ``n`` conditions, as rounds in which each occurs at most once.
+    """Return all pairs of ``n`` conditions, round by round.
 
-    Consecutive pairs therefore spread over the conditions. In the order given here, a condition comes first
-    as often as second, give or take one for even n (the rounds are those of a round-robin tournament, the
-    orders those of a regular tournament).
+    A condition occurs at most once in a round, so that consecutive pairs spread over the conditions. In the
+    order given here, a condition comes first as often as second, give or take one for even n (the rounds are
+    those of a round-robin tournament, the orders those of a regular tournament).
 
     >>> pairs_of(3)
     ((1, 2), (2, 0), (0, 1))
@@ -46,7 +46,7 @@ def _directed(first: int, second: int, n: int) -> tuple[int, int]:
 
 
 def rotations(n: int) -> int:
-    """Return the number of pairs of ``n`` conditions, which is that of rotations."""
+    """Return the number of rotations of ``n`` conditions: that of pairs."""
     return len(pairs_of(n))
 
 

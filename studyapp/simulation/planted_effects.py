@@ -52,9 +52,9 @@ def check_effects(
         if condition not in conditions:
             raise ValueError(f"there is no condition {condition!r}; there is {', '.join(conditions)}")
         for name, shift in effect.items():
-            known = [*questions, *([] if plan.compared else [TIME])]  # time is not of one of two conditions
-            if name not in known:
-                raise ValueError(f"there is no question {name!r}; there is {', '.join(known)}")
+            names = [*questions, *([] if plan.compared else [TIME])]  # time is not of one of two conditions
+            if name not in names:
+                raise ValueError(f"there is no question {name!r}; there is {', '.join(names)}")
             for kind in mix:
                 own = BEHAVIOURS[kind]
                 reliance = {"reliance_if_right": own.yes_if_right, "reliance_if_wrong": own.yes_if_wrong}

@@ -19,5 +19,5 @@ def find_measure(name: str) -> Measure | None:
     """Find a measure by key or label, ignoring case; None without one."""
     wanted = name.strip().lower()
     every = (measure for task in TASKS.values() for measure in task.measures)
-    found = next((m for m in every if wanted in (m.key, m.label.lower())), None)
-    return found or find_win_rate(wanted)
+    measure = next((m for m in every if wanted in (m.key, m.label.lower())), None)
+    return measure or find_win_rate(wanted)

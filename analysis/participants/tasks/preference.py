@@ -76,7 +76,7 @@ def _win_rate(criterion: Criterion, *, several: bool) -> Measure:
 
 
 def find_win_rate(key: str) -> Measure | None:
-    """Return the win rate with a key, whatever the study; None for another key."""
+    """Return the win rate with a key in any study; None for another key."""
     start = win_rate_key(Criterion(key="", text=""))
     name = key.removeprefix(start)
     if not name or name == key:
