@@ -27,7 +27,7 @@ from studyapp.definition.tasks import Simulation
 from studyapp.link_tokens import resume_token
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import check_admission
-from studyapp.queries.bots import condition_of, plan_of
+from studyapp.queries.bots import conditions_of, plan_of
 from studyapp.simulation import walk
 from studyapp.simulation.language_model import Respondent
 from studyapp.simulation.page_text import read_text
@@ -79,7 +79,7 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
         study=study, by=job.created_by, label=label, mode=Mode.BOT, behaviour=options.behaviour
     )
     address = settings.SITE_URL + reverse("studyapp:join", args=[token])
-    planted = Planted({}, sync_to_async(condition_of)) if plan.blocks else None
+    planted = Planted({}, sync_to_async(conditions_of)) if plan.blocks else None
     ended = options.n - len(crowd)
     finished: list[Bot] = []
     begun = time.monotonic()

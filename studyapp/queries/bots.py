@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from foundation.errors import NotFound
 from studyapp.definition.blocks import blocks_by_position
+from studyapp.definition.comparing import comparison_questions
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import YES_NO, confidence_on_check, questions_beside
+from studyapp.definition.task_questions import YES_NO, asked_on_check, questions_beside
 from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
-from studyapp.queries.studies import condition_name, current_page, frozen, latest_version
+from studyapp.queries.studies import condition_names, current_page, frozen, latest_version
 from studyapp.simulation.walk import StudyPlan
 
 
@@ -48,8 +49,9 @@ def plan_of(study: Study) -> StudyPlan:
         predictions=_predictions(content),
         blocks=_blocks(content),
         task=content.task,
+        compared=comparison_questions(content.task),
         own_check_questions=[
-            *confidence_on_check(content.task),
+            *asked_on_check(content.task),
             *questions_beside(content.task, "", content.item_questionnaire),
         ],
     )
@@ -124,22 +126,19 @@ def public_id_of(cookie: str) -> str:
     return participant.public_id
 
 
-def condition_of(cookie: str) -> str:
-    """Return the name of the condition now shown; empty for none.
+def conditions_of(cookie: str) -> tuple[str, ...]:
+    """Return the names of the conditions now shown: none, one, or two.
 
-    The cookie names the participant.
-
-    In a within-subject or mixed design it is that of the item on the page.
+    The cookie names the participant. In a within-subject or mixed design they are those of the item on the
+    page.
     """
     participant = read_participant(cookie)
     if participant is None:
         raise NotFound("the site gave a bot the cookie of a participant whom this database does not know")
     if participant.condition is not None:
-        return participant.condition.name
+        return (participant.condition.name,)
     trial = current_page(participant).trial
-    if trial is None or trial.condition_id is None:
-        return ""
-    return condition_name(participant.version, trial.condition_id)
+    return () if trial is None else condition_names(trial)
 
 
 def stored(link: EntryLink) -> dict[str, int]:

@@ -121,6 +121,10 @@ LABELS: dict[str, str] = {
     "task.blocks.learning": "Learning",
     "task.blocks.after": "After learning",
     "task.explained_test": "Explanations with predictions",
+    "task.of": "Compared",
+    "task.criteria": "Criteria",
+    "task.ties": "Allow “both are alike”",
+    "task.time_limits.comparison": "Comparison",
     "task.bonus": "Bonus",
     "task.bonus.per_correct": "Amount per correct answer",
     "task.bonus.currency": "Currency (three letters)",
@@ -373,6 +377,10 @@ HINTS: dict[str, str] = {
     "task.blocks.learning": "The system’s answer is shown after each prediction.",
     "task.blocks.after": "",
     "task.explained_test": "Shown without the answer, which they can give away.",
+    "task.of": "The page names the two sides by it.",
+    "task.criteria": "If there is none: “Which explanation is better?” or “Which answer is better?”.",
+    "task.ties": "",
+    "task.time_limits.comparison": "",
     "task.bonus": "Pay for each correct final answer or right prediction. The page of payments suggests it.",
     "task.bonus.per_correct": "",
     "task.bonus.currency": "That of the recruitment platform, such as GBP.",
@@ -397,6 +405,7 @@ TASKS: dict[str, str] = {
     "advice": "Advice: answer before and after the system’s answer",
     "simulation": "Simulation: predict the system’s answers before and after seeing some",
     "counterfactual": "Counterfactual: predict the system’s answer after a change",
+    "preference": "Preference: compare two conditions side by side",
 }
 OPTIONS: dict[str, dict[str, str]] = {
     "design": {
@@ -426,7 +435,12 @@ OPTIONS: dict[str, dict[str, str]] = {
         "answer": "What the system answers",
         "correct": "Whether the system’s answer is correct",
     },
-    "of": {"all": "All answers to the items", "text": "Free text"},
+    "of": {
+        "all": "All answers to the items",
+        "text": "Free text",
+        "explanation": "Explanations",
+        "answer": "Answers",
+    },
     "withdrawal": {
         "exclude": "Keep the answers, but leave them out of every export",
         "delete": "Delete the answers",

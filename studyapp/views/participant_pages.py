@@ -36,9 +36,10 @@ from studyapp.queries.question_pages import (
     viewer_of,
 )
 from studyapp.queries.recruitment import way_back_of
-from studyapp.queries.studies import CurrentPage, condition_name, current_page, localised
+from studyapp.queries.studies import CurrentPage, condition_names, current_page, localised
 from studyapp.rules.survey_pages import answers_of
 from studyapp.rules.time_limits import has_run_out, is_too_late, time_left
+from studyapp.web.comparison_html import comparison_html
 from studyapp.web.participant_forms import (
     CLOCK_FIELDS,
     Row,
@@ -178,7 +179,7 @@ def page_of(participant: Participant) -> Page:
                 next_url = address("item", trial.position)
             return Page(
                 *(participant, address("item", trial.position), next_url, "item", trial),
-                viewer=viewer_of(content, participant, _condition(trial)),
+                viewer=viewer_of(content, participant, condition_names(trial)),
                 note_shown=partial(actions.show_trial, trial=trial),
                 submit=partial(actions.submit_trial, trial=trial),
                 details=partial(_trial_context, content, trial),
@@ -204,23 +205,22 @@ def _trial_context(content: FrozenStudy, trial: Trial) -> dict[str, Any]:
     item_id = trial.item.external_id
     page = item_page_name(content, trial)
     shows_condition, has_answer = shows(content, page)
-    condition = _condition(trial) if shows_condition and page != INITIAL else ""
-    stimulus = stimulus_html(
-        version, condition=condition, item_id=item_id, language=language, has_answer=has_answer
-    )
+    names = condition_names(trial) if shows_condition and page != INITIAL else ()
+    if len(names) > 1:
+        stimulus = comparison_html(version, names, item_id=item_id, language=language)
+    else:
+        shown = "".join(names)
+        stimulus = stimulus_html(
+            version, condition=shown, item_id=item_id, language=language, has_answer=has_answer
+        )
     context = item_context(content, trial.position, page, trial.block) | {"stimulus": stimulus}
     context["changed"] = changed_html(version, item_id=item_id, language=language)
     if page == ANSWER and isinstance(content.task, Simulation):
-        shown = content.condition(_condition(trial)).shown[item_id]
-        context["outcome"] = outcome_context(content.task, answers_of(trial.earlier), shown)
+        predicted = content.condition(names[0]).shown[item_id]
+        context["outcome"] = outcome_context(content.task, answers_of(trial.earlier), predicted)
     if (limit := time_limit(content, trial)) is not None:
         context["time_left"] = time_left(seconds_on_page(trial, timezone.now()), limit)
     return context
-
-
-def _condition(trial: Trial) -> str:
-    """Return the name of a trial's condition; empty for an attention item."""
-    return condition_name(trial.participant.version, trial.condition_id) if trial.condition_id else ""
 
 
 def _is_last(content: FrozenStudy, survey: SurveyResponse) -> bool:

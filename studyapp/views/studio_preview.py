@@ -18,19 +18,20 @@ from django.views.decorators.http import require_http_methods
 from accounts.policy import Act
 from foundation.paragraphs import paragraphs
 from studyapp.definition.blocks import LEARNING
+from studyapp.definition.comparing import COMPARISON
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
 from studyapp.definition.task_questions import (
     ANSWER,
     INITIAL,
-    confidence_on_check,
+    asked_on_check,
     limit_of,
     own_questions,
     questions_beside,
     task_pages,
 )
-from studyapp.definition.tasks import Simulation
+from studyapp.definition.tasks import Preference, Simulation
 from studyapp.models import Stage, Study
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
@@ -47,6 +48,7 @@ from studyapp.views.participant_pages import (
     survey_context,
 )
 from studyapp.views.studio_forms import draft_sent
+from studyapp.web.comparison_html import rendered_comparison
 from studyapp.web.participant_forms import questions_html, rows
 from studyapp.web.simulated_pages import learning_position, outcome_context, shows
 from studyapp.web.stimulus_html import rendered_change, rendered_stimulus
@@ -94,6 +96,7 @@ def choices(content: FrozenStudy, wanted: Any, prefix: str = "") -> dict[str, st
     offered = {
         "page": [name for name, _name, _number in _pages(content)],
         "condition": [condition.name for condition in content.conditions],
+        "other": [condition.name for condition in content.conditions],
         "item": [name for _name, rows in sample.items(content) for name, _text in rows],
         "language": content.languages,
     }
@@ -101,6 +104,10 @@ def choices(content: FrozenStudy, wanted: Any, prefix: str = "") -> dict[str, st
     for name, values in offered.items():
         value = wanted.get(f"{prefix}{name}", "")
         chosen[name] = value if value in values else "item" if name == "page" else values[0]
+    if chosen["other"] == chosen["condition"]:
+        chosen["other"] = next(
+            (name for name in offered["other"] if name != chosen["other"]), chosen["other"]
+        )
     return chosen
 
 
@@ -126,6 +133,7 @@ def offers(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
         "conditions": [
             (condition.name, condition.label or condition.name) for condition in content.conditions
         ],
+        "are_compared": isinstance(content.task, Preference),
         "items": sample.items(content),
         "languages": content.languages,
     }
@@ -173,7 +181,8 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     """Return the context of a page with a form: stage, item or survey."""
     part, _dot, number = chosen["page"].partition(".")
     name = cast("PageName", "item" if part in ("item", "practice", "attention") else part)
-    viewer = content.viewer([content.condition(chosen["condition"])])
+    seen = [chosen["condition"], *([chosen["other"]] if isinstance(content.task, Preference) else [])]
+    viewer = content.viewer([content.condition(condition) for condition in seen])
     pages = pages_on(content, name, viewer)
     asked = pages[int(number or 1) - 1] if len(pages) >= int(number or 1) else []
     context = form_context(content, name, questions_html(rows(asked, {}, {}), slug))
@@ -197,7 +206,11 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     condition = chosen["condition"] if shows_condition and page != INITIAL else ""
     place = learning_position(content) if page == ANSWER else places[item_id]
     context |= item_context(content, place, page, block)
-    context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug, has_answer=has_answer)
+    if page == COMPARISON:
+        pair = (chosen["condition"], chosen["other"])
+        context["stimulus"] = rendered_comparison(content, pair, item_id, slug=slug)
+    else:
+        context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug, has_answer=has_answer)
     context["changed"] = rendered_change(content, item_id)
     if page == ANSWER and isinstance(content.task, Simulation):
         shown = content.condition(chosen["condition"]).shown[item_id]
@@ -220,7 +233,7 @@ def _own_questions(
     On the final page, the first answer is an example.
     """
     if not page:
-        return [*confidence_on_check(content.task, _), *questions_beside(content.task, page, rest)]
+        return [*asked_on_check(content.task, _), *questions_beside(content.task, page, rest)]
     options = content.options_of(condition, item_id)
     given, advice = options[0] if options else _("an example"), content.advice_of(condition, item_id)
     own = own_questions(content.task, page, options, given, advice, _)
