@@ -343,7 +343,10 @@ PAGES = {
             "-m build": "tests/test_distribution.py builds the wheel",
         }
     ),
-    "docs/how-to/reproduce.md": Page(released_files),
+    "docs/how-to/reproduce.md": Page(
+        released_files,
+        {"benchmarks.trends": "trains for hours; tests/test_trends.py runs a tiny cell"},
+    ),
     "docs/how-to/run-a-study.md": Page(own_study, meanwhile={"export_results": participants}),
     "docs/how-to/simulate-annotators.md": Page(project("demo-scenes")),
     "docs/how-to/simulate.md": Page(film_facts),

@@ -94,7 +94,7 @@ def test_a_date_stays_what_it_says():
         ("study: a\nitems: &x\n  - *x", "x.yaml:2: is part of itself"),
         ("study: a\ntitle: " + "[" * 1500, "x.yaml:1: is nested too deeply"),
         (f"{SCREENING}, quotas: {{a: .nan}}}}", "x.yaml:3: screening[1].quotas.a: must be a finite number"),
-        (f"{SCREENING}, quotas: {{a: {{b: 1}}}}}}", "x.yaml:3: screening[1].quotas.a: input should be"),
+        (f"{SCREENING}, quotas: {{a: {{b: 1}}}}}}", "x.yaml:3: screening[1].quotas.a: must be"),
         (f"{SCREENING}, quotas: {{yes: 1}}}}", "x.yaml:3: screening[1].quotas: field names must be text"),
         (f"{SCREENING}, scale: {{kind: slider, min: 1:59:59}}}}", "x.yaml:3: "),
         (f"{SCREENING}, scale: {{kind: matrix, rows: {{1: A}}}}}}", "x.yaml:3: screening[1].scale.rows: "),
