@@ -155,7 +155,7 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
             "{type: text, name: A, show_if: {layer: B, labels: [e]}}]",
             r"layers\[1\].show_if.labels: “B” has no label “e”",
         ),
-        ("layers: [{type: text, name: A, show_if: {layer: A, labels: []}}]", r"show_if.labels: list should"),
+        ("layers: [{type: text, name: A, show_if: {layer: A, labels: []}}]", r"show_if.labels: must have"),
         (
             "layers: [{type: spans, name: A, labels: [b]}, {type: boxes, name: B, labels: [b]}]",
             "spans of a text or marks in images, not both",

@@ -83,8 +83,8 @@ def test_staff_see_how_full_the_quotas_are(client, link):
     ("changes", "message"),
     [
         ({"quotas": {"child": 3}}, "there is no answer 'child'"),
-        ({"quotas": {"woman": 0}}, "at least 1"),
-        ({"quotas": {"woman": 10**12}}, "at most"),
+        ({"quotas": {"woman": 0}}, "greater than or equal to 1"),
+        ({"quotas": {"woman": 10**12}}, "less than or equal to"),
         ({"accept": ["man"]}, "the answer 'woman' is not accepted"),
         ({"scale": {"kind": "text"}, "quotas": {"a": 1}}, "questions with one of several answers"),
     ],

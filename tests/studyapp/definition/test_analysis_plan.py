@@ -87,7 +87,7 @@ def test_a_study_without_a_plan_is_frozen_as_before():
             {"looks": {"fractions": [1]}, "participants": 20, "target": "items_like_these"},
             "target: interim analyses need these_items",
         ),
-        ({"alpha": 0.9}, "at most 0.5"),
+        ({"alpha": 0.9}, "less than or equal to 0.5"),
         ({"sign_share": 0.4}, "greater than 0.5"),
     ],
 )

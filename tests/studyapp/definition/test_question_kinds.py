@@ -105,7 +105,7 @@ def test_changes_are_counted_by_row():
         ({**SLIDER, "start": 200}, "start is not a number of the slider"),
         ({**SLIDER, "step": 0.01}, "at most 1000 steps"),
         ({**SLIDER, "min": 100}, "max must be larger than min"),
-        ({**SLIDER, "min": float("nan")}, "at most"),
+        ({**SLIDER, "min": float("nan")}, "less than or equal"),
         ({**MATRIX, "rows": {}}, "at least 1"),
         ({**MATRIX, "rows": [{"key": "a", "text": "A"}] * 2}, "two rows have the key 'a'"),
         ({**MATRIX, "points": 12, "ends": ["a", "b"]}, "at most 11 points"),

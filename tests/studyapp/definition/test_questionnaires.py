@@ -223,7 +223,7 @@ class TestKinds:
             ),
             ({**NUMBER, "max": 0}, "max must be larger than min"),
             ({**NUMBER, "step": 11}, "step is larger"),
-            ({**TEXT, "max_length": 0}, "at least 1"),
+            ({**TEXT, "max_length": 0}, "greater than or equal to 1"),
             ({"kind": "slider"}, "slider"),
         ],
     )
@@ -257,7 +257,7 @@ class TestKinds:
             ({"ends": ["Low"]}, "ends must be two texts"),
             ({"ends": "ab"}, "ends must be two texts"),
             ({"ends": ["Low", "High"], "labels": ["a"]}, "either labels or ends"),
-            ({"points": 1, "ends": ["Low", "High"]}, "at least 2"),
+            ({"points": 1, "ends": ["Low", "High"]}, "greater than or equal to 2"),
         ],
     )
     def test_ends_that_cannot_be(self, more, words):

@@ -234,7 +234,7 @@ def test_field_errors(problems, change, expected):
         ("design: within\nitems: {count: 1}", "9: items: 1 items are too few to show 2 conditions"),
         ("items: {ids: [a]}\npractice: {ids: [a]}", "9: practice: two items and practice items"),
         ("practice: {count: 2, stratify: {system: a, correct: 1}}", "8: practice.stratify: "),
-        ("items: {stratify: {system: a, correct: 2}}", "8: items.stratify.correct: must be less"),
+        ("items: {stratify: {system: a, correct: 2}}", "8: items.stratify.correct: must be at most"),
         ("items: {ids: [a], stratify: {system: a, correct: 1}}", "8: items: give either ids, or count"),
         ("comprehension: {questions: []}", "8: comprehension.questions: must have at least 1"),
         (

@@ -42,7 +42,7 @@ def test_a_word_is_a_task_with_its_defaults():
     ("changes", "message"),
     [
         ({"task": "advise"}, "advise"),
-        ({"task": {"kind": "advice", "time_limits": {"initial": 1}}}, "at least 5"),
+        ({"task": {"kind": "advice", "time_limits": {"initial": 1}}}, "greater than or equal to 5"),
         ({"task": {"kind": "advice", "bonus": {"per_correct": 0, "currency": "GBP"}}}, "greater than 0"),
         ({"task": {"kind": "advice", "bonus": {"per_correct": 1, "currency": "pounds"}}}, "pattern"),
         ({"task": {"kind": "verification", "confidence": True}}, "extra"),

@@ -79,7 +79,7 @@ def test_a_date_stays_what_it_says():
         ("- a", "x.yaml:1: must be a mapping of fields"),
         ("title: [", "x.yaml:1: is not valid YAML"),
         ("title: A", "x.yaml:1: study: is missing"),
-        ("study: Not so", "x.yaml:1: study: string should match"),
+        ("study: Not so", "x.yaml:1: study: must match"),
         ("study: a\ntitle: A\ntitle: B", "x.yaml:3: the key 'title' is given twice"),
         ("study: a\nconditions: one", "x.yaml:2: conditions: "),
         ("study: a\nconditions:\n  - one", "x.yaml:3: conditions[1]: must be a mapping of fields"),
