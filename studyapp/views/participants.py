@@ -160,8 +160,8 @@ def declined(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "studyapp/participant/message.html", context)
 
 
-# In the address of a page, what became of the form that was sent: it belonged to a page that had been answered
-# before, its time was over, or it came so long after that its answers were not stored.
+# In the address of a page, what became of the form that was sent: it belonged to a page that had been
+# answered before, its time was over, or it came so long after that its answers were not stored.
 _STALE, _TIME_OVER, _TOO_LATE = _NOTICES = ("answered-before", "time-over", "too-late")
 
 
@@ -220,4 +220,6 @@ def _submit(request: HttpRequest, participant: Participant, page: Page) -> HttpR
     is_stored = page.submit(answers=answers, changes=changes, timing=timing, **more)
     if not is_stored:  # another tab was faster
         return _go(reverse("studyapp:study", args=[participant.version.study.slug]), _STALE)
-    return _go(page.next_url, (_TOO_LATE if time_up.is_too_late else _TIME_OVER) if time_up.has_run_out else "")
+    return _go(
+        page.next_url, (_TOO_LATE if time_up.is_too_late else _TIME_OVER) if time_up.has_run_out else ""
+    )

@@ -106,14 +106,16 @@ def import_proposals(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 def judge(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     """Show an answer to judge, without its system or other judgements.
 
-    Who has judged all of a run goes on with another one on the same dataset.
+    A judge who has finished a run goes on with another one on the same dataset.
     """
     user = user_of(request)
     judged = correctness.next_answer(run, user)
     if judged is None:
         for other in runs_to_judge(user).filter(dataset=run.dataset_id).exclude(pk=run.pk):
             if correctness.next_answer(other, user):
-                messages.success(request, _("You have judged all answers in that queue. This is the next one."))
+                messages.success(
+                    request, _("You have judged all answers in that queue. This is the next one.")
+                )
                 return redirect("studyapp:correctness_judge", other.pk)
         messages.success(request, _("You have judged all answers in this queue."))
         return redirect("studyapp:correctness_run", run.pk)

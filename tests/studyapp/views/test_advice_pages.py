@@ -183,7 +183,7 @@ def test_the_browser_sends_what_is_there_at_the_end_and_not_before(client):
     sent = send(client, address, **partial)
     trial = Trial.objects.get()
     assert (trial.page, trial.timed_out) == (2, "initial")
-    assert "What you had answered by then was saved." in text(sent)
+    assert "Your answers up to then were saved." in text(sent)
     assert trial.earlier[0]["answers"] == {"initial_answer": "Kolwen"}
 
 
