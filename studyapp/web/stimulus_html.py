@@ -81,7 +81,8 @@ def rendered_stimulus(
     return render_to_string(
         "studyapp/participant/stimulus.html",
         {
-            "question": question,
+            "question": Sentence(cut_pieces(question, shown.question_tokens or []), False),
+            "has_question_marks": bool(shown.question_tokens),
             "answer": shown.answer,
             "style": style,
             "rationale": shown.rationale,
