@@ -32,7 +32,7 @@ def highlights(weights: Iterable[Weight], question: Iterable[QuestionWeight] = (
     Both have one scale, so that their strengths can be compared. Weights at or below 0 give none.
     """
     given, asked = sorted(weights, key=lambda weight: weight[:4]), sorted(question)
-    largest = max((row[-1] for row in (*given, *asked)), default=0.0)
+    largest = max([row[4] for row in given] + [row[2] for row in asked], default=0.0)
     if largest <= 0:
         return Highlights([], [])
     return Highlights(

@@ -327,7 +327,8 @@ class NodeOutput(Wire):
 
     ``probabilities`` are of the proposals, those of the first image, then those of the next.
     ``attention`` is over the item's tokens. ``value`` is the node's most probable or expected value, by
-    its type.
+    its type. A node that runs for each image alone, or with each as the one, has no single value:
+    ``values`` are those of its runs, the left image first.
     """
 
     index: NonNegativeInt
@@ -335,6 +336,7 @@ class NodeOutput(Wire):
     probabilities: list[Probability] = []
     attention: list[Annotated[float, Field(ge=0.0, allow_inf_nan=False)]] = []
     value: ModuleValue | None = None
+    values: list[ModuleValue] = []
 
 
 class Execution(Wire):

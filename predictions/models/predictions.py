@@ -80,7 +80,7 @@ class PredictionRun(SlicedRun):
 
     @property
     def saliency_method(self) -> str:
-        """The method of the explanation weights, empty if nobody asked for weights."""
+        """The method of the explanation weights, empty for none."""
         return method_name(None if self.saliency is None else SaliencyOptions.model_validate(self.saliency))
 
     @property
