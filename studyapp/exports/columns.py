@@ -234,6 +234,13 @@ TABLES: dict[str, Table] = {
                 "EntryLink.label",
                 public="withheld",
             ),
+            Column(
+                "behaviour",
+                "string",
+                "what simulated the participant: a behaviour, a mix of them, or a language model with its "
+                "file and revision; empty for people",
+                "EntryLink.behaviour",
+            ),
             _moment("consented_at", "server clock at consent"),
             _moment("assigned_at", "server clock at the assignment"),
             _moment("started_at", "server clock when the first item was shown"),

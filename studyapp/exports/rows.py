@@ -79,7 +79,7 @@ class StudyData:
         for row in rows:
             row["participant_id"] = self._pseudonym(row["public_id"])
             row["version"], row["condition"] = row["version_number"], row["condition_name"]
-            for name in ("link_label", "outcome", "language", "device", "group"):
+            for name in ("link_label", "behaviour", "outcome", "language", "device", "group"):
                 row[name] = row[name] or None
         return rows
 

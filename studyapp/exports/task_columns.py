@@ -7,7 +7,7 @@ from analysis.scores import hotpotqa
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.task_questions import ADVICE_PAGES, CONFIDENCE, PREDICTION, is_prediction_right
 from studyapp.exports.columns import Column
-from studyapp.queries.correctness import digest
+from studyapp.queries.decisions import digest
 
 _CLOCKS = {
     "server_ms": "time on the page of the {which} answer, server clock",

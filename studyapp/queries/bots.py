@@ -99,6 +99,14 @@ def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
     }
 
 
+def public_id_of(cookie: str) -> str:
+    """Return the pseudonym of the participant whom a cookie names."""
+    participant = read_participant(cookie)
+    if participant is None:
+        raise NotFound("the site gave a bot the cookie of a participant whom this database does not know")
+    return participant.public_id
+
+
 def condition_of(cookie: str) -> str:
     """Return the name of the condition now shown; empty for none.
 

@@ -233,6 +233,12 @@ def read_page(url: str, text: str) -> Page:
     return Page(url, text, fields, choices)
 
 
+def completion_code(page: Page) -> str:
+    """Return the completion code that a page shows; empty without one."""
+    code = _CODE.search(page.text)
+    return unescape(code[1]) if code else ""
+
+
 def question_on(page: Page) -> str:
     """Return the question that an item page shows."""
     question = _QUESTION.search(page.text)
@@ -404,10 +410,9 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
             page = yield from _send(page, bot, plan.post_survey, None)
         _expect(page, "done")
         bot.surveys += 1
-    code = _CODE.search(page.text)
-    if code is None:
+    bot.code = completion_code(page)
+    if not bot.code:
         raise BotError(f"{page} shows no completion code")
-    bot.code = unescape(code[1])
 
 
 def _rest(page: Page, plan: StudyPlan) -> tuple[list[str], int]:
@@ -532,7 +537,7 @@ async def run_bots(
     """
 
     async def send(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
-        response = await _request(bot, step, client)
+        response = await request(bot, step, client)
         cookie = client.cookies.get(PARTICIPANT_COOKIE)
         if planted and cookie and (planted.varies or not bot.condition):
             bot.condition = await planted.condition_of(cookie)
@@ -550,7 +555,7 @@ async def run_bots(
     )
 
 
-async def _request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
+async def request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
     """Send a request and follow its redirects, timing each by itself."""
     method, url, form = "GET", step.url, None
     if isinstance(step, Post):
