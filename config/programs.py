@@ -102,18 +102,18 @@ def _gold_steps(program: Program, stored: object) -> list[Step] | None:
         objects = ran.objects[index] or ()
         boxes: list[StepBox] = [(one.image, *one.box, None) for one in objects if isinstance(one, FoundBox)]
         spans = sorted((one.start, one.end, GOLD_STRENGTH) for one in objects if isinstance(one, FoundSpan))
-        return _values(ran, index), boxes, spans
+        return _values(ran, index, program.nodes[index].module), boxes, spans
 
     return _steps(program, output)
 
 
-def _values(ran: Execution, index: int) -> Values:
+def _values(ran: Execution, index: int, module: str) -> Values:
     """Return the value of a node, or those of its runs if it has several."""
     runs = ran.runs[index]
-    if len(runs) == 1:
+    if len(runs) == 1 or module.isdecimal():  # a number in the program is the same for each image
         return ran.values[index], []
-    known = [value for value in runs if value is not None]
-    return None, known if len(known) == len(runs) else []
+    values = [value for value in runs if value is not None]
+    return None, values if len(values) == len(runs) else []
 
 
 def _system_steps(row: SystemOutput, project: Project) -> list[Step]:

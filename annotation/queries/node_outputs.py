@@ -138,8 +138,8 @@ def _apart(ran: Execution | None, index: int) -> list[Value]:
     """Return the values of a node's runs where they differ, all being known."""
     if ran is None or ran.values[index] is not None:
         return []
-    known = [value for value in ran.runs[index] if value is not None]
-    return known if len(known) == len(ran.runs[index]) else []
+    values = [value for value in ran.runs[index] if value is not None]
+    return values if len(values) == len(ran.runs[index]) else []
 
 
 def _pictures(

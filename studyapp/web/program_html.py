@@ -18,7 +18,7 @@ WIDTH = 1000  # units of an image's drawing
 # Of the largest numbers, beside a questionnaire and on phones: height, width of a digit, distance from a box.
 LETTERS, DIGIT, GAP = 44, 36, 12
 
-Numbers = Mapping[tuple[float, ...], int]
+Numbers = Mapping[tuple[int, float, float, float, float], int]
 
 
 class NumberedBox(NamedTuple):
@@ -72,8 +72,8 @@ def shown_steps(steps: Sequence[Step], images: Sequence[ItemImage], urls: Sequen
 
     A box has the same number in all steps.
     """
-    found = dict.fromkeys(box[:5] for step in steps for box in step.boxes or [])
-    numbers = {box: number for number, box in enumerate(found, start=1)}
+    boxes = dict.fromkeys(box[:5] for step in steps for box in step.boxes or [])
+    numbers = {box: number for number, box in enumerate(boxes, start=1)}
     tried = _below(steps, "in-one-other-image")
     return [
         _shown(number, step, numbers, number in tried, images, urls)

@@ -197,7 +197,8 @@ def _values(laid_out: Plan, forward: Forward, place: int, node: int) -> dict[str
         else round(float(forward.outputs.number.mean[row]), 4)
         for row in rows
     ]
-    return {"value": values[0]} if len(values) == 1 else {"values": values}
+    is_single = len(values) == 1 or laid_out.program.nodes[node].module.isdecimal()
+    return {"value": values[0]} if is_single else {"values": values}
 
 
 def _boxes(regions: Regions) -> list[Box]:
