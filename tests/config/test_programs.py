@@ -116,7 +116,7 @@ def test_it_works(project, settings) -> None:
 def test_steps_for_each_image_have_two_values(project) -> None:
     program = "in-each-image(equal(count(find[dogs]), 1))"
     import_items(records=[make_record("i3", answer=True, program=program)], project=project)
-    layers = {"3": {"state": "done", "objects": [box("a"), box("b"), box("c", image=1)]}}
+    layers = {"3": {"state": "done", "objects": [box("a"), box("b", at=0.5), box("c", image=1)]}}
     item = project.items.get(external_id="i3")
     bring_gold(item=item, document=Document.model_validate({"layers": layers}), by=make_user())
     modules = [
