@@ -35,6 +35,8 @@ WORDINGS: dict[str, dict[str, str]] = {
         "The explanation helps me to predict what the system answers.": (
             "Die Erklärung hilft mir vorherzusagen, was das System antwortet."
         ),
+        "Which explanation is better?": "Welche Erklärung ist besser?",
+        "Which answer is better?": "Welche Antwort ist besser?",
         "The given explanation helps me to decide if the answer is correct.": (
             "Die Erklärung hilft mir zu entscheiden, ob die Antwort richtig ist."
         ),

@@ -23,7 +23,7 @@ from studyapp.definition.questionnaires import Question
 from studyapp.definition.recruitment import Recruitment
 from studyapp.definition.scale_scores import ScaleKey
 from studyapp.definition.suspicion_flags import Flag
-from studyapp.definition.tasks import Task, Verification
+from studyapp.definition.tasks import Preference, Task, Verification
 from studyapp.definition.translations import PARTS, Language, Translation, translate
 
 Clock = Literal["server", "client_total", "client_visible"]
@@ -403,6 +403,7 @@ class FrozenStudy(Growing):
         return self.model_copy(
             update={
                 "title_for_participants": words.title,
+                "task": self.task.in_words(words.item) if isinstance(self.task, Preference) else self.task,
                 "consent": words.consent,
                 "instructions": _translated_instructions(self.instructions, words),
                 "screening": _translated(self.screening, words, "screening"),

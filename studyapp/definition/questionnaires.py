@@ -504,9 +504,12 @@ TEMPLATES: dict[str, Questionnaire] = {
             _agree(**_SATISFIED),
         ],
     ),
+    # For the task preference, which asks for the preferences itself. Participants see all conditions, so
+    # questions about "the system" at the end would have no subject.
+    "preference": Questionnaire(item=[], post_survey=[]),
 }
 # The templates of tasks that ask questions of their own, by the task's kind.
-TASK_TEMPLATES = ("advice", "counterfactual")
+TASK_TEMPLATES = ("advice", "counterfactual", "preference")
 
 
 def template_named(name: Any) -> Questionnaire:

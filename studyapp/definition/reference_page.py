@@ -70,6 +70,17 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ),
     ("task: counterfactual: time_limits", "", tasks.PredictionLimits),
     (
+        "task: preference",
+        "Each item has one page with two conditions side by side, named A and B; a phone shows one below "
+        "the other. Participants say which is better, on each criterion. All participants compare all "
+        "conditions (`design: within`). The pairs rotate over the items from participant to participant, "
+        "and the sides are exchanged: after as many participants as there are ordered pairs, every item has "
+        "shown every pair once in each order. A participant sees as many pairs as there are items.",
+        tasks.Preference,
+    ),
+    ("task: preference: criteria", "", tasks.Criterion),
+    ("task: preference: time_limits", "", tasks.ComparisonLimits),
+    (
         "conditions",
         "A list. Each has either a system or the ground truth. Tokens are highlighted in three strengths by "
         "the weights that came with the predictions or that `predict --saliency METHOD` computed: those of "

@@ -20,6 +20,7 @@ from predictions.queries.predictions import latest_run, systems_of
 from predictions.saliency import method_name
 from studyapp.definition.candidates import shuffled
 from studyapp.definition.checks import AttentionDefinition, FrozenAttention
+from studyapp.definition.comparing import same_pairs
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, Stratified, groups_of
 from studyapp.definition.exclusion_rules import ItemDefinition, check_item_rule
 from studyapp.definition.freezing import (
@@ -33,7 +34,7 @@ from studyapp.definition.freezing import (
 )
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.task_questions import own_options
-from studyapp.definition.tasks import Advice, Task
+from studyapp.definition.tasks import Advice, Preference, Task
 from studyapp.errors import StudyRefused
 from studyapp.queries.changed_items import ChangedItems, changed_items
 
@@ -88,6 +89,7 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     _check_attention(definition, attention, ids)
     _check_item_rules(definition, ids[: len(questions)])
     content = _content(definition, conditions, questions, practice, attention, pool.changed)
+    _check_compared(content)
     return Design(dataset, conditions, questions, practice, content)
 
 
@@ -414,6 +416,23 @@ def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> N
                 check_item_rule(rule, item_ids)
             except ValueError as error:
                 raise StudyRefused(("exclusions", index, "item_id"), message_of(error)) from error
+
+
+def _check_compared(content: FrozenStudy) -> None:
+    """Raise StudyRefused if two conditions are the same and ties forbidden."""
+    if not isinstance(content.task, Preference) or content.task.ties:
+        return
+    for item, first, second in same_pairs(content):
+        raise StudyRefused(
+            ("task", "ties"),
+            say(
+                "%(first)r and %(second)r show the same for %(id)r, so neither is better; allow ties, or "
+                "choose other items",
+                first=first,
+                second=second,
+                id=item,
+            ),
+        )
 
 
 def _check_images(definition: StudyDefinition) -> None:

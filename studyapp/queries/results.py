@@ -158,6 +158,7 @@ def trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
         external_id=F("item__external_id"),
         kind=F("item__kind"),
         condition_name=F("condition__name"),
+        other_condition_name=F("other_condition__name"),
     )
 
 

@@ -54,6 +54,12 @@ STARTS: dict[str, Start] = {
         "after a change.",
         task="counterfactual",
     ),
+    "preference": Start(
+        "Preference",
+        "Participants see two systems side by side and say whose explanation or answer is better; every pair "
+        "as often, each as often on the left.",
+        task="preference",
+    ),
     "empty": Start("An empty study", "One question beside every item and no rules.", is_empty=True),
 }
 
@@ -96,7 +102,11 @@ def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
     # A name to begin with, so that the preview has a change to show; the step says if it is unknown.
     source = {"source": f"{dataset}-changed"} if task == "counterfactual" and dataset else {}
     control = [{"advice": False}] if task == "advice" else []
-    shown = [{"system": name, **more} for name in systems for more in ({"explanation": "none"}, {})]
+    # Explanations are compared with each other; in other tasks, with none.
+    styles: list[Draft] = [{}] if task == "preference" else [{"explanation": "none"}, {}]
+    shown = [{"system": name, **more} for name in systems for more in styles]
+    if task == "preference":
+        shown.append({"ground_truth": True})
     return {
         "task": {"kind": task, **source},
         "conditions": [*control, *shown],

@@ -11,6 +11,8 @@ DOES = {
     "is correct.",
     "counterfactual": "You will see questions, each with the answer of a system, and predict what the system "
     "answers after a change.",
+    "preference": "You will see questions, each with two answers of systems and their explanations side by "
+    "side, and say which is better.",
     "advice": "You will answer questions, and may then see the answer of a system before you answer again.",
 }
 
@@ -48,4 +50,6 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
             "not look anything up."
         },
     ],
+    "preference": "Read the question, then A and B. Each is the answer of a system with its explanation, and "
+    "may be wrong. Say which of the two is better; decide by what you see. Please do not look anything up.",
 }

@@ -25,7 +25,7 @@ from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.definition.freezing import MinTimeRule
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import NotAdmitted, check_admission
-from studyapp.queries.bots import condition_of, plan_of, public_id_of, stored
+from studyapp.queries.bots import conditions_of, plan_of, public_id_of, stored
 from studyapp.queries.studies import frozen, latest_version, study_named
 from studyapp.simulation import walk
 from studyapp.simulation.language_model import LLM, Respondent, open_respondent, run_respondents
@@ -251,7 +251,7 @@ def _planted(
         check_effects(effects, mix, plan, [condition.name for condition in content.conditions])
     except ValueError as error:
         raise CommandError(f"--effect: {error}") from error
-    return Planted(effects, sync_to_async(condition_of), varies=content.design != "between")
+    return Planted(effects, sync_to_async(conditions_of), varies=content.design != "between")
 
 
 def _link(
