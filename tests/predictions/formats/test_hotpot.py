@@ -155,7 +155,7 @@ def test_a_predictions_file_gives_its_predictions(tmp_path: Path):
     }
     path = write_json(tmp_path / "predictions.json", content)
     file = read_predictions(path)
-    prediction = file.prediction("q0", entry()["context"])
+    prediction = file.prediction("q0", entry()["context"], entry()["question"])
     assert prediction.answer == "Oslo"
     assert prediction.type == "span"
     assert prediction.facts == [("Oslo", 0)]
@@ -200,7 +200,7 @@ def test_an_answer_outside_of_the_articles_is_told(tmp_path: Path, place: list[o
     content = {"answer": {"q0": "Oslo"}, "sp": {}, "answer_location": {"q0": place}}
     file = read_predictions(write_json(tmp_path / "predictions.json", content))
     with pytest.raises(BadFile, match=r"answer_location\[q0\]: no sentence"):
-        file.prediction("q0", entry()["context"])
+        file.prediction("q0", entry()["context"], entry()["question"])
 
 
 @pytest.mark.parametrize(

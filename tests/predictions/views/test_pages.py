@@ -322,6 +322,21 @@ def test_a_question_shows_all_answers_side_by_side(researcher: Client) -> None:
     assert page.count('class="marker c2"') == 2
 
 
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("occlusion", "supported the answer"), ("integrated-gradients", "for or against it")],
+)
+def test_weights_of_words_say_what_they_mean(researcher: Client, method: str, words: str) -> None:
+    run = make_run(dataset=make_dataset(questions=1))
+    run.predictions.update(explanation_weights=[["Kolwen", 0, 0, 6, 1.0]], question_weights=[[0, 3, 2.0]])
+    PredictionRun.objects.update(saliency={"method": method})
+    question = run.dataset.questions.get()
+    page = researcher.get(f"/data/questions/{question.pk}/").content.decode()
+    assert words in page
+    assert f"strong: </span>{question.text[:3]}</mark>{question.text[3:]}" in page
+    assert "medium: </span>Kolwen</mark>" in page
+
+
 def test_a_server_that_is_down_shows_as_such(researcher: Client, no_model_server: None) -> None:
     page = researcher.get("/systems/")
     assert b"Does not answer" in page.content

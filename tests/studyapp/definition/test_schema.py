@@ -109,6 +109,19 @@ questionnaire:
     )
 
 
+def test_questions_and_rules_that_fit_pictures(load):
+    definition = load(SMALL + "questionnaire: pictures\n")
+    assert [question.key for question in definition.questionnaire.item] == [
+        "rated_correct", "certainty", "helpfulness"
+    ]  # fmt: skip
+    assert [(rule.name, rule.seconds) for rule in definition.exclusions] == [
+        ("too-fast", 5),
+        ("too-slow", 300),
+    ]
+    named = load(SMALL + "questionnaire: pictures\nexclusions: []\n")
+    assert named.exclusions == []
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
