@@ -504,7 +504,7 @@ def _check_task(asked: Questionnaire, task: Task) -> None:
     """Raise ValueError if a question takes a name of the task's own questions."""
     if task.kind == "verification":
         if not asked.item:
-            raise ValueError(say("item: list should have at least 1 item"))
+            raise ValueError(say("item: must have at least 1 item"))
         return
     for column in (column for question in asked.item for column in question.columns):
         if is_reserved(column.name):

@@ -117,7 +117,7 @@ def test_reasons_are_german_on_german_pages_and_english_in_rest(researcher: Clie
     job = Job.objects.latest("pk")
     reasons = [each["reason"] for each in job.result["refused"]]
     assert reasons == [
-        "input should be a valid string; found null",
+        "must be text; found null",
         "'q1' is that of line 2 already; ids must differ",
     ]
     answer = researcher.get(f"/api/v1/jobs/{job.pk}/", headers=GERMAN).json()["result"]
@@ -141,7 +141,7 @@ def test_reasons_of_an_older_version_stay_as_they_are(researcher: Client) -> Non
     del job.result[MESSAGES]
     job.save()
     page = researcher.get(f"/data/imports/{job.pk}/", headers=GERMAN).content.decode()
-    assert "input should be a valid string; found null" in page
+    assert "must be text; found null" in page
 
 
 def test_a_reason_holds_nothing_that_a_database_refuses(researcher: Client) -> None:
