@@ -223,7 +223,7 @@ class TestStudy:
         gold = shown(study, "gold")
         assert 'aria-label="Left image: 1 box: 1"' in gold
         assert "90%" not in gold
-        assert "(1: 90%; 2: 70%)" in page
+        assert "(1: 90%; 3: 70%)" in page, "a box keeps the number of the first step"
 
     def test_system_correctness_is_that_of_the_answer(self, project) -> None:
         brought_in()
