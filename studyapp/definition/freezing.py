@@ -215,6 +215,7 @@ class Shown(Growing):
 
     ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
     end exclusive, in order and apart from each other; None if the condition highlights no tokens.
+    ``question_tokens`` are those of the question, ``[start, end, level]``; None if their weights are unknown.
     ``steps`` are those of the program that came to the answer; None if the condition shows none.
     ``rationale`` is the explanation that the system wrote; None if the condition shows none.
     ``changed_answer`` is what the system answers to the changed version, which nobody is shown, and
@@ -223,12 +224,16 @@ class Shown(Growing):
     """
 
     LATER = frozenset(
-        {*("tokens", "steps", "rationale", "changed_answer", "changed_correct", "options"), "correct"}
+        {
+            *("tokens", "question_tokens", "steps", "rationale"),
+            *("changed_answer", "changed_correct", "options", "correct"),
+        }
     )
 
     answer: str | None
     facts: list[tuple[str, int]] | None
     tokens: list[tuple[str, int, int, int, Level]] | None = None
+    question_tokens: list[tuple[int, int, Level]] | None = None
     steps: list[Step] | None = None
     rationale: str | None = None
     changed_answer: str | None = None

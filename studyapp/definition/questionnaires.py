@@ -504,6 +504,33 @@ TEMPLATES: dict[str, Questionnaire] = {
     # For the tasks that ask for a prediction themselves.
     "simulation": _PREDICTED,
     "counterfactual": _PREDICTED,
+    # For sentences about pictures and the steps of programs: nobody knew such an answer before.
+    "pictures": Questionnaire(
+        item=[
+            Question(
+                key="rated_correct",
+                text="Do you think the system's answer is correct?",
+                scale="yes_no",
+                role="correctness_rating",
+            ),
+            _agree("certainty", "I am confident that my choice is correct."),
+            _agree(
+                "helpfulness",
+                "The steps of the system help me to decide if the answer is correct.",
+                only=[EXPLAINED],
+            ),
+        ],
+        post_survey=[
+            _agree("trust", "I trust the system."),
+            _agree("relevant_information", "The steps showed relevant things.", only=[EXPLAINED]),
+            _agree("irrelevant_information", "The steps also showed irrelevant things.", only=[EXPLAINED]),
+            _agree(
+                "satisfaction",
+                "I am satisfied with the system and its steps.",
+                unexplained_text="I am satisfied with the system.",
+            ),
+        ],
+    ),
     # For the task preference, which asks for the preferences itself. Participants see all conditions, so
     # questions about "the system" at the end would have no subject.
     "preference": Questionnaire(item=[], post_survey=[]),

@@ -44,6 +44,7 @@ from studyapp.definition.conditions import (
 )
 from studyapp.definition.exclusion_rules import (
     RULES_2020,
+    RULES_PICTURES,
     AnsweredDefinition,
     AnsweredNumberDefinition,
     ItemDefinition,
@@ -480,13 +481,17 @@ class StudyDefinition(FrozenModel):
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
-        if isinstance(questionnaire, str) and questionnaire in TASK_TEMPLATES:
-            return {**data, "exclusions": RULES_2020[:2]}
+        if isinstance(questionnaire, str) and questionnaire in _RULES_OF:
+            return {**data, "exclusions": _RULES_OF[questionnaire]}
         asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
         if isinstance(asked, list):
             keys = [question.get("key") for question in asked if isinstance(question, dict)]
             return data if "known_before" in keys else {**data, "exclusions": RULES_2020[:2]}
         return data
+
+
+# The default rules of templates that do not ask known_before.
+_RULES_OF = {"pictures": RULES_PICTURES, **dict.fromkeys(TASK_TEMPLATES, RULES_2020[:2])}
 
 
 def _check_attention(
@@ -516,7 +521,7 @@ def _check_task(asked: Questionnaire, task: Task) -> None:
     """Raise ValueError if a question takes a name of the task's own questions."""
     if task.kind == "verification":
         if not asked.item:
-            raise ValueError(say("item: list should have at least 1 item"))
+            raise ValueError(say("item: must have at least 1 item"))
         return
     for column in (column for question in asked.item for column in question.columns):
         if is_reserved(column.name):

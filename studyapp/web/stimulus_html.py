@@ -86,18 +86,17 @@ def rendered_stimulus(
     return render_to_string(
         "studyapp/participant/stimulus.html",
         {
-            "question": question,
             "hides_answer": not has_answer,
             "is_original": check is None and item.changed is not None,
             "is_open": isinstance(content.task, Advice | Simulation),
-            **shown_context(shown, style, saliency, context or []),
+            **shown_context(shown, style, saliency, question, context or []),
             **program_context(shown, images, context or [], slug),
         },
     )
 
 
 def shown_context(
-    shown: Shown, style: str, saliency: str, context: Sequence[tuple[str, list[str]]]
+    shown: Shown, style: str, saliency: str, question: str, context: Sequence[tuple[str, list[str]]]
 ) -> dict[str, object]:
     """Return what the template needs of an answer with its explanation.
 
@@ -105,10 +104,13 @@ def shown_context(
         shown: The answer and the explanation.
         style: The style of explanation.
         saliency: The method of the weights of tokens; empty if it is unknown.
+        question: The text of the question.
         context: The articles.
     """
     explained, others = articles(context, shown.facts or [], shown.tokens or [])
     return {
+        "question": Sentence(cut_pieces(question, shown.question_tokens or []), False),
+        "has_question_marks": bool(shown.question_tokens),
         "answer": shown.answer,
         "style": style,
         "rationale": shown.rationale,

@@ -1,10 +1,14 @@
-"""A new version with a migration comes while participants answer: no request fails, and no answer is lost."""
+"""A new version with a migration comes while participants answer: no request fails, and no answer is lost.
+
+``make soak`` runs it (suite "scaled"): four starts of a web server are too much for every run of the tests.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import json
+import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +27,10 @@ from tests.fault.test_study_survives_kills import STORED, written
 from tests.soak import size
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.service
+pytestmark = [
+    pytest.mark.service,
+    pytest.mark.skipif("SOAK_COUNT" not in os.environ, reason="make soak runs it"),
+]
 ITEMS = 5
 NEXT = {"DJANGO_SETTINGS_MODULE": "tests.deploy.next_version.settings"}
 

@@ -1,7 +1,7 @@
 """Two web servers, three workers, two model servers, PgBouncer, Redis with a replica: one of each dies.
 
-``make soak`` runs it (suite "scaled"). Each of its parts has a small test that runs with the others:
-``test_redis_group.py``, ``test_pooled_database.py``, ``test_rolling_restart.py``, ``tests/fault``.
+``make soak`` runs it (suite "scaled"). Most of its parts have a small test that runs with the others:
+``test_redis_group.py``, ``test_pooled_database.py``, ``tests/fault``.
 """
 
 from __future__ import annotations
