@@ -10,7 +10,7 @@ from studyapp.definition.exclusion_rules import RULES_2020, RULES_PICTURES
 from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.definition.tasks import Blocks
 from studyapp.studio.drafts import Draft, opened
-from studyapp.studio.texts import CONSENT, DOES, INSTRUCTIONS
+from studyapp.studio.texts import CONSENT, DOES, DOES_PICTURES, INSTRUCTIONS, INSTRUCTIONS_PICTURES
 
 
 class Start(NamedTuple):
@@ -119,8 +119,8 @@ def _of_pictures(conditions: Sequence[Draft]) -> Draft:
     return {
         "conditions": [{**condition, "explanation": "program"} for condition in conditions],
         "questionnaire": TEMPLATES["pictures"].model_dump(mode="json", exclude_none=True),
-        "consent": CONSENT.format(does=DOES["pictures"]),
-        "instructions": INSTRUCTIONS["pictures"],
+        "consent": CONSENT.format(does=DOES_PICTURES),
+        "instructions": INSTRUCTIONS_PICTURES,
         "exclusions": [rule.model_dump(mode="json") for rule in RULES_PICTURES],
     }
 

@@ -1,4 +1,4 @@
-"""Texts that a new study begins with, by its task, or for pictures.
+"""Texts that a new study begins with, by its task.
 
 Pure: no Django.
 """
@@ -11,8 +11,6 @@ DOES = {
     "is correct.",
     "simulation": "You will see questions, and predict what a system answers to them, before and after you "
     "see some of its answers.",
-    "pictures": "You will see sentences about pictures, each with the answer of a system, and judge whether "
-    "the answer is correct.",
     "counterfactual": "You will see questions, each with the answer of a system, and predict what the system "
     "answers after a change.",
     "preference": "You will see questions, each with two answers of systems and their explanations side by "
@@ -34,8 +32,6 @@ TITLE_FOR_PARTICIPANTS = "A study of computer answers"
 INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
     "verification": "Read the question, the answer and what is highlighted. Then say whether you think that "
     "the answer is correct. Please do not look anything up.",
-    "pictures": "Look at the pictures, read the sentence and the answer, and the steps if there are any: "
-    "they may be wrong even if the answer is right. Then say whether you think that the answer is correct.",
     "advice": [
         {
             "text": "Read the question and the articles, and give your own answer. "
@@ -70,3 +66,13 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
     "preference": "Read the question, then A and B. Each is the answer of a system with its explanation, and "
     "may be wrong. Say which of the two is better; decide by what you see. Please do not look anything up.",
 }
+
+# Of studies of pictures, whose task is verification.
+DOES_PICTURES = (
+    "You will see sentences about pictures, each with the answer of a system, and judge whether the answer "
+    "is correct."
+)
+INSTRUCTIONS_PICTURES = (
+    "Look at the pictures, read the sentence and the answer, and the steps if there are any: they may be "
+    "wrong even if the answer is right. Then say whether you think that the answer is correct."
+)

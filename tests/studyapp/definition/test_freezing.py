@@ -88,6 +88,7 @@ LATER: dict[str, Any] = {
                 "q1": {
                     "answer": "Ada",
                     "facts": [["A", 0]],
+                    "question_tokens": [[0, 3, 2]],
                     "rationale": "Ada is named first.",
                     "changed_answer": "Ben",
                     "changed_correct": True,
