@@ -15,7 +15,7 @@ from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.studies import condition_names, current_page, frozen, latest_version
-from studyapp.simulation.walk import StudyPlan
+from studyapp.simulation.walk import StudyPlan, as_read
 
 
 def plan_of(study: Study) -> StudyPlan:
@@ -36,7 +36,7 @@ def plan_of(study: Study) -> StudyPlan:
     )
     knowledge: dict[tuple[str, str], bool | None] = {}
     for text, answer, correct in rows:
-        key = (text or "", answer or "")
+        key = (as_read(text or ""), answer or "")
         knowledge[key] = correct if knowledge.get(key, correct) == correct else None
     return StudyPlan(
         items=len(content.practice) + content.pages,
@@ -60,7 +60,7 @@ def plan_of(study: Study) -> StudyPlan:
 def _gold(content: FrozenStudy) -> dict[str, str]:
     """Return the right answers by question, if participants answer themselves."""
     items = [*content.practice, *content.items] if isinstance(content.task, Advice) else []
-    return {item.question or "": item.gold_answer or "" for item in items}
+    return {as_read(item.question or ""): item.gold_answer or "" for item in items}
 
 
 def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[str], str]]:
@@ -80,7 +80,7 @@ def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[s
             else:
                 options, right = frozenset(YES_NO), YES_NO[not is_correct]
             seen = condition.name if isinstance(content.task, Simulation) else shown.answer or ""
-            expected.setdefault((item.question or "", seen), {}).setdefault(options, right)
+            expected.setdefault((as_read(item.question or ""), seen), {}).setdefault(options, right)
     return expected
 
 
@@ -114,7 +114,7 @@ def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
             if (passing := question.passing) is not None
         },
         Stage.COMPREHENSION.value: {question.key: question.correct for question in comprehension},
-        **{row.text: row.expected for row in content.attention},
+        **{as_read(row.text): row.expected for row in content.attention},
     }
 
 

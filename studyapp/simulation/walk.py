@@ -199,7 +199,8 @@ _FORM = re.compile(r'<form\b[^>]*\bmethod="post"[^>]*>(.*?)</form>', re.DOTALL)
 _CONTROL = re.compile(r"<(?:input|button|select|textarea)\b([^>]*)>")
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _TITLE = re.compile(r"<title>([^<]*)</title>")
-_QUESTION = re.compile(r'class="question-text">([^<]*)<')
+_QUESTION = re.compile(r'class="question-text">(.*?)</h1>', re.DOTALL)
+_AROUND_TEXT = re.compile(r'<span class="visually-hidden">[^<]*</span>|<[^>]*>')
 _ANSWER = re.compile(r'<div class="answer">\s*<p[^>]*>[^<]*</p>\s*<p( class="none")?>([^<]*)</p>')
 _CODE = re.compile(r'<p class="code">([^<]+)</p>')
 
@@ -255,12 +256,17 @@ def completion_code(page: Page) -> str:
     return unescape(code[1]) if code else ""
 
 
+def as_read(text: str) -> str:
+    """Return a text as one reads it on a page, where any white space is one space."""
+    return " ".join(text.split())
+
+
 def question_on(page: Page) -> str:
-    """Return the question that an item page shows."""
+    """Return the question that an item page shows, without its highlights."""
     question = _QUESTION.search(page.text)
     if question is None:
         raise BotError(f"{page} shows no question")
-    return unescape(question[1])
+    return as_read(unescape(_AROUND_TEXT.sub("", question[1])))
 
 
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
@@ -273,11 +279,10 @@ def is_right(page: Page, knowledge: Knowledge) -> bool | None:
 
 def _shown_on(page: Page) -> tuple[str, str]:
     """Return the question and the answer that an item page shows."""
-    question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
-    if question is None or answer is None:
+    answer = _ANSWER.search(page.text)
+    if answer is None:
         raise BotError(f"{page} shows no question with an answer")
-    shown = "" if answer[1] else unescape(answer[2])
-    return unescape(question[1]), shown
+    return question_on(page), "" if answer[1] else unescape(answer[2])
 
 
 def right_prediction(page: Page, predictions: Predictions) -> str:

@@ -214,6 +214,9 @@ def test_an_unknown_answer_is_an_error():
     page = read_page("http://testserver/study/s/item/1/", text)
     assert is_right(page, {("Who & what?", "B's"): True}) is True
     assert is_right(page, {("Who & what?", "B's"): None}) is None
+    strong = '<mark class="weight strong"><span class="visually-hidden">strong: </span>what?</mark>'
+    marked = read_page(page.url, text.replace("what?", f"{strong} "))
+    assert is_right(marked, {("Who & what?", "B's"): True}) is True
     with pytest.raises(BotError, match="which no condition does"):
         is_right(page, {("Who & what?", "C"): True})
     with pytest.raises(BotError, match="shows no question"):
