@@ -257,7 +257,7 @@ def completion_code(page: Page) -> str:
 
 
 def as_read(text: str) -> str:
-    """Return a text as one reads it on a page, where any white space is one space."""
+    """Return a text as a page shows it: any white space is one space."""
     return " ".join(text.split())
 
 
