@@ -1,12 +1,12 @@
 """The items of a simulation, with answers to choose from.
 
-The answers are predictions stored beforehand. Correct means an exact match with the gold answer.
+The answers are predictions stored beforehand. Correct means an exact match with the gold answer, or what
+judges decided.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.scores import hotpotqa
 from foundation.messages import say
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries.predictions import latest_run
@@ -16,6 +16,7 @@ from studyapp.definition.freezing import FrozenItem, Shown
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Simulation
 from studyapp.errors import StudyRefused
+from studyapp.queries.decisions import Decided, is_correct, verdicts_on
 from studyapp.rules.balanced_blocks import draw_balanced
 
 BLOCKS = ("task", "blocks")
@@ -27,17 +28,17 @@ class SimulatedItems:
 
     Attributes:
         task: The task.
-        gold: The gold answers by ID, of questions that have one.
-        labels: The labels of questions that have some.
+        questions: The questions of the dataset by ID.
         answers: The answers of all systems by ID, those of conditions first.
+        verdicts: The decisions of judges about answers.
         systems: The names of the systems that the conditions show.
         seed: Decides the items, and the order of the answers to choose from.
     """
 
     task: Simulation
-    gold: Mapping[str, str]
-    labels: Mapping[str, Sequence[str]]
+    questions: Mapping[str, Question]
     answers: Mapping[str, Mapping[str, str]]
+    verdicts: Decided
     systems: Sequence[str]
     seed: int
 
@@ -54,7 +55,7 @@ class SimulatedItems:
         if items.ids is not None:
             self._check_ids(items.ids)
             return items.ids
-        with_gold = [external_id for external_id in shuffled(usable, self.seed) if external_id in self.gold]
+        with_gold = [each for each in shuffled(usable, self.seed) if self.questions[each].answer]
         self._check_enough(with_gold)
         drawn = draw_balanced(
             with_gold, {item: self._right(item) for item in with_gold}, self.task.blocks.total
@@ -90,15 +91,18 @@ class SimulatedItems:
         }
 
     def _options(self, item: FrozenItem, system: str) -> list[str]:
-        """Return the answers to choose from; none if correctness is asked for."""
+        """Return the answers to choose from; none if correctness is asked for.
+
+        If the system is right, no other right answer is among them: it would mean the same.
+        """
         if self.task.ask == "correct":
             return []
-        others = [answers.get(item.id, "") for answers in self.answers.values()]
+        question = self.questions[item.id]
+        likely = [question.answer, *(answers.get(item.id, "") for answers in self.answers.values())]
+        if self._is_right(item.id, system):
+            likely = [one for one in likely if not is_correct(question, one, self.verdicts)]
         options = candidates(
-            self.answers[system][item.id],
-            [self.gold.get(item.id, ""), *others],
-            item.context or [],
-            self.labels.get(item.id, ()),
+            *(self.answers[system][item.id], likely, item.context or [], question.labels),
             most=self.task.options,
             seed=f"{self.seed}/{item.id}",
         )
@@ -109,7 +113,7 @@ class SimulatedItems:
         return options
 
     def _is_right(self, item: str, system: str) -> bool:
-        return hotpotqa.exact_match(self.gold.get(item, ""), self.answers[system].get(item, ""))
+        return is_correct(self.questions[item], self.answers[system].get(item, ""), self.verdicts)
 
     def _right(self, item: str) -> list[bool]:
         return [self._is_right(item, system) for system in self.systems]
@@ -135,7 +139,7 @@ class SimulatedItems:
 
     def _check_ids(self, ids: Sequence[str]) -> None:
         for index, external_id in enumerate(ids):
-            if external_id not in self.gold:
+            if external_id not in self.questions or not self.questions[external_id].answer:
                 raise StudyRefused(
                     ("items", "ids", index),
                     say(
@@ -171,12 +175,12 @@ def simulated_items(
     task = definition.task
     if not isinstance(task, Simulation):
         return None
-    questions = list(Question.objects.filter(dataset=dataset).values_list("external_id", "answer", "labels"))
+    questions = Question.objects.filter(dataset=dataset)
     return SimulatedItems(
         task,
-        {external_id: answer for external_id, answer, _labels in questions if answer},
-        {external_id: labels for external_id, _answer, labels in questions if labels},
+        {question.external_id: question for question in questions.only("external_id", "answer", "labels")},
         _answers(dataset, runs) if task.ask == "answer" else _answers_of(runs.values()),
+        verdicts_on(questions.values_list("pk", flat=True)),
         list(runs),
         definition.items.seed or 0,
     )

@@ -39,7 +39,7 @@ layers:
 
 
 def about(editor: Editor, pk: int) -> dict[str, dict[str, Any]]:
-    """What is stored about each mark, by its words."""
+    """Return the stored answers about each mark, by its words."""
     return {each["quote"]: each.get("answers", {}) for each in editor.objects(pk, 1)}
 
 

@@ -3,7 +3,9 @@
 import pytest
 
 from predictions.models import Prediction, Question
+from studyapp.actions.correctness import judge, queue_answers
 from studyapp.errors import StudyRefused
+from studyapp.models import JudgedAnswer
 from studyapp.queries.designs import design
 from studyapp.queries.drafts import definition_of
 from tests.studyapp import factories
@@ -52,6 +54,22 @@ def test_a_system_that_is_seldom_wrong_is_refused_with_what_is_missing():
     ) as refusal:
         planned(study)
     assert refusal.value.field == "task.blocks"
+
+
+def test_judges_decide_whether_an_answer_is_correct():
+    study = draft()
+    before = {item: shown for item, shown in planned(study).conditions[0].shown.items() if not shown.correct}
+    for item, shown in before.items():
+        question = Question.objects.get(external_id=item)
+        queue_answers(answers=[(question.pk, shown.answer)], by=None)
+        judge(judged=JudgedAnswer.objects.get(question=question), is_correct=True, by=factories.make_user())
+    after = planned(study).conditions[0].shown
+    assert sorted(shown.correct for shown in after.values()) == [False] * 3 + [True] * 3
+    again = before.keys() & after.keys()
+    assert again
+    assert all(after[item].correct for item in again)
+    for item in again:  # the gold answer means the same, and choosing it would count as wrong
+        assert Question.objects.get(external_id=item).answer not in after[item].options
 
 
 def test_several_systems_are_balanced_together():
