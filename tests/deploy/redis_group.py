@@ -14,7 +14,7 @@ from scripts.processes import Part, Supervisor, free_port
 from tests.deploy.certificates import Certificate
 from tests.waiting import eventually
 
-# Sentinels write passwords into their files without quotes, so one with a space would keep them from starting.
+# Sentinels write passwords into their files without quotes: one with a space would keep them from starting.
 PASSWORD, SENTINEL_PASSWORD, MASTER = "of@the/servers", "of@the/sentinels", "touchstone"
 
 
