@@ -13,7 +13,7 @@ from annotation.models import Membership, Project, Role
 from tests.annotation.factories import finished, make_items, make_member
 from tests.annotation.queries.test_suggestions import labelled
 from tests.tokens import bearer
-from touchstone.client import Client, Conflict, Forbidden, Invalid, NotFound
+from touchstone.client import Client, Conflict, Invalid, NotAllowed, NotFound
 
 pytestmark = pytest.mark.django_db
 
@@ -76,7 +76,7 @@ def test_annotators_see_their_own_batches_and_strangers_none(manager: Membership
         lambda: site.pace(slug),
         lambda: site.assign_batch(slug, "more", annotator=two.user.username, number=1),
     ):
-        with pytest.raises(Forbidden):
+        with pytest.raises(NotAllowed):
             act()
     elsewhere = make_member(role=Role.MANAGER)
     with pytest.raises(NotFound):
