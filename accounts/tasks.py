@@ -1,12 +1,13 @@
-"""Celery tasks of accounts: delete what old logins left behind."""
+"""Celery tasks of accounts: delete what logins and requests left."""
 
 from celery import shared_task
 from django.conf import settings
 
-from accounts.actions import sessions
+from accounts.actions import requests, sessions
 
 
 @shared_task
 def purge_logins() -> None:
-    """Delete ended sessions and old failed logins."""
+    """Delete ended sessions, old failed logins and stored responses."""
     sessions.purge_logins(days=settings.FAILED_LOGIN_DAYS)
+    requests.purge_answered()

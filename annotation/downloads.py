@@ -49,13 +49,7 @@ def export_annotations(job: Job, report: Report) -> JobResult:
         target = Path(folder) / (project.slug if options.format in registry.FOLDERS else f"items{suffix}")
         counts = write_items(project, options.format, target, gold_only=options.gold_only, on_progress=report)
         file = _zipped(target) if target.is_dir() else Path(shutil.move(target, new_file(f"items{suffix}")))
-    audit.record(
-        kind="export_downloaded",
-        by=job.created_by,
-        workspace=job.workspace,
-        subject=project.slug,
-        data={"kind": options.format},
-    )
+    audit.record_export(by=job.created_by, subject=project, kind=options.format)
     name = f"{project.slug}-{options.format}{file.suffix}"
     lost = counts.findings.as_json()["mended"]
     return JobResult({"items": counts.items, "gold": counts.gold, "mended": lost}, file, name)

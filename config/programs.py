@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.programs import OBJECTS, FoundBox, FoundSpan, Node, Program, Value
 from annotation.models import Gold, ImageFile, Item, Project, SystemOutput
@@ -17,6 +16,7 @@ from annotation.parsed_items import document_of, program_of
 from annotation.queries.node_outputs import LIKELY, strength_of
 from annotation.queries.outputs import outputs_by_node
 from predictions.actions.programs import ExecutionRecord
+from predictions.executions import answer_text
 from predictions.formats.records import QuestionRecord
 from predictions.program_steps import ItemImage, Step, StepBox
 
@@ -55,12 +55,12 @@ def questions(project: Project) -> tuple[list[QuestionRecord], Lacking]:
 
 
 def _question(item: Item, project: Project, images: list[ItemImage], gold: object) -> QuestionRecord:
+    assert item.answer is not None  # others are lacking
     return QuestionRecord(
         external_id=item.external_id,
         text=item.text,
-        answer=_answer(item.answer),
+        answer=answer_text(item.answer),
         kind="sentence" if images else "question",
-        level="",
         context=[("", [item.passage])] if item.passage else [],
         supporting_facts=None,
         images=images,
@@ -82,19 +82,12 @@ def executions(project: Project, system: str, revision: str, ids: Iterable[str])
     return [
         ExecutionRecord(
             row.item.external_id,
-            _answer(row.answer),
+            answer_text(row.answer),
             _system_steps(row, project) if row.modules else None,
         )
         for row in rows.select_related("item").order_by("item__position")
         if row.item.external_id in wanted and row.answer is not None and row.answer != ""
     ]
-
-
-def _answer(value: Any) -> str:
-    """Convert an answer to text, whole numbers without a decimal point."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _gold_steps(program: Program, stored: object) -> list[Step] | None:

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage
 
-from foundation.whole_files import write_whole
+from analysis.io.whole_files import replace_file
 
 
 def image_folder() -> Path:
@@ -29,8 +29,7 @@ class FolderStorage(FileSystemStorage):
 
     def _save(self, name: str, content: Any) -> str:
         path = Path(self.path(name))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content.read())
+        replace_file(path, content.read())
         return name
 
     def works(self) -> bool:

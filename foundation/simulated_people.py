@@ -79,17 +79,14 @@ async def run_walks(
             group.create_task(run(bot))
 
 
-def run_watched(
-    walking: Coroutine[Any, Any, None], watch: Callable[[], None], *, seconds: float = 0.5
-) -> None:
+def run_watched(walking: Coroutine[Any, Any, None], watch: Callable[[], None]) -> None:
     """Run walks in a thread, and call ``watch`` here until they end.
 
     An event loop may not use the database, but ``watch`` may. Its exception ends the walks.
 
     Args:
         walking: The coroutine of `run_walks`.
-        watch: Called repeatedly, and once after the end.
-        seconds: The pause between two calls.
+        watch: Called twice a second, and once after the end.
     """
     loop = asyncio.new_event_loop()
     task = loop.create_task(walking)
@@ -103,7 +100,7 @@ def run_watched(
             running = pool.submit(run)
             try:
                 while not running.done():
-                    wait([running], timeout=seconds)
+                    wait([running], timeout=0.5)
                     watch()
             except BaseException:
                 loop.call_soon_threadsafe(task.cancel)

@@ -16,7 +16,7 @@ from django.conf import settings
 from modelserver.wire.client import ModelClient, Retry
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.load_balancing import Servers
-from modelserver.wire.schema import SystemInfo, SystemKind
+from modelserver.wire.schema import SystemInfo
 
 PATIENCE_SECONDS = 1.0
 KEPT_SECONDS = 10.0
@@ -55,14 +55,13 @@ def server_states() -> list[ServerState]:
     return states
 
 
-def served_systems(kind: SystemKind | None = None) -> list[SystemInfo]:
+def served_systems() -> list[SystemInfo]:
     """Return the systems that every answering server has, by name."""
     answering = [{one.name: one for one in each.systems} for each in server_states() if each.answers]
     if not answering:
         return []
     first, *others = answering
-    common = [first[name] for name in sorted(first) if all(name in other for other in others)]
-    return [one for one in common if kind is None or one.kind == kind]
+    return [first[name] for name in sorted(first) if all(name in other for other in others)]
 
 
 def _look(urls: list[str]) -> list[ServerState]:

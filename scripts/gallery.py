@@ -28,6 +28,7 @@ from scripts.debian import chromium
 from scripts.example import new_link
 from scripts.picture_texts import sentence
 from scripts.processes import ROOT
+from scripts.screenshots import logged_in
 from scripts.site import Site, running_site
 
 DESKTOP, NARROW = 1200, 320
@@ -180,17 +181,6 @@ def full_site() -> Iterator[Site]:
         site.manage("load_demo")
         everything(site)
         yield site
-
-
-def logged_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
-    """A page of somebody who has logged in."""
-    page = browser.new_page(viewport={"width": DESKTOP, "height": 800})
-    page.goto(f"{site.url}/accounts/login/")
-    page.get_by_label("User name").fill(login["username"])
-    page.get_by_label("Password").fill(login["password"])
-    page.locator("form button").first.click()
-    page.wait_for_load_state()
-    return page
 
 
 def everything(site: Site) -> None:

@@ -60,6 +60,7 @@ def logged_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
     page.get_by_label("User name").fill(login["username"])
     page.get_by_label("Password").fill(login["password"])
     page.locator("form button").first.click()
+    page.wait_for_load_state()
     return page
 
 

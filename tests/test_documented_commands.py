@@ -24,7 +24,6 @@ from scripts.processes import ROOT
 from tests.page_commands import Command, commands_of, pages
 
 PAGES = [page for page in pages() if commands_of(page)]
-PLACEHOLDER = re.compile(r"(^|\s)\[|…|\.\.\.")
 PYTHON = ".venv/bin/python"
 # Programs that a machine has, or that an earlier command of the page makes.
 PLAIN = ("curl", "git")

@@ -1,9 +1,22 @@
 """The audit log: one row per act."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from accounts.event_labels import EVENT_LABELS
 from accounts.models import AuditEntry, User, Workspace
+
+
+class Exported(Protocol):
+    """An object of a workspace, such as a study."""
+
+    workspace: Workspace
+
+
+def record_export(*, by: User | None, subject: Exported, kind: str) -> AuditEntry:
+    """Note that something about an object was downloaded."""
+    return record(
+        kind="export_downloaded", by=by, workspace=subject.workspace, subject=subject, data={"kind": kind}
+    )
 
 
 def record(

@@ -8,7 +8,6 @@ from base64 import urlsafe_b64encode
 from datetime import timedelta
 
 from cryptography.fernet import Fernet
-from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -51,8 +50,6 @@ def forget_response(*, row: AnsweredRequest) -> None:
     row.delete()
 
 
-@transaction.atomic
-def purge_answered() -> int:
-    """Delete responses that nobody repeats any more; return their number."""
-    deleted, _rows = AnsweredRequest.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
-    return deleted
+def purge_answered() -> None:
+    """Delete responses that nobody repeats any more."""
+    AnsweredRequest.objects.filter(created_at__lt=timezone.now() - KEPT).delete()

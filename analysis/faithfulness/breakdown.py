@@ -95,18 +95,14 @@ def by_module(scores: BoxScores) -> list[Part]:
     return [_part(scores, module, "", places) for module, places in groups.items()]
 
 
-def by_size(scores: BoxScores, borders: Sequence[float] = SIZES) -> list[SizePart]:
+def by_size(scores: BoxScores) -> list[SizePart]:
     """Score each module by the mean area of a node's gold boxes.
 
     Nodes without gold boxes are left out.
-
-    Args:
-        scores: Of a system.
-        borders: Ascending areas, as shares of the image.
     """
     areas = _mean_areas(scores)
-    bins = np.searchsorted(np.asarray(borders), areas, side="right")
-    lows, highs = [0.0, *borders], [*borders, None]
+    bins = np.searchsorted(np.asarray(SIZES), areas, side="right")
+    lows, highs = [0.0, *SIZES], [*SIZES, None]
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for place, (_, _, module) in enumerate(_nodes(scores)):
         if np.isfinite(areas[place]):

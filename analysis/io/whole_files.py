@@ -5,11 +5,12 @@ A file is written completely, or not at all.
 
 import hashlib
 import json
-import os
-import tempfile
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 
@@ -106,21 +107,29 @@ def write_text(path: Path, text: str) -> None:
         InputError: The file cannot be written.
     """
     try:
-        replace_file(path, text.encode())
+        replace_file(path, text)
     except OSError as error:
         raise InputError(path, f"cannot be written: {error.strerror}") from None
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, content: bytes | str) -> None:
     """Write a file whole or not at all, and its folders."""
+    with whole(path) as part:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a new path, whose file or folder becomes ``path`` on success.
+
+    Several processes may write the same path at once: the last one to end leaves its content.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        file.write(data)
-    os.chmod(file.name, 0o666 & ~_umask())
-    os.replace(file.name, path)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+    part = path.with_name(f".{path.name}-{uuid4().hex}.part")  # beside it, so that renaming is atomic
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        part.unlink(missing_ok=True)

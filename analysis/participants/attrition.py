@@ -203,9 +203,7 @@ def exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> Att
     return _kruskal("Participants with excluded trials", groups, counts, rng)
 
 
-def swapped_exclusion_test(
-    shares: dict[str, Array], *, rng: np.random.Generator, permutations: int = SAMPLED
-) -> AttritionTest:
+def swapped_exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> AttritionTest:
     """Test excluded shares of conditions that the same participants saw.
 
     As `exclusion_test`, but conditions are swapped within participants. shares:
@@ -222,7 +220,7 @@ def swapped_exclusion_test(
         reason = "fewer than two participants saw all conditions" if len(table) < 2 else "no share differs"
         return AttritionTest(question, None, False, counts, "", reason)
     observed, extreme = (table.sum(axis=0) ** 2).sum(), 0
-    number = min(permutations, max(FEWEST_SAMPLED, MOST_DRAWN // table.size))
+    number = min(SAMPLED, max(FEWEST_SAMPLED, MOST_DRAWN // table.size))
     for _ in range(number):
         drawn = rng.permuted(table, axis=1).sum(axis=0)
         extreme += (drawn**2).sum() >= observed * (1 - 1e-12)

@@ -37,9 +37,6 @@ class FoundSpan(NamedTuple):
     sources: tuple[tuple[int, int], ...] = ()
 
 
-Objects = Sequence[FoundBox] | Sequence[FoundSpan] | Sequence[tuple[Any, ...]]
-
-
 @dataclass(frozen=True)
 class Execution:
     """Results of a program, a tuple each over its nodes.

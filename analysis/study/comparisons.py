@@ -47,7 +47,6 @@ UNDEFINED_WITHOUT = (
 )
 NO_GRIDS = "the estimates hold no trials, which say how items differ"
 CROSSED = "quasi-F over participants and items, Satterthwaite's degrees of freedom"
-FIXED = "F over participants, Satterthwaite's degrees of freedom"
 QUANTITIES = {  # of a difference: whether it is paired, and geometric
     (False, False): "difference of means",
     (False, True): "ratio of geometric means",

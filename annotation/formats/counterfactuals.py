@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,16 +86,14 @@ def program_text() -> str:
     return PROGRAM.format(*STEPS)
 
 
-def read_reasons(
-    path: Path, *, findings: Findings | None = None, on_progress: Callable[[int], None] | None = None
-) -> Iterator[ItemRecord]:
+def read_reasons(path: Path, *, findings: Findings | None = None) -> Iterator[ItemRecord]:
     """Yield an item for each instance of a file.
 
     Raises:
         BadFile: Names file, line and field.
     """
     findings = findings if findings is not None else Findings()
-    for number, line in read_lines(path, empty=say("holds no instances"), on_progress=on_progress):
+    for number, line in read_lines(path, empty=say("holds no instances")):
         name = ""
         try:
             instance = Instance.model_validate_json(line)

@@ -51,24 +51,6 @@ def tokenize(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(match.span() for match in _TOKEN.finditer(text))
 
 
-def split_tokens(text: str, words: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return the positions of consecutive words in the text.
-
-    Raises:
-        ValueError: A word is not found.
-    """
-    positions, at = [], 0
-    for word in words:
-        start = text.find(word, at)
-        if start < 0:
-            raise ValueError(
-                say("the token %(word)r does not come after character %(at)s of the text", word=word, at=at)
-            )
-        at = start + len(word)
-        positions.append((start, at))
-    return tuple(positions)
-
-
 def tokens_of(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
     """Return the tokens that the code points touch, end exclusive.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
-from uuid import uuid4
 
 from pydantic_core import to_json
+
+from analysis.io.whole_files import whole
 
 
 def encoded(value: Any) -> bytes:
@@ -20,14 +20,17 @@ def encoded(value: Any) -> bytes:
 @contextmanager
 def written(path: Path) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` on success, and is removed on error."""
-    partial = _partial(path)
-    try:
-        with partial.open("xb", buffering=1 << 20) as file:
-            yield file
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with whole(path) as part, part.open("xb", buffering=1 << 20) as file:
+        yield file
+
+
+def write_list(path: Path, entries: Iterable[Any], head: bytes = b"[", tail: bytes = b"]\n") -> None:
+    """Write a JSON list, an entry a line, between ``head`` and ``tail``."""
+    with written(path) as file:
+        file.write(head)
+        for number, entry in enumerate(entries):
+            file.write((b",\n" if number else b"\n") + encoded(entry))
+        file.write(b"\n" + tail)
 
 
 @contextmanager
@@ -39,17 +42,6 @@ def written_folder(path: Path) -> Iterator[Path]:
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not an empty folder")
-    partial = _partial(path)
-    partial.mkdir()
-    try:
-        yield partial
-        partial.replace(path)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-
-
-def _partial(path: Path) -> Path:
-    """Return a new name beside ``path``, so that renaming it is atomic."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.with_name(f".{path.name}-{uuid4().hex}.part")
+    with whole(path) as part:
+        part.mkdir()
+        yield part

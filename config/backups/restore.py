@@ -14,11 +14,11 @@ from django.core.files.storage import storages
 from django.core.management import call_command
 
 from analysis import __version__
+from analysis.io.whole_files import replace_file
 from config.backups import databases
 from config.backups.archive import MANIFEST, Hashing, reading, verified
 from config.backups.manifest import Manifest, secret_key_check
 from foundation.errors import BadFile, Conflict
-from foundation.whole_files import write_whole
 
 SETTINGS_FILE = "settings-of-backup.env"
 
@@ -134,7 +134,7 @@ def _weights(staged: Path, wanted: Path | None) -> list[str]:
 def _settings(manifest: Manifest) -> list[str]:
     """Store the settings beside the data, and compare the secret key."""
     out = Path(settings.VAR_DIR) / SETTINGS_FILE
-    write_whole(out, "".join(f"{name}={value}\n" for name, value in manifest.settings.items()))
+    replace_file(out, "".join(f"{name}={value}\n" for name, value in manifest.settings.items()))
     remarks = [f"The settings of the backup, without secrets, are in {out}."]
     if manifest.secret_key_check != secret_key_check():
         remarks.append(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import Any
 import torch
 from pydantic import ValidationError
 
+from analysis.io.whole_files import whole
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.data_files import read_json, require_unique_ids
 from modelserver.inputs.devices import Device
@@ -201,12 +201,9 @@ def write_predictions(path: Path, predictions: Iterable[QAPrediction]) -> None:
     """
     content = predictions_file(predictions)
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-            part = Path(folder, path.name)
-            with part.open("w", encoding="utf-8") as file:
-                json.dump(content, file, ensure_ascii=False)
-                file.write("\n")
-            part.replace(path)
+        with whole(path) as part, part.open("w", encoding="utf-8") as file:
+            json.dump(content, file, ensure_ascii=False)
+            file.write("\n")
     except OSError as error:
         raise UnreadableData(f"{path}: cannot be written: {error.strerror}") from error
 

@@ -1,7 +1,6 @@
 """Write generated annotation items, one a line; shared arguments."""
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, validators
 
+from analysis.io import whole_files
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.names import SPLITS, Split
 
@@ -56,13 +56,8 @@ def whole(path: Path) -> Iterator[Path]:
 
     Raises `UnreadableData`.
     """
-    partial = path.with_name(path.name + ".part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with whole_files.whole(path) as partial:
             yield partial
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
     except OSError as error:
         raise UnreadableData(f"{error.filename or path}: {error.strerror}") from error

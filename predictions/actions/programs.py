@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import User
 from foundation.errors import Conflict
 from modelserver.wire.schema import SCHEMA_VERSION
 from predictions.actions import events
@@ -28,12 +27,7 @@ class ExecutionRecord:
 
 @transaction.atomic
 def import_executions(
-    *,
-    records: Sequence[ExecutionRecord],
-    dataset: Dataset,
-    system: str,
-    revision: str,
-    by: User | None = None,
+    *, records: Sequence[ExecutionRecord], dataset: Dataset, system: str, revision: str
 ) -> int:
     """Store executions as a finished run, all or none.
 
@@ -72,5 +66,5 @@ def import_executions(
     Prediction.objects.bulk_create(new)
     if new:
         named = {"dataset": dataset.name, "system": system, "revision": revision}
-        events.record(kind="predictions_imported", by=by, data=named | {"added": len(new)})
+        events.record(kind="predictions_imported", by=None, data=named | {"added": len(new)})
     return len(new)

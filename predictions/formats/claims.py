@@ -73,30 +73,12 @@ def read_claims(
             raise ValueError(at_field("context", say("is missing; join the claims with their articles")))
         claim = _Joined.model_validate(entry)
         kind = "" if claim.hops is None else f"{claim.hops}-hop"
-        return _record(claim, claim.answer, claim.context, claim.supporting_facts, labels, kind=kind)
+        facts = claim.supporting_facts
+        return QuestionRecord(
+            claim.external_id, claim.text, claim.answer, claim.context, facts, kind=kind, labels=labels
+        )
 
     yield from read_entries(path, make_record, on_progress=on_progress, findings=findings, id_field="uid")
-
-
-def _record(
-    claim: _Claim,
-    answer: str,
-    context: list[tuple[str, list[str]]],
-    facts: list[Fact] | None,
-    labels: list[str],
-    *,
-    kind: str = "",
-) -> QuestionRecord:
-    return QuestionRecord(
-        external_id=claim.external_id,
-        text=claim.text,
-        answer=answer,
-        kind=kind,
-        level="",
-        context=context,
-        supporting_facts=facts,
-        labels=labels,
-    )
 
 
 # --- FEVER ---
@@ -136,7 +118,7 @@ def read_fever(
             findings.mend("several_evidence_sets", claim.external_id)
         titles = list(dict.fromkeys(title for facts in sets for title, _ in facts))
         context = [(title, _article(articles, title, WIKI_PAGES)) for title in titles]
-        return _record(claim, claim.answer, context, sets[0], labels)
+        return QuestionRecord(claim.external_id, claim.text, claim.answer, context, sets[0], labels=labels)
 
     yield from read_entries(path, make_record, on_progress=on_progress, findings=findings)
 
@@ -227,7 +209,8 @@ def read_scifact(
         ]
         context = [(text.title, text.abstract) for text in texts.values()]
         answer = verdicts.pop() if verdicts else NO_EVIDENCE
-        return _record(claim, answer, context, list(dict.fromkeys(facts)) or None, labels)
+        unique = list(dict.fromkeys(facts)) or None
+        return QuestionRecord(claim.external_id, claim.text, answer, context, unique, labels=labels)
 
     yield from read_entries(path, make_record, on_progress=on_progress, findings=findings)
 

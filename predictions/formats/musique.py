@@ -62,7 +62,6 @@ def read_musique(
             text=asked.text,
             answer=asked.answer,
             kind=asked.external_id.partition("__")[0][:40],  # the shape of its decomposition, as 3hop1
-            level="",
             context=context,
             supporting_facts=facts,
         )

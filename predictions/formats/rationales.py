@@ -20,7 +20,7 @@ from foundation.import_fields import Id, LongText, Text
 from foundation.json_stream import OnProgress
 from foundation.messages import at_field, say
 from foundation.text_files import opened
-from modelserver.wire.schema import Context, Fact
+from modelserver.wire.schema import Context
 from predictions.formats.claims import LabelText, entries_file
 from predictions.formats.entries import read_entries
 from predictions.formats.labels import labels_of
@@ -58,29 +58,9 @@ def read_esnli(
     def make_record(entry: dict[str, Any]) -> QuestionRecord:
         pair = _Pair.model_validate(entry)
         context: Context = [("Premise", [pair.premise])]
-        return _record(pair.external_id, pair.hypothesis, pair.label, context, None, labels)
+        return QuestionRecord(pair.external_id, pair.hypothesis, pair.label, context, None, labels=labels)
 
     yield from read_entries(path, make_record, on_progress=on_progress, findings=findings)
-
-
-def _record(
-    external_id: str,
-    text: str,
-    answer: str,
-    context: Context,
-    facts: list[Fact] | None,
-    labels: list[str],
-) -> QuestionRecord:
-    return QuestionRecord(
-        external_id=external_id,
-        text=text,
-        answer=answer,
-        kind="",
-        level="",
-        context=context,
-        supporting_facts=facts,
-        labels=labels,
-    )
 
 
 # --- ERASER ---
@@ -124,7 +104,8 @@ def read_eraser(
         texts = {name: document(name) for name in names or [row.external_id]}
         facts = [(span.docid, index) for span in spans for index in _covered(span, texts[span.docid])]
         unique = list(dict.fromkeys(facts)) or None
-        return _record(row.external_id, row.query, row.classification, [*texts.items()], unique, labels)
+        context = [*texts.items()]
+        return QuestionRecord(row.external_id, row.query, row.classification, context, unique, labels=labels)
 
     yield from read_entries(
         path, make_record, on_progress=on_progress, findings=findings, id_field="annotation_id"

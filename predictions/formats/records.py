@@ -23,10 +23,10 @@ class QuestionRecord:
     external_id: str
     text: str
     answer: str
-    kind: str
-    level: str
     context: Context
     supporting_facts: list[Fact] | None
+    kind: str = ""
+    level: str = ""
     images: list[ItemImage] = field(default_factory=list)
     steps: list[Step] | None = None
     labels: list[str] = field(default_factory=list)

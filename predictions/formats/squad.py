@@ -84,8 +84,6 @@ def read_squad(
                 external_id=asked.external_id,
                 text=asked.text,
                 answer=asked.answers[0].text,
-                kind="",
-                level="",
                 context=[(title, [passage])],
                 supporting_facts=None,
             )

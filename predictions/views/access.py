@@ -9,7 +9,6 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 
 from accounts.access import NOT_THERE, require, require_somewhere, user_of
-from accounts.actions.audit import record
 from accounts.current_workspace import chosen_workspace
 from accounts.models import User, Workspace
 from accounts.policy import Act
@@ -85,17 +84,6 @@ def workspaces_page(act: Act) -> Callable[[Page], Page]:
         return checked
 
     return decorate
-
-
-def record_export(request: HttpRequest, dataset: Dataset, kind: str) -> None:
-    """Write into the audit log that a list about a dataset was downloaded."""
-    record(
-        kind="export_downloaded",
-        by=user_of(request),
-        workspace=dataset.workspace,
-        subject=dataset,
-        data={"kind": kind},
-    )
 
 
 def import_page(view: Callable[..., HttpResponse]) -> Page:

@@ -8,7 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.access import NOT_THERE
+from accounts.access import NOT_THERE, user_of
+from accounts.actions.audit import record_export
 from accounts.policy import Act
 from foundation.image_files import image_response
 from foundation.spreadsheet import csv_download
@@ -16,7 +17,7 @@ from predictions.articles import Article, articles
 from predictions.models import Dataset, Question
 from predictions.queries.pages import SystemAnswer, answers_to, page_of_questions
 from predictions.queries.rest import QUESTION_COLUMNS, question_rows
-from predictions.views.access import DataRequest, dataset_page, question_page, record_export
+from predictions.views.access import DataRequest, dataset_page, question_page
 from predictions.views.tables import QUESTIONS
 
 MOST_KEY = 2**63 - 1
@@ -98,7 +99,7 @@ def export(request: HttpRequest, dataset: Dataset) -> HttpResponseBase:
     search = Search(request.GET)
     words = search.cleaned_data["q"] if search.is_valid() else ""
     if request.method == "GET":  # HEAD exports nothing
-        record_export(request, dataset, "questions")
+        record_export(by=user_of(request), subject=dataset, kind="questions")
     return csv_download(f"{dataset.name}-questions", QUESTION_COLUMNS, question_rows(dataset, words))
 
 

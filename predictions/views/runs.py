@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import require, user_of
+from accounts.actions.audit import record_export
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict, NoBroker, RunFailed, TouchstoneError
@@ -28,7 +29,7 @@ from predictions.queries.pages import run_row, runs_in
 from predictions.queries.rest import FAILURE_COLUMNS, failure_rows
 from predictions.queries.run_jobs import jobs_of
 from predictions.tasks import enqueue_missing
-from predictions.views.access import DataRequest, record_export, run_page, workspaces_page
+from predictions.views.access import DataRequest, run_page, workspaces_page
 from predictions.views.failure_labels import labelled_failures
 from predictions.views.forms import StartRun, StartSaliency
 from predictions.views.score_columns import score_cells
@@ -115,7 +116,7 @@ def overview(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 def export_failures(request: HttpRequest, run: PredictionRun) -> HttpResponseBase:
     """Return every failure of a run as CSV."""
     if request.method == "GET":  # HEAD exports nothing
-        record_export(request, run.dataset, "failures")
+        record_export(by=user_of(request), subject=run.dataset, kind="failures")
     return csv_download(f"{run.system.name}-failures", FAILURE_COLUMNS, failure_rows(run))
 
 

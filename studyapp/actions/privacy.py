@@ -118,7 +118,7 @@ def anonymise_participant(*, participant: Participant, by: User | None, reason: 
 
 
 @transaction.atomic
-def apply_retention(*, today: date, by: User | None = None) -> dict[str, int]:
+def apply_retention(*, today: date) -> dict[str, int]:
     """Delete or anonymise participants whose retention has ended.
 
     A second call on the same day finds nobody. Old notices of platforms are deleted too.
@@ -130,14 +130,14 @@ def apply_retention(*, today: date, by: User | None = None) -> dict[str, int]:
     done: dict[str, int] = {}
     for version, participants in overdue_versions(today):
         slug = version.study.slug
-        done[slug] = done.get(slug, 0) + _retire(version, list(participants), by)
+        done[slug] = done.get(slug, 0) + _retire(version, list(participants))
     return done
 
 
-def _retire(version: StudyVersion, participants: list[Participant], by: User | None) -> int:
+def _retire(version: StudyVersion, participants: list[Participant]) -> int:
     promise = frozen(version).privacy.at_retention
     act = delete_participant if promise == "delete" else anonymise_participant
-    return sum(act(participant=participant, by=by, reason="retention") for participant in participants)
+    return sum(act(participant=participant, by=None, reason="retention") for participant in participants)
 
 
 def _locked(participant: Participant) -> Participant | None:

@@ -3,11 +3,11 @@
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+from uuid import uuid4
 
 from foundation.errors import BadFile
 from foundation.image_files import has_image, read_image
@@ -66,7 +66,8 @@ def write_bundle(
     _check_replaceable(out, study.slug)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+        temporary = out.with_name(f".{out.name}-{uuid4().hex}")
+        temporary.mkdir()
     except OSError as error:
         raise BadFile(out, f"cannot be written: {error.strerror}") from error
     try:
@@ -74,8 +75,6 @@ def write_bundle(
             written = _write(rows.load(study, public=public, modes=modes), temporary, file_format, report)
         if as_psych_ds:
             copy_tables(temporary, study.slug)
-        # mkdtemp makes a folder for its owner only; a bundle is read like any other folder.
-        temporary.chmod(0o777 & ~_umask())
         _swap(temporary, out)
     except OSError as error:
         raise BadFile(out, f"cannot be written: {error.strerror}") from error
@@ -193,9 +192,3 @@ def _swap(new: Path, out: Path) -> None:
         raise
     if replaces:
         shutil.rmtree(old)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -46,8 +46,9 @@ def acts_of(roles: Roles) -> frozenset[Act]:
     return frozenset(act for act in Act if allows(roles, act))
 
 
-def studies_of(user: User, act: Act = Act.STUDY_SEE) -> QuerySet[Study]:
-    """Return the studies with which a user may do this."""
+def studies_of(user: User) -> QuerySet[Study]:
+    """Return the studies that a user sees."""
+    act = Act.STUDY_SEE
     return Study.objects.filter(
         Q(workspace__in=workspaces_of(user, act)) | Q(pk__in=_shares(user, act).values("study"))
     )

@@ -119,17 +119,17 @@ def kept_flags(people: QuerySet[Participant]) -> dict[int, list[Flag]]:
     }
 
 
-def flagged_participants(study: Study, mode: str = Mode.LIVE, *, most: int | None = None) -> list[Flagged]:
-    """Return the flagged participants of a mode, in order of arrival."""
-    rows = Participant.objects.filter(having_any(), version__study=study, mode=mode).order_by("pk")[:most]
-    people = list(rows.values_list("pk", "public_id", "group", "status"))
+def flagged_participants(study: Study, *, most: int | None = None) -> list[Flagged]:
+    """Return the flagged live participants, in order of arrival."""
+    rows = Participant.objects.filter(having_any(), version__study=study, mode=Mode.LIVE).order_by("pk")
+    people = list(rows.values_list("pk", "public_id", "group", "status")[:most])
     flags = kept_flags(Participant.objects.filter(pk__in=[pk for pk, *_columns in people]))
     return [Flagged(public_id, group, status, flags[pk]) for pk, public_id, group, status in people]
 
 
-def flag_counts(study: Study, mode: str = Mode.LIVE) -> list[tuple[Flag, str, int]]:
-    """Return every flag with its meaning and how many participants have it."""
-    people = Participant.objects.filter(version__study=study, mode=mode)
+def flag_counts(study: Study) -> list[tuple[Flag, str, int]]:
+    """Return every flag with its meaning and number of live participants."""
+    people = Participant.objects.filter(version__study=study, mode=Mode.LIVE)
     counts = people.aggregate(**{flag: Count("pk", filter=having(flag)) for flag in suspicion_flags.FLAGS})
     return [(flag, suspicion_flags.MEANINGS[flag], counts[flag]) for flag in suspicion_flags.FLAGS]
 

@@ -85,14 +85,14 @@ def studies_with_counts(user: User, workspace: Workspace | None = None) -> Query
     )
 
 
-def study_progress(study: Study, *, now: datetime | None = None) -> list[ModeProgress]:
+def study_progress(study: Study) -> list[ModeProgress]:
     """Return the progress of live participants, then of pilots and bots.
 
     Pilots and bots are left out if there are none.
     """
     versions = {version.pk: version for version in study.versions.defer("frozen")}
     groups = _groups(versions)
-    counts = _counts(versions.values(), now or timezone.now())
+    counts = _counts(versions.values(), timezone.now())
     seconds = _median_seconds(versions.values())
     return [
         ModeProgress(
@@ -212,18 +212,18 @@ class DropOut:
         return sum(self.groups.values())
 
 
-def drop_outs(study: Study, *, now: datetime | None = None) -> list[DropOut]:
+def drop_outs(study: Study) -> list[DropOut]:
     """Return where live participants stopped.
 
     They are assigned participants who are stale, returned, were sent away, or withdrew.
     """
     by_step: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
-    moment = now or timezone.now()
+    now = timezone.now()
     for version in study.versions.defer("frozen").order_by("number"):
         minutes = frozen(version).stale_after_minutes
         gone = ~Q(status__in=["active", "completed"])
         if minutes is not None:
-            gone |= Q(status="active", last_seen_at__lt=moment - timedelta(minutes=minutes))
+            gone |= Q(status="active", last_seen_at__lt=now - timedelta(minutes=minutes))
         gone |= Q(status="active", returned_at__isnull=False)
         rows = (
             Participant.objects.filter(gone, version=version, mode=Mode.LIVE)

@@ -15,7 +15,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.access import require
-from accounts.actions.audit import record
+from accounts.actions.audit import record, record_export
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import JSON, LINES, read_body, read_query
@@ -376,13 +376,7 @@ class Exports(StudyView):
         job = create_job(
             kind=kind, workspace=study.workspace, by=self.user, subject=study.slug, options=options
         )
-        record(
-            kind="export_downloaded",
-            by=self.user,
-            workspace=study.workspace,
-            subject=study,
-            data={"kind": kind},
-        )
+        record_export(by=self.user, subject=study, kind=kind)
         transaction.on_commit(partial(enqueue_job, job))
         return answer(job_row(request, job), status=202)
 

@@ -17,12 +17,12 @@ from studyapp.studio.drafts import Draft
 from studyapp.studio.widgets import Widget, shown
 
 
-def questions_in(rows: Any, kind: type[Question] = Question) -> list[Question]:
+def questions_in(rows: Any) -> list[Question]:
     """Return those of a list that are questions already."""
     questions = []
     for row in rows if isinstance(rows, list) else []:
         try:
-            questions.append(kind.model_validate({**row, "text": row.get("text") or "…"}))
+            questions.append(Question.model_validate({**row, "text": row.get("text") or "…"}))
         except (ValidationError, TypeError):
             continue
     return questions

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import NOT_THERE, user_of
-from accounts.actions.audit import record
+from accounts.actions.audit import record_export
 from accounts.policy import Act
 from analysis.report.page import SORTING_HASH
 from foundation import charts
@@ -119,7 +119,7 @@ def download_report(request: HttpRequest, study: Study, pk: int) -> HttpResponse
     path = report_file(_report(study, pk))
     if not path.is_file():
         raise Http404(str(NOT_THERE))
-    _record(request, study, "report")
+    record_export(by=user_of(request), subject=study, kind="report")
     return attached(path.read_bytes(), f"{study.slug}-report.zip", "application/zip")
 
 
@@ -156,7 +156,7 @@ def start_job(request: HttpRequest, study: Study, kind: str, options: FrozenMode
         subject=study.slug,
         options=options.model_dump(mode="json"),
     )
-    _record(request, study, kind)
+    record_export(by=user_of(request), subject=study, kind=kind)
     enqueue_job(job)
     return redirect("jobs:job", job.pk)
 
@@ -264,7 +264,7 @@ def _text(request: HttpRequest, study: Study, kind: str, write: Any) -> HttpResp
     except TouchstoneError as error:
         messages.error(request, translated_error(error))
         return redirect("studyapp:staff_results", study.slug)
-    _record(request, study, kind)
+    record_export(by=user_of(request), subject=study, kind=kind)
     return attached(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
 
 
@@ -273,13 +273,3 @@ def attached(content: str | bytes, name: str, kind: str) -> HttpResponse:
     response = HttpResponse(content, content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-def _record(request: HttpRequest, study: Study, kind: str) -> None:
-    record(
-        kind="export_downloaded",
-        by=user_of(request),
-        workspace=study.workspace,
-        subject=study,
-        data={"kind": kind},
-    )

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
-from accounts.actions.audit import record
+from accounts.actions.audit import record_export
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.spreadsheet import csv_download
@@ -116,13 +116,7 @@ def export_log(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Return the events that the filters let through as CSV."""
     _form, rows = _events(request, study)
     if request.method == "GET":  # HEAD exports nothing
-        record(
-            kind="export_downloaded",
-            by=user_of(request),
-            workspace=study.workspace,
-            subject=study,
-            data={"kind": "log"},
-        )
+        record_export(by=user_of(request), subject=study, kind="log")
     return csv_download(f"{study.slug}-log", LOG_COLUMNS, log_rows(rows))
 
 

@@ -22,7 +22,6 @@ POST_QUESTIONS: list[dict[str, Any]] = [
 ]
 for question in ITEM_QUESTIONS + POST_QUESTIONS:
     question["required"] = True
-ITEM_KEYS = [question["key"] for question in ITEM_QUESTIONS]
 POST_KEYS = [question["key"] for question in POST_QUESTIONS]
 
 

@@ -42,7 +42,7 @@ from tests.tokens import bearer
 __all__ = ["server"]
 
 PREFIX = "/api/v1/"
-EXAMPLES = 8  # of each operation; every second one is made to reach something
+EXAMPLES = 4  # of each operation; every second one is made to reach something
 STUDY = f"{PREFIX}studies/{{slug}}/"
 WORKSPACE = f"{PREFIX}workspaces/{{slug}}/"
 

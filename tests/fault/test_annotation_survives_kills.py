@@ -1,4 +1,7 @@
-"""The web server dies at any moment while people annotate; nothing that it acknowledged is lost."""
+"""The web server dies at any moment while people annotate; nothing that it acknowledged is lost.
+
+`tests/soak/test_kills.py` kills any program, on either database.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +67,8 @@ print(json.dumps({
 
 
 @pytest.fixture
-def annotation_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
-    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
+def annotation_site() -> Iterator[Site]:
+    with running_site(worker=False) as site:
         yield site
 
 

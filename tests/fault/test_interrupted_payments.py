@@ -1,4 +1,4 @@
-"""A stand-in of Prolific approves and pays 40 bots exactly once, though the worker is killed in between."""
+"""A stand-in of Prolific approves and pays 24 bots exactly once, though the worker is killed in between."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.service
 
-BOTS = 40
+BOTS = 24  # the platform takes bonuses of 20 at once
 SETTINGS = {
     "JOB_LEASE_SECONDS": "2",
     "JOB_SWEEP_SECONDS": "1",
@@ -95,7 +95,7 @@ def wait_for_jobs(site: Site, number: int) -> None:
     eventually(lambda: [job[0] for job in outcome(site)[0]] == ["done"] * number, 90)
 
 
-def test_forty_bots_are_paid_once() -> None:
+def test_all_bots_are_paid_once() -> None:
     with prolific_api() as api, running_site(extra=SETTINGS | {"PROLIFIC_API_URL": api.url}) as site:
         load_example(site, slug="example", questions=5, items=1)
         shell(site, ADD_OWNER.format(name="ada", password="only for this test"))

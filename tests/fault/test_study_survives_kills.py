@@ -1,4 +1,7 @@
-"""The web server dies at any moment while people take part; no answer that it accepted is lost or doubled."""
+"""The web server dies at any moment while people take part; no answer that it accepted is lost or doubled.
+
+`tests/soak/test_kills.py` kills any program, on either database.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ print(json.dumps({"answers": {pk: answers for pk, answers in rows}, "people": li
 
 
 @pytest.fixture
-def study_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
-    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
+def study_site(postgres_server: str) -> Iterator[Site]:
+    with running_site(postgres=postgres_server, worker=False) as site:
         load_example(site, items=ITEMS)
         yield site
 
@@ -54,6 +57,7 @@ def written(answer: object) -> str:
     return {True: "yes", False: "no"}[answer] if isinstance(answer, bool) else str(answer)
 
 
+@pytest.mark.service
 def test_no_accepted_answer_is_lost_or_doubled(study_site: Site):
     tally, link = Tally(), new_link(study_site)
     walking = crowd(link, tally, users=USERS, think=0.3, patience=60.0)

@@ -54,6 +54,7 @@ SMALLER = {
     "python -m modelserver train extractive-qa": "--steps 1 --check-every 1",
     "python -m modelserver train select-and-forget": "--train 40 --dev 5 --steps 1 --check-every 1",
     "python -m modelserver train heuristic": "--train 40 --dev 5 --word-epochs 1 --encoder-epochs 1",
+    "python -m modelserver types-table": ("--train 40 --test 6 --seeds 1 --word-epochs 1 --encoder-epochs 1"),
     "python -m modelserver train text-nmn": "--train 20 --dev 4 --steps 1 --check-every 1",
     "python -m modelserver train visual-nmn": TINY,
     "python -m modelserver train lxmert": TINY,
@@ -343,7 +344,9 @@ PAGES = {
             "-m build": "tests/test_distribution.py builds the wheel",
         }
     ),
-    "docs/how-to/reproduce.md": Page(released_files),
+    "docs/how-to/reproduce.md": Page(
+        released_files, {"benchmarks.trends": "trains for hours; tests/test_trends.py runs a tiny cell"}
+    ),
     "docs/how-to/run-a-study.md": Page(own_study, meanwhile={"export_results": participants}),
     "docs/how-to/simulate-annotators.md": Page(project("demo-scenes")),
     "docs/how-to/simulate.md": Page(film_facts),

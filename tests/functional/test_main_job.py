@@ -172,8 +172,13 @@ def readme_commands(folder: Path) -> list[list[str]]:
     ]
 
 
+def typed(site: Site, command: list[str]) -> str:
+    """Return what a command prints; those of the site run in a fork, which need not import everything."""
+    return site.manage(*command[2:]) if command[1] == "manage.py" else site.run(*command).stdout
+
+
 def test_the_commands_of_the_readme(site: Site, tmp_path: Path):
-    said = [site.run(*command).stdout for command in readme_commands(tmp_path)]
+    said = [typed(site, command) for command in readme_commands(tmp_path)]
     assert "100 questions added" in said[1]
     assert "100 of 100 questions predicted" in said[2]
     assert "/join/" in said[8]

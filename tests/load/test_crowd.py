@@ -41,14 +41,14 @@ def walkers(link: str, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_accepted_answer_of_a_crowd_is_stored_once(study_site: Site):
-    done = walkers(new_link(study_site), "--users", "60")
+    done = walkers(new_link(study_site), "--users", "30")
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
-    assert (result["consents"], result["items"], result["completed"]) == (60, 360, 60)
+    assert (result["consents"], result["items"], result["completed"]) == (30, 180, 30)
     assert stored(study_site) == {"participants": result["consents"], "answered": result["items"]}
     rows = json.loads(study_site.manage("shell", "--no-imports", "--command", COMPLETE))
     assert rows["wrong"] == []
-    assert len(set(rows["codes"])) == 60
+    assert len(set(rows["codes"])) == 30
 
 
 def test_the_load_stops_where_the_site_does_not_answer_as_it_should(study_site: Site):

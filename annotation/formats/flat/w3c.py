@@ -10,13 +10,14 @@ import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from analysis.programs import Node, describe
 from annotation.formats.flat.statements import Source, sources, statements
-from annotation.formats.writing import encoded, written
+from annotation.formats.writing import write_list
 from annotation.schemas import Box, Chosen, ItemRecord, Object, Span
 
 OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
@@ -27,15 +28,13 @@ AROUND = 32  # code points before and after a quote, to find it in a changed tex
 
 def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
     """Write a page with the objects of the gold and of all annotations."""
-    head = json.dumps({"@context": CONTEXT, "type": "AnnotationPage"})[:-1] + ', "items": ['
-    with written(path) as file:
-        file.write(head.encode())
-        before = b"\n"
-        for record in records:
-            for annotation in _annotations(record):
-                file.write(before + encoded(annotation))
-                before = b",\n"
-        file.write(b"\n]}\n")
+    write_page(path, CONTEXT, chain.from_iterable(map(_annotations, records)))
+
+
+def write_page(path: Path, context: list[Any], annotations: Iterable[dict[str, Any]]) -> None:
+    """Write a page of annotations."""
+    head = json.dumps({"@context": context, "type": "AnnotationPage"})[:-1] + ', "items": ['
+    write_list(path, annotations, head.encode(), b"]}\n")
 
 
 def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from analysis.programs import Program, describe
 from annotation.formats.checks import record_program
 from annotation.formats.label_studio.reader import NAME, OURS
-from annotation.formats.writing import encoded, written
+from annotation.formats.writing import write_list
 from annotation.operations import resolved
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
@@ -21,12 +21,7 @@ def write_label_studio(records: Iterable[ItemRecord], path: Path) -> None:
 
     The gold becomes the ground truth; unknown fields are restored.
     """
-    with written(path) as file:
-        before = b"["
-        for record in records:
-            file.write(before + b"\n" + encoded(_task(record)))
-            before = b","
-        file.write(b"\n]\n" if before == b"," else b"[]\n")
+    write_list(path, map(_task, records))
 
 
 def _task(record: ItemRecord) -> dict[str, Any]:

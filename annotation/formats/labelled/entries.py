@@ -497,7 +497,7 @@ def fraction_polygon(
     return Polygon(id=name, image=image, box=edges, polygon=inside, label=label)
 
 
-def fraction_point(x: float, y: float, label: str, *, image: int = 0, name: str = "") -> KeyPoint:
+def fraction_point(x: float, y: float, label: str, *, image: int = 0) -> KeyPoint:
     """Return a key point.
 
     Raises:
@@ -506,9 +506,8 @@ def fraction_point(x: float, y: float, label: str, *, image: int = 0, name: str 
     if not all(-SLACK <= edge <= 1 + SLACK for edge in (x, y)):
         text = "the point (%(x)s, %(y)s) leaves its image"
         raise ValueError(say(text, x=f"{x:.4g}", y=f"{y:.4g}"))
-    name = name if _ID.fullmatch(name) else "m"
     point = (_inside(x), _inside(y))
-    return KeyPoint(id=name, image=image, box=(*point, *point), point=point, label=label)
+    return KeyPoint(id="m", image=image, box=(*point, *point), point=point, label=label)
 
 
 def _inside(edge: float) -> float:

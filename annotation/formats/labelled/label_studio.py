@@ -44,7 +44,7 @@ from annotation.formats.labelled.entries import (
     takes,
     tokens_of_entry,
 )
-from annotation.formats.writing import encoded, written
+from annotation.formats.writing import write_list
 from annotation.labels import LabelTask, LayerType
 from annotation.schemas import (
     AnnotationRecord,
@@ -332,12 +332,7 @@ def _take_answer(
 
 def write(records: Iterable[ItemRecord], path: Path) -> None:
     """Write a list of tasks; the gold becomes the ground truth."""
-    with written(path) as file:
-        before = b"["
-        for record in records:
-            file.write(before + b"\n" + encoded(_task(record)))
-            before = b","
-        file.write(b"\n]\n" if before == b"," else b"[]\n")
+    write_list(path, map(_task, records))
 
 
 def _task(record: ItemRecord) -> dict[str, Any]:

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from annotation.formats.flat.w3c import write_page
 from annotation.formats.labelled.documents import (
     answers,
     file_name,
@@ -43,7 +44,7 @@ from annotation.formats.labelled.entries import (
     size_of,
     span_at,
 )
-from annotation.formats.writing import encoded, written, written_folder
+from annotation.formats.writing import written_folder
 from annotation.schemas import AnnotationRecord, Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.errors import BadFile
 from foundation.findings import Findings
@@ -376,15 +377,7 @@ def _selected(source: LabelledSource, entry: Entry, label: str, selectors: list[
 
 def write_w3c(records: Iterable[ItemRecord], path: Path) -> None:
     """Write a page with marks and choices; a text is in its first target."""
-    head = json.dumps({"@context": CONTEXT, "type": "AnnotationPage"})[:-1] + ', "items": ['
-    with written(path) as file:
-        file.write(head.encode())
-        before = b"\n"
-        for record in records:
-            for annotation in _annotations(record):
-                file.write(before + encoded(annotation))
-                before = b",\n"
-        file.write(b"\n]}\n")
+    write_page(path, CONTEXT, chain.from_iterable(map(_annotations, records)))
 
 
 def _annotations(record: ItemRecord) -> Iterator[dict[str, Any]]:

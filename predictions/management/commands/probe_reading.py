@@ -18,8 +18,9 @@ from analysis.counterfactuals.instances import Instance, read_instances
 from analysis.counterfactuals.records import usable
 from analysis.counterfactuals.resolvers import read_resolutions
 from analysis.io.errors import InputError, first_problem
+from analysis.io.whole_files import replace_file
 from foundation.errors import BadFile, NotFound, RunFailed
-from foundation.whole_files import require_folder, write_whole
+from foundation.whole_files import require_folder
 from jobs.base_command import JobCommand, count, system_name
 from jobs.model_gateway import served_system
 from jobs.progress import Job, wait
@@ -149,7 +150,7 @@ class Command(JobCommand):
             lines += [json.dumps(result, ensure_ascii=False) + "\n" for result in results]
         if not lines:
             raise RunFailed("every instance failed")
-        write_whole(out, "".join(lines))
+        replace_file(out, "".join(lines))
         self.stdout.write(f"{out}: {len(lines)} records; now: python -m analysis alignment {out}")
 
     def _warn(self, probe: ReadingProbe, errors: Sequence[str], results: Sequence[dict[str, Any]]) -> None:

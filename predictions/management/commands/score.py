@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from accounts.models import User
+from analysis.io.whole_files import replace_file
 from foundation.errors import NotFound, RunFailed
-from foundation.whole_files import require_folder, write_whole
+from foundation.whole_files import require_folder
 from jobs.base_command import JobCommand, count, system_name
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
@@ -58,7 +59,7 @@ class Command(JobCommand):
                 self.stderr.write(line)
         if out is not None:
             document = scores_document(score.run for score in scores)
-            write_whole(out, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+            replace_file(out, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
 def _runs(dataset: Dataset, names: Sequence[str]) -> list[PredictionRun]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.actions.audit import record
+from accounts.actions.audit import record_export
 from accounts.policy import Act
 from jobs.base_command import JobCommand, check_right, slug
 from studyapp.exports.bundle import write_bundle
@@ -48,7 +48,7 @@ class Command(JobCommand):
         study = study_named(options["slug"])
         by = check_right(options, Act.STUDY_RESULTS, study)
         kind = "public" if options["public"] else "internal"
-        record(kind="export_downloaded", by=by, workspace=study.workspace, subject=study, data={"kind": kind})
+        record_export(by=by, subject=study, kind=kind)
         chosen = options["mode"] or ["all"]
         written = write_bundle(
             study,

@@ -42,20 +42,14 @@ def failure(capsys, *arguments):
 
 def test_report(bundle, tmp_path, capsys):
     out = tmp_path / "out"
-    assert main(["report", bundle, "--out", str(out), "--resamples", "20", "--seed", "5"]) == 0
+    file = write(tmp_path / "mine.json", scores_file({f"sys-{i}": {"em": i / 10} for i in (1, 2, 3)}))
+    options = ["--scores", file, "--resamples", "20", "--seed", "5"]
+    assert main(["report", bundle, "--out", str(out), *options]) == 0
     assert capsys.readouterr().out == f"{out}/report.html\n"
     html = (out / "report.html").read_text("utf-8")
     assert "--seed 5 --resamples 20 --mode live" in html
-
-
-def test_report_with_other_scores(bundle, tmp_path):
-    scores = {f"sys-{i}": {"em": i / 10} for i in (1, 2, 3)}
-    file = write(tmp_path / "mine.json", scores_file(scores))
-    arguments = ["report", bundle, "--scores", file, "--out", str(tmp_path / "out"), "--resamples", "20"]
-    assert main(arguments) == 0
-    inputs = (tmp_path / "out/tables/inputs.csv").read_text("utf-8")
-    assert "mine.json" in inputs
-    with (tmp_path / "out/tables/correlations.csv").open(encoding="utf-8") as rows:
+    assert "mine.json" in (out / "tables/inputs.csv").read_text("utf-8")
+    with (out / "tables/correlations.csv").open(encoding="utf-8") as rows:
         assert {row["score"] for row in csv.DictReader(rows)} == {"em"}
 
 

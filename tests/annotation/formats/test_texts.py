@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.formats.texts import code_point, span_of, split_tokens, tokenize, tokens_of, trimmed
+from annotation.formats.texts import code_point, span_of, tokenize, tokens_of, trimmed
 from tests.annotation.formats.records import passages, texts, unhurried
 
 
@@ -74,17 +74,6 @@ def test_utf_16_units_are_those_of_a_browser(text: str):
     assert code_point(text, unit) == len(text)
     with pytest.raises(ValueError, match="has no UTF-16 unit"):
         code_point(text, unit + 1)
-
-
-@unhurried
-@given(st.lists(st.text("ab", min_size=1), min_size=1), st.text(" ", max_size=2))
-def test_words_are_found_where_they_stand(parts: list[str], space: str):
-    assert split_tokens(space.join(parts), parts)[-1][1] == len(space.join(parts))
-
-
-def test_a_word_that_does_not_come_is_told():
-    with pytest.raises(ValueError, match="'c' does not come after character 1"):
-        split_tokens("a b", ["a", "c"])
 
 
 def test_a_span_outside_the_passage_is_refused():

@@ -284,9 +284,9 @@ class TestRetention:
         factories.make_participant(study=study)
         retire = privacy._retire
 
-        def another_tab(version, participants, by):
+        def another_tab(version, participants):
             privacy.withdraw(participant=participants[0])
-            return retire(version, participants, by)
+            return retire(version, participants)
 
         monkeypatch.setattr(privacy, "_retire", another_tab)
         assert privacy.apply_retention(today=date(2028, 1, 1)) == {study.slug: 1}

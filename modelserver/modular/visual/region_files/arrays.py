@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,11 @@ class NpzFolder(RegionFile):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.names = dict.fromkeys(sorted(each.stem for each in path.glob("*.npz")))
+        self.index = dict.fromkeys(sorted(each.stem for each in path.glob("*.npz")))
 
     def where(self, name: str) -> str:
         """Return the file of an image."""
-        if name not in self.names:
+        if name not in self.index:
             raise KeyError(name)
         return str(self.path / f"{name}.npz")
 
@@ -53,15 +53,6 @@ class NpzFolder(RegionFile):
         """Read an image's file, never unpickling."""
         with np.load(self.where(name), allow_pickle=False) as arrays:
             return raw_of(arrays)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 class Rows(RegionFile):
@@ -72,11 +63,11 @@ class Rows(RegionFile):
 
     def __init__(self, path: Path, names: list[str], arrays: Mapping[str, Any]) -> None:
         self.path, self.arrays = path, arrays
-        self.rows = {name: row for row, name in enumerate(names)}
+        self.index = {name: row for row, name in enumerate(names)}
         for row, name in enumerate(names):
             if not name:
                 raise ValueError(f"names: number {row + 1} is empty")
-            if self.rows[name] != row:
+            if self.index[name] != row:
                 raise ValueError(f"names: {name!r} is in it twice")
         axes = {"features": 3, "boxes": 3, "num_boxes": 1, "sizes": 2}
         for field, array in arrays.items():
@@ -87,11 +78,11 @@ class Rows(RegionFile):
 
     def where(self, name: str) -> str:
         """Return the file and the row of an image."""
-        return f"{self.path}, image {name!r} (row {self.rows[name]})"
+        return f"{self.path}, image {name!r} (row {self.index[name]})"
 
     def raw(self, name: str) -> Raw:
         """Read the rows of an image."""
-        row, size = self.rows[name], FRACTIONS
+        row, size = self.index[name], FRACTIONS
         most = self.arrays["features"].shape[1]
         n = int(self.arrays["num_boxes"][row]) if "num_boxes" in self.arrays else most
         if not 0 <= n <= most:
@@ -100,15 +91,6 @@ class Rows(RegionFile):
             width, height = self.arrays["sizes"][row]
             size = float(width), float(height)
         return Raw(self.arrays["boxes"][row, :n], self.arrays["features"][row, :n], size)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.rows
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 class ArrayFolder(Rows):

@@ -33,9 +33,11 @@ class RegionFile(Mapping[str, Regions]):
 
     Attributes:
         width: Features of each region, once known; an image with others is rejected.
+        index: By each name, what tells where its regions are.
     """
 
     width: int | None = None
+    index: Mapping[str, Any]
 
     @abstractmethod
     def where(self, name: str) -> str:
@@ -55,6 +57,15 @@ class RegionFile(Mapping[str, Regions]):
         """Read and check the regions of an image; raises UnreadableData."""
         with naming(self.where(name)):
             return self._checked(self.raw(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.index
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.index)
+
+    def __len__(self) -> int:
+        return len(self.index)
 
     def _checked(self, raw: Raw) -> Regions:
         """Return regions with boxes in fractions.

@@ -50,11 +50,11 @@ class H5Groups(RegionFile):
 
     def __init__(self, path: Path, file: Any) -> None:
         self.path, self.file = path, file
-        self.names = dict.fromkeys(file)
+        self.index = dict.fromkeys(file)
 
     def where(self, name: str) -> str:
         """Return the file and the group of an image."""
-        if name not in self.names:
+        if name not in self.index:
             raise KeyError(name)
         return f"{self.path}, image {name!r}"
 
@@ -67,15 +67,6 @@ class H5Groups(RegionFile):
         if "img_w" in group and "img_h" in group:
             size = float(group["img_w"][()]), float(group["img_h"][()])
         return Raw(group["boxes"][()], group["features"][()], size)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 class Lmdb(RegionFile):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -48,7 +47,7 @@ class Table(RegionFile):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.columns: tuple[str, ...] = ()
-        self.rows: dict[str, _Row] = {}
+        self.index: dict[str, _Row] = {}
         with naming(path), path.open("rb") as file:
             offset = 0
             for number in count(1):
@@ -56,10 +55,10 @@ class Table(RegionFile):
                 if not line:
                     break
                 with naming(f"{path}, line {number}"):
-                    self._index(line, offset, number)
+                    self._add(line, offset, number)
                 offset += len(line)
 
-    def _index(self, line: bytes, offset: int, number: int) -> None:
+    def _add(self, line: bytes, offset: int, number: int) -> None:
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
             raise ValueError(f"longer than {LONGEST_LINE >> 20} MiB, which is no row of region features")
         if not line.strip():
@@ -78,17 +77,17 @@ class Table(RegionFile):
         name = _cells(line)[self.columns.index("img_id")].decode("utf-8")
         if not name:
             raise ValueError("img_id: empty")
-        if name in self.rows:
-            raise ValueError(f"img_id: {name!r} is in line {self.rows[name].line} already")
-        self.rows[name] = _Row(offset, len(line), number)
+        if name in self.index:
+            raise ValueError(f"img_id: {name!r} is in line {self.index[name].line} already")
+        self.index[name] = _Row(offset, len(line), number)
 
     def where(self, name: str) -> str:
         """Return file and line of an image."""
-        return f"{self.path}, line {self.rows[name].line}"
+        return f"{self.path}, line {self.index[name].line}"
 
     def raw(self, name: str) -> Raw:
         """Read an image's row."""
-        row = self.rows[name]
+        row = self.index[name]
         with self.path.open("rb") as file:  # opened each time: threads and processes share no position
             line = os.pread(file.fileno(), row.length, row.offset)
         cells = dict(zip(self.columns, _cells(line), strict=False))
@@ -100,44 +99,26 @@ class Table(RegionFile):
             size = _side("img_w", cells["img_w"]), _side("img_h", cells["img_h"])
         return Raw(_numbers("boxes", cells["boxes"], n), _numbers("features", cells["features"], n), size)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.rows
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
 
 class TableFolder(RegionFile):
     """A folder of TSVs, such as one for each split of a corpus."""
 
     def __init__(self, path: Path) -> None:
-        self.tables: dict[str, Table] = {}
+        self.index: dict[str, Table] = {}
         for each in sorted(path.glob("*.tsv")):
             table = Table(each)
-            if (twice := next((name for name in table if name in self.tables), None)) is not None:
-                place = self.tables[twice].where(twice)
+            if (twice := next((name for name in table if name in self.index), None)) is not None:
+                place = self.index[twice].where(twice)
                 raise UnreadableData(f"{table.where(twice)}: img_id: {twice!r} is in {place} already")
-            self.tables |= dict.fromkeys(table, table)
+            self.index |= dict.fromkeys(table, table)
 
     def where(self, name: str) -> str:
         """Return file and line of an image."""
-        return self.tables[name].where(name)
+        return self.index[name].where(name)
 
     def raw(self, name: str) -> Raw:
         """Read an image's row."""
-        return self.tables[name].raw(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.tables
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tables)
-
-    def __len__(self) -> int:
-        return len(self.tables)
+        return self.index[name].raw(name)
 
 
 def _cells(line: bytes) -> list[bytes]:
