@@ -7,6 +7,7 @@ be stored, what is mended, what is refused, and the first rows.
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,7 +91,7 @@ def import_dataset(job: Job, report: Report) -> JobResult:
     extends = held.exists()
 
     def work(path: Path, findings: Findings) -> dict[str, Any]:
-        size = size_of(path)
+        size = size_of(path) or None
         records = QUESTION_FORMATS[options.format](
             path, on_progress=lambda at: report(at, size), findings=findings
         )
@@ -108,14 +109,10 @@ def import_dataset(job: Job, report: Report) -> JobResult:
         return done if options.dry_run else done | {"dataset": str(held.get().pk)}
 
     if options.hub:
-        return _result(
-            job, work, dry_run=options.dry_run, opened=lambda path, inside: fetched(path, inside, report)
-        )
-    articles = FOLDERS.get(options.format)
-    if articles is not None:
-        return _result(
-            job, work, dry_run=options.dry_run, opened=lambda path, inside: _folder(path, inside, articles)
-        )
+        return _result(job, work, dry_run=options.dry_run, opened=partial(fetched, on_progress=report))
+    if options.format in FOLDERS:
+        opened = partial(_folder, articles=FOLDERS[options.format])
+        return _result(job, work, dry_run=options.dry_run, opened=opened)
     return _result(job, work, dry_run=options.dry_run)
 
 

@@ -116,7 +116,8 @@ def _reserve_all(batch: Batch, member: Membership, items: Sequence[Item]) -> Non
             new.append(annotation)
         else:
             annotation.status = states.next_status(states.ANNOTATION, "resume", annotation.status)
-            annotation.save(update_fields=["status", "batch"])
+            annotation.reserved_until = None
+            annotation.save(update_fields=["status", "batch", "reserved_until"])
     if new:
         insert(*new)
     keys = sorted(item.pk for item in woven)

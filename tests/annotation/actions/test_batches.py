@@ -144,6 +144,7 @@ def test_an_empty_batch_goes_and_its_items_expire_like_others_when_resumed() -> 
     assignments.release(annotation=annotation, by=member.user)
     again = assign(member, items=[item])
     assert items_of(again) == ["i1"]
+    assignments.expire(project=member.project, now=timezone.now() + timedelta(days=99))
     assert Annotation.objects.get().status == Annotation.Status.RESERVED
 
 
