@@ -127,7 +127,7 @@ def test_the_command_imports_by_name(reachable: None) -> None:
 @pytest.mark.django_db
 def test_questions_are_imported_by_name_on_the_page(reachable: None) -> None:
     user = make_user()
-    workspaces.give(user, WorkspaceRole.MANAGER)
+    workspaces.give(user, WorkspaceRole.RESEARCHER)
     client = Client()
     client.force_login(user)
     body = {"format": "esnli", "name": "pairs", "workspace": workspaces.main().pk}

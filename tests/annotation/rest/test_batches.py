@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from django.core.wsgi import get_wsgi_application
+from django.test import Client as Browser
 
 from annotation.actions import assignments
 from annotation.models import Membership, Project, Role
@@ -17,10 +17,24 @@ from touchstone.client import Client, Conflict, Invalid, NotAllowed, NotFound
 
 pytestmark = pytest.mark.django_db
 
+ASKED = ("Authorization", "Idempotency-Key", "If-Match", "Accept")
+
 
 def client_of(member: Membership) -> Client:
     token = bearer(member.user)["Authorization"].removeprefix("Bearer ")
-    return Client("http://testserver", token, transport=httpx.WSGITransport(get_wsgi_application()))
+    return Client("http://testserver", token, transport=httpx.MockTransport(answer))
+
+
+def answer(request: httpx.Request) -> httpx.Response:
+    """Ask the site in this process."""
+    response = Browser().generic(
+        request.method,
+        request.url.raw_path.decode(),
+        request.content,
+        content_type=request.headers.get("Content-Type", ""),
+        headers={name: request.headers[name] for name in ASKED if name in request.headers},
+    )
+    return httpx.Response(response.status_code, headers=dict(response.items()), content=response.content)
 
 
 @pytest.fixture
