@@ -24,7 +24,7 @@ from analysis.gold_agreement import (
     units_between,
 )
 from analysis.programs import Program
-from annotation.labels import MARKS, LabelLayer, LabelProgram
+from annotation.labels import MARKS, LabelLayer, LabelProgram, Question
 from annotation.operations import executed, resolved
 from annotation.schemas import (
     Answer,
@@ -149,6 +149,41 @@ def relation_item(
     return gold_agreement.Item(id=name, nodes=tuple(nodes), objects=objects, tokens=pairs)
 
 
+def question_items(
+    name: str, program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
+) -> list[gold_agreement.Item]:
+    """Return an item for each mark, with a node per label and rating.
+
+    People answer about the same mark if theirs are in one cluster of `steps`; others have no value there.
+    """
+    if not isinstance(program, LabelProgram) or not any(layer.questions for layer in program.task.layers):
+        return []
+    return [
+        _answered_item(f"{name}/{step.node}/{number}", program.task.layers[step.node - 1], step, cluster)
+        for step in steps(program, documents, tokens)
+        for number, cluster in enumerate(step.clusters)
+        if step.node in program.marks and program.task.layers[step.node - 1].questions
+    ]
+
+
+def _answered_item(name: str, layer: LabelLayer, step: Step, cluster: Cluster[Any]) -> gold_agreement.Item:
+    answers_by = step.answers(cluster)
+    asked = [
+        (question, label)
+        for question in layer.questions
+        for label in ([None] if question.type == "rating" else question.names)
+    ]
+    nodes: list[gold_agreement.Node] = []
+    values: dict[str, dict[int, Any]] = {who: {} for who in step.layers}
+    for place, (question, label) in enumerate(asked):
+        shown = f"{layer.name} – {question.name}" + ("" if label is None else f": {label}")
+        nodes.append(gold_agreement.Node(place, shown, 0))
+        for who, given in answers_by.get(question.name, {}).items():
+            values[who][place] = given[0] if label is None else label in given
+    nothing: dict[str, dict[int, list[Any]]] = {who: {} for who in step.layers}
+    return gold_agreement.Item(id=name, nodes=tuple(nodes), objects=nothing, values=values)
+
+
 def _unit(first: int, second: int, marks: int, *, directed: bool) -> int:
     """Number the pairs of different marks."""
     low, high = sorted((first, second))
@@ -165,8 +200,9 @@ def likeness(
 ) -> float | None:
     """Return the agreement of a document with a reference, from 0 to 1.
 
-    It is the mean of the F1 of the marks and the score of each answer. Boxes match above an overlap of 0.5
-    and spans are scored by tokens; see `_answer_score` for answers. Written texts do not count.
+    It is the mean of the F1 of the marks, the score of each answer, and the mean score of the answers about
+    marks that both have. Boxes match above an overlap of 0.5 and spans are scored by tokens; see
+    `_answer_score` for answers. Written texts do not count.
 
     Returns:
         None if neither document has a mark or an answer.
@@ -184,6 +220,8 @@ def likeness(
         ]
         related = relation_item("", program, {"reference": reference, "given": given}, tokens)
         scores += [] if related is None else _relation_scores(related)
+        about = _question_scores(program, reference, given, tokens)
+        scores += [sum(about) / len(about)] if about else []
     return sum(scores) / len(scores) if scores else None
 
 
@@ -193,12 +231,31 @@ def _relation_scores(item: gold_agreement.Item) -> list[float]:
     return [] if value is None else [value]
 
 
+def _question_scores(
+    program: LabelProgram, reference: Document, given: Document, tokens: Sequence[tuple[int, int]]
+) -> list[float]:
+    """Return the scores of the answers about each mark that both have."""
+    if not any(layer.questions for layer in program.task.layers):
+        return []
+    both = {"reference": reference, "given": given}
+    return [
+        score
+        for step in steps(program, both, tokens)
+        if step.node in program.marks
+        for cluster in step.clusters
+        if len(cluster.members) == 2
+        for question in program.task.layers[step.node - 1].questions
+        if question.type != "text" and (answers_by := step.answers(cluster).get(question.name))
+        if (score := _answer_score(question, *(set(answers_by.get(who, ())) for who in both))) is not None
+    ]
+
+
 def _values(document: Document, index: int) -> set[str | int]:
     layer = document.layers.get(index, Layer())
     return {each.value for each in layer.objects if isinstance(each, Answer)}
 
 
-def _answer_score(layer: LabelLayer, reference: set[str | int], given: set[str | int]) -> float | None:
+def _answer_score(layer: Question, reference: set[str | int], given: set[str | int]) -> float | None:
     """Score an answer: 1 if it is that of the reference, else 0.
 
     Several choices score the F1 of the two sets, and a rating loses its distance as a share of the scale.
@@ -255,12 +312,33 @@ class Step:
         if isinstance(member, Relation):
             ends = [step.middle(end, tokens, passage) for step, end in cluster.median]
             return {"label": member.label, "ends": ends}
-        label = {} if isinstance(member, Chosen) or not member.label else {"label": member.label}
+        label: dict[str, Any] = (
+            {} if isinstance(member, Chosen) or not member.label else {"label": member.label}
+        )
+        if agreed := self.agreed_answers(cluster):
+            label["answers"] = agreed
         if not passage:
             return {**_shape_at(member, *cluster.median[:3]), **label}
         first, beyond = cluster.median
         span = self.units[first][0], self.units[beyond - 1][1]
         return {"span": span, "tokens": units_between(span, tokens), "quote": passage[slice(*span)], **label}
+
+    def answers(self, cluster: Cluster[Any]) -> dict[str, dict[str, tuple[str | int, ...]]]:
+        """Return what each person says about a mark, by question and person."""
+        answers_by: dict[str, dict[str, tuple[str | int, ...]]] = {}
+        for who, place in cluster.members.items():
+            mark = self.layers[who].objects[place]
+            for name, values in mark.answers.items() if isinstance(mark, Box | Span) else ():
+                answers_by.setdefault(name, {})[who] = values
+        return answers_by
+
+    def agreed_answers(self, cluster: Cluster[Any]) -> dict[str, tuple[str | int, ...]]:
+        """Return what all who have a mark say about it alike, by question."""
+        return {
+            name: next(iter(by.values()))
+            for name, by in self.answers(cluster).items()
+            if len(by) == len(cluster.members) and len({frozenset(values) for values in by.values()}) == 1
+        }
 
     @property
     def unanimous(self) -> bool:
@@ -268,7 +346,11 @@ class Step:
         finished = bool(self.layers) and all(
             layer.state in ("done", "nothing") for layer in self.layers.values()
         )
-        return finished and all(len(cluster.members) == len(self.layers) for cluster in self.clusters)
+        return finished and all(
+            len(cluster.members) == len(self.layers)
+            and len(self.agreed_answers(cluster)) == len(self.answers(cluster))
+            for cluster in self.clusters
+        )
 
 
 def _shape_at(member: Object, image: int, box: Any, outline: Outline = ()) -> dict[str, Any]:

@@ -25,6 +25,7 @@ PROGRAM, YAML = "program", "yaml"
 TASKS = {
     PROGRAM: _("Programs: steps over images or passages"),
     "ner": _("Named entities"),
+    "aspects": _("Opinions on aspects of a text"),
     "classification": _("Classification"),
     "rationale": _("Class with rationale"),
     "boxes": _("Boxes in images"),
@@ -112,6 +113,47 @@ class LabelsForm(forms.Form):
             return read_label_task(self.cleaned_data["labels"])
         except ValueError as error:
             raise forms.ValidationError(translated_error(error)) from error
+
+
+class _LabelForm(forms.Form):
+    """A label of a layer, or of a question about its marks."""
+
+    label = forms.ChoiceField(label=_("Label"))
+
+    def __init__(self, *args: Any, task: LabelTask, **kwargs: Any) -> None:
+        # Two such forms are on one page, and each field needs an ID of its own.
+        super().__init__(*args, **{"auto_id": f"{type(self).__name__}-%s"} | kwargs)
+        self.fields["label"].choices = [  # type: ignore[attr-defined]
+            (json.dumps([layer.name, asked.name if asked is not layer else "", name]), f"{title}: {name}")
+            for layer in task.layers
+            for asked, title in [
+                (layer, layer.name),
+                *((each, f"{layer.name} – {each.name}") for each in layer.questions),
+            ]
+            for name in asked.names
+        ]
+
+    def values(self) -> dict[str, str]:
+        """Return the arguments of the action."""
+        layer, question, label = json.loads(self.cleaned_data["label"])
+        return {**self.cleaned_data, "layer": layer, "question": question, "label": label}
+
+
+class RenameLabelForm(_LabelForm):
+    """A label and its new name."""
+
+    new_name = forms.CharField(label=_("New name"), max_length=60)
+
+
+class RemoveLabelForm(_LabelForm):
+    """A label to delete, and the one that takes over its uses."""
+
+    into = forms.CharField(
+        label=_("Merge into label"),
+        required=False,
+        max_length=60,
+        help_text=_("The name of another label of the same layer. Leave empty to delete an unused label."),
+    )
 
 
 class SettingsForm(forms.ModelForm):

@@ -6,7 +6,7 @@ undo, agreement, adjudication and exports are those of programs. No Django.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -86,11 +86,10 @@ class Condition(FrozenModel):
     labels: Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
 
 
-class LabelLayer(FrozenModel):
-    """One thing that people mark or answer.
+class Question(FrozenModel):
+    """Something with labels, bounds and a hint that people are asked.
 
-    ``lowest`` and ``highest`` bound a rating; ``directed`` relations have a direction. Layers that are not
-    ``required`` may stay open, and ``show_if`` hides a layer until an earlier choice has an answer.
+    ``lowest`` and ``highest`` bound a rating. Questions that are not ``required`` may stay open.
     """
 
     type: LayerType
@@ -99,14 +98,12 @@ class LabelLayer(FrozenModel):
         tuple[Annotated[Label, BeforeValidator(_named)], ...], Field(max_length=MOST_LABELS)
     ] = ()
     required: bool = True
-    directed: bool = True
     lowest: Annotated[int, Field(ge=0, le=10)] = 1
     highest: Annotated[int, Field(ge=1, le=20)] = 5
     hint: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = ""
-    show_if: Condition | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_labels(self) -> Self:
         if self.type in LABELLED and len(self.labels) < (2 if self.type == "choice" else 1):
             text = (
                 "“%(layer)s” needs two labels or more"
@@ -134,11 +131,18 @@ class LabelLayer(FrozenModel):
         """The names of the labels."""
         return tuple(label.name for label in self.labels)
 
-    def shown(self) -> dict[str, Any]:
-        """Return the layer with the colours and keys that it leaves out."""
-        taken = {label.key for label in self.labels}
-        free = iter([digit for digit in "123456789" if digit not in taken])
-        labels = [
+    @property
+    def brief(self) -> dict[str, Any]:
+        """The question without colours, keys and hint."""
+        return (
+            {"type": self.type, "name": self.name}
+            | ({"labels": self.names} if self.labels else {})
+            | ({} if self.required else {"required": False})
+            | ({"lowest": self.lowest, "highest": self.highest} if self.type == "rating" else {})
+        )
+
+    def _shown_labels(self, free: Iterator[str]) -> list[dict[str, str]]:
+        return [
             {
                 "name": label.name,
                 "color": label.color or COLORS[place % len(COLORS)],
@@ -146,7 +150,48 @@ class LabelLayer(FrozenModel):
             }
             for place, label in enumerate(self.labels)
         ]
-        return self.model_dump() | {"labels": labels}
+
+
+class LabelLayer(Question):
+    """One thing that people mark or answer.
+
+    ``directed`` relations have a direction, and ``show_if`` hides a layer until an earlier choice has an
+    answer. ``questions`` are asked about each mark of the layer.
+    """
+
+    directed: bool = True
+    show_if: Condition | None = None
+    questions: Annotated[tuple[Question, ...], Field(max_length=10)] = ()
+
+    @model_validator(mode="after")
+    def _check_questions(self) -> Self:
+        names = [each.name for each in self.questions]
+        asked: tuple[Question, ...] = (self, *self.questions)
+        keys = [label.key for each in asked for label in each.labels if label.key]
+        for text, wrong in (
+            ("“%(layer)s” has no marks to ask about", names if self.type not in MARKS else []),
+            (
+                "“%(layer)s” cannot ask for %(value)s about a mark",
+                [str(each.type) for each in self.questions if each.type not in ANSWERED],
+            ),
+            ("“%(layer)s” asks “%(value)s” twice", [name for name in names if names.count(name) > 1]),
+            ("“%(layer)s” has the key “%(value)s” twice", [key for key in keys if keys.count(key) > 1]),
+        ):
+            if wrong:
+                raise ValueError(at_field("questions", say(text, layer=self.name, value=wrong[0])))
+        return self
+
+    def question(self, name: str) -> Question | None:
+        """Return the question about marks that has this name."""
+        return next((each for each in self.questions if each.name == name), None)
+
+    def shown(self) -> dict[str, Any]:
+        """Return the layer with the colours and keys that it leaves out."""
+        taken = {label.key for each in (self, *self.questions) for label in each.labels}
+        free = iter([digit for digit in "123456789" if digit not in taken])
+        own = {"labels": self._shown_labels(free)}
+        asked = [each.model_dump() | {"labels": each._shown_labels(free)} for each in self.questions]
+        return self.model_dump() | own | {"questions": asked}
 
 
 class LabelTask(FrozenModel):
@@ -179,12 +224,10 @@ class LabelTask(FrozenModel):
     def text(self) -> str:
         """The layers without colours, keys and hints: the program of its items."""
         layers = [
-            {"type": layer.type, "name": layer.name}
-            | ({"labels": layer.names} if layer.labels else {})
-            | ({} if layer.required else {"required": False})
+            layer.brief
             | ({} if layer.directed else {"directed": False})
-            | ({"lowest": layer.lowest, "highest": layer.highest} if layer.type == "rating" else {})
             | ({"show_if": layer.show_if.model_dump()} if layer.show_if else {})
+            | ({"questions": [each.brief for each in layer.questions]} if layer.questions else {})
             for layer in self.layers
         ]
         return json.dumps({"layers": layers}, ensure_ascii=False, separators=(",", ":"))
@@ -251,6 +294,11 @@ class LabelProgram(Program):
 # Label configurations to begin with, by the names of `annotation.forms`.
 TEMPLATES: dict[str, list[dict[str, Any]]] = {
     "ner": [{"type": "spans", "name": "Entities", "labels": ["Person", "Organisation", "Place", "Date"]}],
+    "aspects": [
+        {"type": "spans", "name": "Aspects", "labels": ["Product", "Service", "Price"],
+         "hint": "Mark what the text gives an opinion on.",
+         "questions": [{"type": "choice", "name": "Opinion", "labels": ["good", "mixed", "bad"]}]},
+    ],
     "classification": [{"type": "choice", "name": "Class", "labels": ["Positive", "Neutral", "Negative"]}],
     "rationale": [
         {"type": "choice", "name": "Class", "labels": ["Positive", "Negative"]},
@@ -311,7 +359,7 @@ def label_program(text: str, kind: Kind) -> LabelProgram:
     try:
         task = LabelTask.model_validate_json(text)
     except ValidationError as error:
-        raise LabelError(_sentence(error), text) from error
+        raise LabelError(sentence_of(error), text) from error
     if task.kind not in (None, kind):
         raise LabelError(
             say("layers: the task marks %(kind)s, and the project %(other)s", kind=task.kind, other=kind),
@@ -342,7 +390,7 @@ def read_label_task(text: str) -> LabelTask:
     try:
         return LabelTask.model_validate(given)
     except ValidationError as error:
-        raise ValueError(_sentence(error)) from error
+        raise ValueError(sentence_of(error)) from error
 
 
 def label_yaml(task: LabelTask) -> str:
@@ -354,7 +402,8 @@ def label_yaml(task: LabelTask) -> str:
 def check_extends(before: LabelTask, after: LabelTask) -> None:
     """Check that marks and answers of one configuration fit another.
 
-    Layers stay; labels are added or look different, and hints, ``required`` and conditions change.
+    Layers stay; labels and questions about marks are added or look different, and hints, ``required`` and
+    conditions change.
 
     Raises:
         ValueError: Names the field that does not fit.
@@ -362,13 +411,25 @@ def check_extends(before: LabelTask, after: LabelTask) -> None:
     if len(before.layers) != len(after.layers):
         raise ValueError(at_field("layers", say("the project has items, so it keeps its layers")))
     for old, new in zip(before.layers, after.layers, strict=True):
-        kept = ("type", "name", "lowest", "highest", "directed")
-        if any(getattr(old, name) != getattr(new, name) for name in kept):
+        _check_extends(old, new)
+        if old.directed != new.directed:
             text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
             raise ValueError(at_field("layers", say(text, layer=old.name)))
-        if missing := [name for name in old.names if name not in new.names]:
-            text = "the project has items, so “%(layer)s” keeps the label “%(label)s”"
-            raise ValueError(at_field("labels", say(text, layer=old.name, label=missing[0])))
+        for question in old.questions:
+            if (now := new.question(question.name)) is None:
+                text = "the project has items, so “%(layer)s” keeps the question “%(question)s”"
+                raise ValueError(at_field("questions", say(text, layer=old.name, question=question.name)))
+            _check_extends(question, now)
+
+
+def _check_extends(old: Question, new: Question) -> None:
+    """Check that answers to a question, or marks of a layer, fit another."""
+    if any(getattr(old, name) != getattr(new, name) for name in ("type", "name", "lowest", "highest")):
+        text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
+        raise ValueError(at_field("layers", say(text, layer=old.name)))
+    if missing := [name for name in old.names if name not in new.names]:
+        text = "the project has items, so “%(layer)s” keeps the label “%(label)s”"
+        raise ValueError(at_field("labels", say(text, layer=old.name, label=missing[0])))
 
 
 def can_extend(before: str, after: str) -> bool:
@@ -380,7 +441,7 @@ def can_extend(before: str, after: str) -> bool:
     return True
 
 
-def _sentence(error: ValidationError) -> str:
+def sentence_of(error: ValidationError) -> str:
     """Return the first mistake; a check of several fields names its own."""
     first = error.errors(include_url=False)[0]
     if first["type"] != "value_error":

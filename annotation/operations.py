@@ -7,7 +7,7 @@ references to it above and the links from it, and the inverse operation restores
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from pydantic import Field
 
 from analysis.programs import Execution, FoundBox, FoundSpan, Node, Program, run
 from annotation.errors import BadEdit
-from annotation.labels import MARKS, MOST_TEXT, LabelLayer, LabelProgram
+from annotation.labels import MARKS, MOST_TEXT, LabelLayer, LabelProgram, Question
 from annotation.schemas import (
     MOST_REJECTED,
     Answer,
@@ -224,9 +224,35 @@ def _check_mark(
             )
     else:
         check_span(shape, subject, field)
+    if shape.answers:
+        _check_mark_answers(shape, node, layer, f"{field}.answers")
 
 
-def _no_label(value: object, layer: LabelLayer) -> Message:
+def _check_mark_answers(shape: Box | Span, node: Node, layer: LabelLayer | None, field: str) -> None:
+    """Check what a person says about one mark."""
+    for name, values in shape.answers.items():
+        question = layer.question(name) if layer else None
+        if question is None:
+            text = "“%(layer)s” does not ask “%(question)s” about its marks"
+            raise BadEdit(say(text, layer=node.module, question=name), field=f"{field}.{name}")
+        for value in values:
+            _check_value(value, question, f"{field}.{name}")
+        _check_number_of(values, question, f"{field}.{name}")
+
+
+def unanswered(marks: Iterable[Object], layer: LabelLayer) -> list[tuple[str, str]]:
+    """Return the required questions that marks leave open, as ID and question."""
+    asked = [each.name for each in layer.questions if each.required]
+    return [
+        (each.id, name)
+        for each in marks
+        if isinstance(each, Box | Span)
+        for name in asked
+        if name not in each.answers
+    ]
+
+
+def _no_label(value: object, layer: Question) -> Message:
     text = "%(value)r is not a label of “%(layer)s”: %(labels)s"
     return say(text, value=value, layer=layer.name, labels=", ".join(layer.names))
 
@@ -236,16 +262,20 @@ def _check_answer(shape: Object, node: Node, layer: LabelLayer | None, field: st
     if layer is None or layer.type in MARKS or not isinstance(shape, Answer):
         takes = "%(module)s takes an answer" if node.role == "answer" else "%(module)s takes no answer"
         raise BadEdit(say(takes, module=node.module), field=field)
-    value = shape.value
-    if layer.labels and value not in layer.names:
-        raise BadEdit(_no_label(value, layer), field=f"{field}.value")
-    if layer.type == "rating" and not (isinstance(value, int) and layer.lowest <= value <= layer.highest):
+    _check_value(shape.value, layer, f"{field}.value")
+
+
+def _check_value(value: str | int, asked: Question, field: str) -> None:
+    """Check an answer against its question."""
+    if asked.labels and value not in asked.names:
+        raise BadEdit(_no_label(value, asked), field=field)
+    if asked.type == "rating" and not (isinstance(value, int) and asked.lowest <= value <= asked.highest):
         text = "%(value)r is not a rating of “%(layer)s”: %(lowest)s to %(highest)s"
-        bounds = {"lowest": layer.lowest, "highest": layer.highest}
-        raise BadEdit(say(text, value=value, layer=layer.name, **bounds), field=f"{field}.value")
-    if layer.type == "text" and not (isinstance(value, str) and len(value) <= MOST_TEXT):
+        bounds = {"lowest": asked.lowest, "highest": asked.highest}
+        raise BadEdit(say(text, value=value, layer=asked.name, **bounds), field=field)
+    if asked.type == "text" and not (isinstance(value, str) and len(value) <= MOST_TEXT):
         text = "“%(layer)s” takes a text of at most %(most)s characters"
-        raise BadEdit(say(text, layer=layer.name, most=f"{MOST_TEXT:,}"), field=f"{field}.value")
+        raise BadEdit(say(text, layer=asked.name, most=f"{MOST_TEXT:,}"), field=field)
 
 
 def _check_relation(shape: Object, node: Node, layer: LabelLayer | None, field: str) -> None:
@@ -274,12 +304,15 @@ def _check_relations(objects: Iterable[Object], layer: LabelLayer | None, field:
 def _check_answers(objects: Iterable[Object], layer: LabelLayer | None, field: str) -> None:
     """Check that a layer has one answer, or each of its choices once."""
     values = [each.value for each in objects if isinstance(each, Answer)]
-    if layer is None or not values:
-        return
-    if layer.type != "choices" and len(values) > 1:
-        raise BadEdit(say("“%(layer)s” takes one answer", layer=layer.name), field=field)
+    if layer is not None and values:
+        _check_number_of(values, layer, field)
+
+
+def _check_number_of(values: Sequence[str | int], asked: Question, field: str) -> None:
+    if asked.type != "choices" and len(values) > 1:
+        raise BadEdit(say("“%(layer)s” takes one answer", layer=asked.name), field=field)
     if len(set(values)) < len(values):
-        raise BadEdit(say("“%(layer)s” has an answer twice", layer=layer.name), field=field)
+        raise BadEdit(say("“%(layer)s” has an answer twice", layer=asked.name), field=field)
 
 
 def check_span(span: Span, subject: Subject, field: str) -> None:
@@ -475,7 +508,7 @@ def resolved(document: Document, program: Program) -> dict[int, list[Box | Span]
 def open_nodes(document: Document, program: Program) -> list[int]:
     """Return the steps that are not done, bottom-up.
 
-    A program that is marked as wrong has none.
+    A program that is marked as wrong has none, and a step that is done is open while marks lack answers.
     """
     if document.problem is not None:
         return []
@@ -483,10 +516,16 @@ def open_nodes(document: Document, program: Program) -> list[int]:
     return [
         index
         for index in program.walk
-        if index not in hidden
-        and _is_asked(program, program.nodes[index])
-        and document.layers.get(index, Layer()).state == "open"
+        if index not in hidden and _is_open(document.layers.get(index, Layer()), program, index)
     ]
+
+
+def _is_open(given: Layer, program: Program, index: int) -> bool:
+    node = program.nodes[index]
+    if given.state == "open":
+        return _is_asked(program, node)
+    layer = _layer_of(program, node)
+    return given.state == "done" and layer is not None and bool(unanswered(given.objects, layer))
 
 
 def _is_asked(program: Program, node: Node) -> bool:

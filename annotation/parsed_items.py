@@ -4,6 +4,7 @@ from typing import cast
 
 from analysis.programs import Program
 from annotation.formats.checks import program_of_text
+from annotation.label_changes import LabelChange
 from annotation.labels import LabelTask, is_label_text
 from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.operations import Subject, without_hidden
@@ -24,6 +25,11 @@ def kind_of(project: Project) -> Kind:
 def task_of(project: Project) -> LabelTask | None:
     """Return the plain task of a project; None if its items have programs."""
     return LabelTask.model_validate(project.labels) if project.labels else None
+
+
+def label_changes_of(project: Project) -> list[LabelChange]:
+    """Return the labels that were renamed or merged, in their order."""
+    return [LabelChange.model_validate(each) for each in project.label_changes]
 
 
 def subject_of(item: Item, kind: str) -> Subject:

@@ -44,14 +44,26 @@ class Suggested(FrozenModel):
 Origin = Annotated[Suggested | None, Field(exclude_if=lambda given: given is None)]
 
 
+# A label of a choice, a rating or a text.
+AnswerValue = Annotated[int, Field(strict=True)] | Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
+Answers = dict[
+    Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")],
+    Annotated[tuple[AnswerValue, ...], Field(min_length=1, max_length=200)],
+]
+
+
 class Drawn(FrozenModel):
-    """The fields of a new box or span besides its coordinates."""
+    """The fields of a new box or span besides its coordinates.
+
+    ``answers`` are what a person says about the mark in a plain task, by the name of the question.
+    """
 
     id: ObjectId
     suggested: Origin = None
     links: tuple[ObjectId, ...] = ()  # objects of a child's layer that led to this one
     reason: Note = ""  # why it is new, at a step that chooses among the child's objects
     label: Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")] = ""  # of its layer, in a plain task
+    answers: Annotated[Answers, Field(exclude_if=operator.not_)] = {}
 
 
 class Box(Drawn):
@@ -145,7 +157,7 @@ class Answer(FrozenModel):
     reason: ClassVar[str] = ""
     id: ObjectId
     suggested: Origin = None
-    value: Annotated[int, Field(strict=True)] | Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
+    value: AnswerValue
 
 
 class Relation(FrozenModel):
@@ -280,7 +292,8 @@ class ItemRecord(FrozenModel):
 class ModuleOutput(FrozenModel):
     """A system's output at one node: probabilities, attention or a value.
 
-    There is a probability per proposal, or attention per token. Without an index it belongs to the next
+    There is a probability per proposal, or attention per token. ``values`` are those of a node that runs for
+    each image, the left one first. Without an index it belongs to the next
     node of that module in the program, in pre-order.
     """
 
@@ -289,6 +302,7 @@ class ModuleOutput(FrozenModel):
     probabilities: tuple[Fraction, ...] = ()
     attention: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()
     value: Value | None = None
+    values: tuple[Value, ...] = ()
 
 
 class SystemRecord(FrozenModel):

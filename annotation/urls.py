@@ -4,7 +4,18 @@ from urllib.parse import quote, unquote
 
 from django.urls import path, register_converter
 
-from annotation.views import annotators, batches, items, managers, members, outputs, pace, reviewers, webhooks
+from annotation.views import (
+    annotators,
+    batches,
+    items,
+    label_pages,
+    managers,
+    members,
+    outputs,
+    pace,
+    reviewers,
+    webhooks,
+)
 
 app_name = "annotation"
 
@@ -34,6 +45,7 @@ urlpatterns = [
     path("annotate/<slug:slug>/review/", reviewers.waiting, name="review"),
     path("annotate/<slug:slug>/outputs/", outputs.listed, name="outputs"),
     path("annotate/<slug:slug>/runs/", outputs.runs, name="output_runs"),
+    path("annotate/<slug:slug>/ml-backend/", outputs.set_ml_backend, name="set_ml_backend"),
     path("annotate/<slug:slug>/runs/start/", outputs.start, name="start_outputs"),
     path("annotate/<slug:slug>/runs/<int:pk>/stop/", outputs.stop, name="stop_outputs"),
     path("annotate/<slug:slug>/outputs/<name:system>/<name:revision>/", outputs.system, name="faithfulness"),
@@ -81,7 +93,9 @@ urlpatterns = [
     path("annotate/<slug:slug>/webhooks/<int:pk>/end/", webhooks.end, name="end_webhook"),
     path("annotate/<slug:slug>/export/", managers.export, name="export"),
     path("annotate/<slug:slug>/settings/", managers.settings, name="settings"),
-    path("annotate/<slug:slug>/labels/", managers.labels, name="labels"),
+    path("annotate/<slug:slug>/labels/", label_pages.labels, name="labels"),
+    path("annotate/<slug:slug>/labels/rename/", label_pages.rename, name="rename_label"),
+    path("annotate/<slug:slug>/labels/remove/", label_pages.remove, name="remove_label"),
     path("annotate/<slug:slug>/guidelines/", managers.write_guideline, name="guideline"),
     path("annotate/<slug:slug>/audit/", managers.audit, name="audit"),
     path("annotate/<slug:slug>/close/", managers.change_status, {"act": "close"}, name="close"),

@@ -1,7 +1,8 @@
 """Print FaRM beside comprehensiveness and sufficiency of systems.
 
 Run ``python -m benchmarks.erasure [FORMAT:FILE ...]`` with FORMAT hotpotqa, quoref or squad; ``world`` stands
-for questions of the generated world. Each distinct reduced context is predicted once, and gives both the
+for questions of the generated world, ``claims`` for claims about it, which are its questions for yes or no as
+statements. Each distinct reduced context is predicted once, and gives both the
 answer that FaRM compares and the probability of the first answer. Questions that a system cannot read are
 left out for it, and counted. Below each table stand the rank correlations of the scores over systems.
 """
@@ -13,10 +14,10 @@ import json
 import math
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -39,6 +40,7 @@ SYSTEMS = ("qi2019", "select-and-forget", "qi2019-reg", "select-and-forget-reg",
 LANGUAGE = ("world-lm", "world-lm-answer-first")
 TOGETHER = 8
 WORLD_SEED = 31
+QUESTIONS_PER_CLAIM = 12  # generated for one that is for yes or no; about one in six is
 SCORES = ("answer_f1", "farm_4", *DIFFERENCES)
 
 
@@ -69,10 +71,33 @@ def questions(source: str, count: int) -> list[Asked]:
     if source == "world":
         gold = parse_gold(generate("test", count, WORLD_SEED), "world")
         return [Asked(example.item, (example.answer,)) for example in gold]
+    if source == "claims":
+        asked = [
+            claim
+            for row in generate("test", QUESTIONS_PER_CLAIM * count, WORLD_SEED)
+            if (claim := _claim(row))
+        ]
+        gold = parse_gold(asked[:count], "claims")
+        return [Asked(example.item, (example.answer,)) for example in gold]
     form, _, path = source.partition(":")
     examples = FORMATS[form](Path(path)).examples
     drawn = random.Random(1).sample(examples, min(count, len(examples)))
     return [Asked(example.item, example.answers) for example in drawn]
+
+
+def _claim(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a question for yes or no as a statement, else None.
+
+    "Were A and B formed in one town?" becomes "A and B were formed in one town."
+    """
+    verb, _, rest = row["question"].removesuffix("?").partition(" ")
+    titles = sorted({title for title, _ in row["supporting_facts"]}, key=rest.find)
+    subject = " and ".join(titles)
+    if row["answer"] not in ("yes", "no") or not rest.startswith(f"{subject} "):
+        return None
+    predicate = rest.removeprefix(f"{subject} ")
+    words = [subject, *([] if verb == "Do" else [verb.lower()]), predicate]
+    return {**row, "question": f"{' '.join(words)}."}
 
 
 def predicted(system: System, items: Sequence[QAItem]) -> dict[str, QAPrediction]:
@@ -184,7 +209,7 @@ def main() -> int:
     rows: list[Row] = []
     for source in options.data:
         asked = questions(source, options.questions)
-        name = source.partition(":")[0] + ("" if source == "world" else f" {Path(source).stem}")
+        name = source.partition(":")[0] + ("" if source in ("world", "claims") else f" {Path(source).stem}")
         print(
             f"\n{name}\n\n| system | n (left out) | {' | '.join(SCORES)} |\n|---|---:|{'---:|' * len(SCORES)}"
         )

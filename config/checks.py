@@ -21,8 +21,12 @@ from modelserver.wire.redaction import redacted
 
 
 def is_this_machine(url: str) -> bool:
-    """Tell whether a URL leads to the loopback address or a unix socket."""
-    host = urlsplit(url).hostname
+    """Tell whether a URL leads to loopback addresses or a unix socket alone."""
+    hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")  # Sentinels are several
+    return all(_is_loopback(urlsplit(f"//{host}").hostname) for host in hosts)
+
+
+def _is_loopback(host: str | None) -> bool:
     if host is None or host == "localhost":
         return True
     try:

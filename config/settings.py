@@ -19,6 +19,7 @@ from kombu import Queue
 
 from analysis import __version__
 from config.log_files import FORMATS, logging_settings
+from config.redis_addresses import RedisAddress
 from config.steady_schedule import every
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -175,14 +176,12 @@ def _synchronous() -> str:
     return wait
 
 
-def _database() -> dict[str, object]:
+def _database(url: str) -> dict[str, object]:
     """Return the database; SQLite needs IMMEDIATE transactions.
 
     With deferred ones most concurrent writes fail (docs/adr/0003).
     """
-    config: dict[str, object] = env.db_url_config(
-        _secret("DATABASE_URL", f"sqlite:///{VAR_DIR / 'touchstone.sqlite3'}")
-    )
+    config: dict[str, object] = env.db_url_config(url)
     config["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     if config["ENGINE"] == "django.db.backends.sqlite3":
         config["OPTIONS"] = {
@@ -200,7 +199,30 @@ def _database() -> dict[str, object]:
     return config
 
 
-DATABASES = {"default": _database()}
+def _databases() -> dict[str, dict[str, object]]:
+    """Return the database, and with a pooler also the way around it.
+
+    A pooler of transactions gives each transaction another connection. Cursors on the server, which outlive
+    transactions, therefore do not work; and `pg_dump` would leave its own settings behind, so backups and
+    migrations connect directly.
+
+    Raises:
+        ImproperlyConfigured: There is a pooler and no PostgreSQL behind it.
+    """
+    direct = _database(_secret("DATABASE_URL", f"sqlite:///{VAR_DIR / 'touchstone.sqlite3'}"))
+    pooler = _secret("DATABASE_POOL_URL")
+    if not pooler:
+        return {"default": direct}
+    pooled = _database(pooler) | {"DISABLE_SERVER_SIDE_CURSORS": True}
+    if not pooled["ENGINE"] == direct["ENGINE"] == "django.db.backends.postgresql":
+        raise ImproperlyConfigured(
+            "DATABASE_POOL_URL is the address of PgBouncer; set DATABASE_URL to the PostgreSQL server "
+            "behind it."
+        )
+    return {"default": pooled, "direct": direct}
+
+
+DATABASES = _databases()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.User"
@@ -441,6 +463,28 @@ SPECTACULAR_SETTINGS = {
 }
 
 REDIS_URL = _secret("REDIS_URL", f"redis+socket://{VAR_DIR / 'broker.sock'}")
+_REDIS = RedisAddress(
+    REDIS_URL,
+    ca_file=env.str("REDIS_CA_FILE", default=""),
+    sentinel_password=_secret("REDIS_SENTINEL_PASSWORD"),
+)
+
+
+def _broker_url() -> str:
+    """Return the address of the queue.
+
+    Raises:
+        ImproperlyConfigured: REDIS_URL names Sentinels in another form.
+    """
+    try:
+        return _REDIS.broker_url()
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            "REDIS_URL must be redis+sentinel://:PASSWORD@HOST:26379,HOST:26379/MASTER/0 for Sentinels "
+            f"({error})."
+        ) from error
+
+
 # Counters of requests per address live beside the queue; nothing else is cached there.
 RATE_LIMITS = env.bool("RATE_LIMITS", default=True)
 # Requests of one user to the REST API.
@@ -448,13 +492,14 @@ API_RATE = env.str("API_RATE", default="1200/min") if RATE_LIMITS else None
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": REDIS_URL.replace("redis+socket://", "unix://"),
+        "LOCATION": _REDIS.cache_location(),
         "KEY_PREFIX": "touchstone",
         "VERSION": 2,  # of the form of values: those of version 1 were pickled
         "OPTIONS": {
             "serializer": "config.cache_values.JsonValues",
             "socket_timeout": 2,
             "socket_connect_timeout": 2,
+            **_REDIS.cache_options(),
         },
     }
 }
@@ -477,13 +522,15 @@ PARTICIPANT_LINK_DAYS = env.int("PARTICIPANT_LINK_DAYS", default=90)
 
 # A slice is redelivered when its worker dies. The visibility timeout is longer than the hard limit of a
 # task, or a slow task would run twice; kombu sweeps only with the two restore options set.
-CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_URL = _broker_url()
+CELERY_BROKER_USE_SSL = _REDIS.broker_ssl()
 CELERY_TASK_TIME_LIMIT = 600
 CELERY_TASK_SOFT_TIME_LIMIT = 570
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": env.int("CELERY_VISIBILITY_TIMEOUT", default=660),
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
+    **_REDIS.broker_options(),
 }
 # The beat's tasks have a queue of their own, which workers serve in turn with the main one. So they do not
 # wait behind thousands of slices, and a sweep can tell from the main queue whether slices are waiting.

@@ -18,6 +18,7 @@ COMMANDS = (
     ("serve", "serving.command:serve", "Answer over HTTP."),
     ("list", "registry:list_systems", "List the systems."),
     ("predict", "evaluation.predict_file:predict", "Predict a file of questions in the HotpotQA form."),
+    ("predict-parquet", "evaluation.predict_rows:predict_parquet", "Predict Parquet files of questions."),
     ("evaluate", "evaluation.scores:evaluate", "Score a system on questions with gold answers."),
     (
         "search",

@@ -37,10 +37,28 @@ def chromium() -> Path | None:
     return Path(program) if program else None
 
 
+def pgbouncer() -> Path | None:
+    """Return the pooler of PostgreSQL's connections, or None."""
+    return _system_program("pgbouncer")
+
+
+def nginx() -> Path | None:
+    """Return the web proxy, or None."""
+    return _system_program("nginx")
+
+
+def _system_program(name: str) -> Path | None:
+    # Debian keeps servers in a folder that is in the PATH of root alone.
+    program = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    return Path(program) if program else None
+
+
 # Name of the Debian package, and how to tell that what it brings is there.
 PARTS: dict[str, Callable[[], Path | None]] = {
     "postgresql": postgres_bin,
     "redis-server": redis_server,
+    "pgbouncer": pgbouncer,
+    "nginx-light": nginx,
     "chromium-headless-shell": chromium,
 }
 

@@ -38,6 +38,7 @@ SUITES = {
         "malformed inputs",
     ),
     "kills": Suite(["tests/soak/test_kills.py"], 100, "kills, half of them with PostgreSQL"),
+    "scaled": Suite(["tests/deploy"], 28, "kills on a site of 18 programs, people during an upgrade"),
     "faults": Suite(
         ["tests/soak/test_faults.py", "tests/soak/test_lying_server.py", "tests/fault"], 100, "faults"
     ),

@@ -1,6 +1,7 @@
-"""The job that has bots take part in a study on this site."""
+"""Bots in a study: the job, and what it shares with its command."""
 
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 from django.conf import settings
@@ -15,17 +16,26 @@ from foundation.messages import say
 from foundation.simulated_people import run_watched
 from jobs.actions.jobs import JobResult, Report
 from jobs.models import Job
+from modelserver.systems.language.paid_requests import CHARACTERS_PER_TOKEN
+from modelserver.wire.schema import Usage
 from studyapp.actions.links import create_link
+from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.questionnaires import Question, parts_of
+from studyapp.definition.task_questions import task_pages
 from studyapp.link_tokens import resume_token
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import check_admission
 from studyapp.queries.bots import plan_of
 from studyapp.simulation import walk
+from studyapp.simulation.language_model import Respondent
+from studyapp.simulation.page_text import read_text
 from studyapp.simulation.walk import BEHAVIOURS, Bot
+from studyapp.web.stimulus_html import rendered_stimulus
 
 MOST_BOTS = 200
 CONCURRENCY = 4
 SHOWN_ERRORS = 5
+ESTIMATED_ITEMS = 50  # of each condition, for an estimate of tokens
 
 
 class SimulationOptions(FrozenModel):
@@ -61,9 +71,11 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
     plan = plan_of(study)
     label = f"bots of job {job.pk}"
     came = Participant.objects.filter(version__study=study, mode=Mode.BOT, link__label=label)
-    crowd = _crowd(options, came)
+    crowd = crowd_of(options.n, options.behaviour, seed=options.seed, came=came, url=settings.SITE_URL)
     check_admission(EntryLink(study=study))
-    _link, token = create_link(study=study, by=job.created_by, label=label, mode=Mode.BOT)
+    _link, token = create_link(
+        study=study, by=job.created_by, label=label, mode=Mode.BOT, behaviour=options.behaviour
+    )
     address = settings.SITE_URL + reverse("studyapp:join", args=[token])
     ended = options.n - len(crowd)
     finished: list[Bot] = []
@@ -102,16 +114,65 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
     )
 
 
-def _crowd(options: SimulationOptions, came: QuerySet[Participant]) -> list[Bot]:
+def crowd_of(n: int, behaviour: str, *, seed: int, came: QuerySet[Participant], url: str) -> list[Bot]:
     """Return the bots that have not finished: the interrupted ones first.
 
     Bots that leave on purpose look like interrupted ones, and are not called back.
+
+    Args:
+        n: The number of bots in all.
+        behaviour: That of all of them.
+        seed: The seed of their generators.
+        came: The bots that have entered before.
+        url: The address of the site.
     """
-    crowd = walk.make_bots(options.n, {options.behaviour: 1.0}, seed=options.seed)[came.count() :]
-    if BEHAVIOURS[options.behaviour].leaves:
+    crowd = walk.make_bots(n, {behaviour: 1.0}, seed=seed)[came.count() :]
+    if behaviour in BEHAVIOURS and BEHAVIOURS[behaviour].leaves:
         return crowd
     interrupted = came.filter(status=Participant.Status.ACTIVE)
-    back = walk.make_bots(interrupted.count(), {options.behaviour: 1.0}, seed=options.seed + 1)
+    back = walk.make_bots(interrupted.count(), {behaviour: 1.0}, seed=seed + 1)
     for bot, participant in zip(back, interrupted, strict=True):
-        bot.entry = settings.SITE_URL + reverse("studyapp:resume", args=[resume_token(participant)])
+        bot.entry = url + reverse("studyapp:resume", args=[resume_token(participant)])
     return [*back, *crowd]
+
+
+def expected_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int, Usage]:
+    """Estimate the requests and tokens of participants that a model simulates.
+
+    Tokens are a fourth of the characters; those of items are the mean over conditions and items. A page that
+    is refused, or an answer that is not valid, comes on top.
+
+    Args:
+        content: The frozen study.
+        n: The number of participants.
+        model: The language model.
+    """
+    surveys: list[Sequence[Question]] = [
+        content.screening,
+        content.comprehension_questions,
+        content.pre_survey,
+        content.post_survey,
+    ]
+    asked = [_characters(questions) for questions in surveys if questions]
+    shown = [
+        len(read_text(rendered_stimulus(content, condition.name, item.id)).text)
+        for condition in content.conditions
+        for item in content.items[:ESTIMATED_ITEMS]
+    ]
+    items = (len(content.practice) + content.pages) * max(1, len(task_pages(content.task)))
+    instructions = content.instructions_for(content.viewer(content.conditions))
+    page = sum(shown) / len(shown) + len(instructions) + _characters(content.item_questionnaire)
+    requests = n * (len(asked) + items)
+    asks = model.language_model
+    characters = n * (sum(asked) + items * page * (1 + model.remember)) + requests * asks.prompt_characters
+    return requests, Usage(
+        input_tokens=round(characters / CHARACTERS_PER_TOKEN),
+        output_tokens=requests * asks.most_output_tokens,
+    )
+
+
+def _characters(questions: Sequence[Question]) -> int:
+    return sum(
+        len(part.text) + sum(len(value) + len(label) for value, label in part.choices)
+        for part in parts_of(questions)
+    )

@@ -148,7 +148,9 @@ class FakeOpenAI:
             request.close_connection = True
 
     def _completion(self, plan: Plan, body: dict[str, Any]) -> dict[str, Any]:
-        prompt = next(one["content"] for one in reversed(body["messages"]) if "Question:" in one["content"])
+        asked = ("Question:", "The page:")
+        contents = [one["content"] for one in reversed(body["messages"]) if one["role"] == "user"]
+        prompt = next(text for text in contents if any(words in text for words in asked))
         answer = self.answer(prompt)
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
         text = json.dumps({name: answer[name] for name in schema.get("properties", answer)})

@@ -1,5 +1,6 @@
 """The command ``power``: sample size by simulated power analysis."""
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,16 +15,17 @@ from ..io.errors import AnalysisError
 from ..participants.bundle import Bundle, load_bundle
 from ..participants.condition_looks import COLOURS
 from ..participants.learning_curves import ratings_right
+from ..participants.tasks.preference import win_rate_key
 from ..participants.trial_grid import Grid
 from ..planning.power import Pilot, Population, fitted, pilot_values
 from ..planning.power import pilot as read_pilot
-from ..planning.sample_size import Design, assumed, design_sentence, plan_size, rate_text
+from ..planning.sample_size import HALF, Design, assumed, design_sentence, plan_size, rate_text
 from ..report.figures import GRID, INK, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text, write_page
 from ..report.tables import Column, Table, csv_rows, number
 from ..stats.arrays import Array
 from ..stats.correlations import Coefficient
-from ..study.analysis import Options, analyse
+from ..study.analysis import Options, Study, analyse
 from .options import Count, Mode, Numbers, Positive, Sizes, print_json
 from .systems_power import RESAMPLES, print_systems
 
@@ -32,16 +34,21 @@ Measure: TypeAlias = Literal[
     "final_accuracy", "advice_agreement", "switch_fraction", "over_reliance", "under_reliance",
     "complementarity", "confidence_change", "coverage", "precision", "prediction_accuracy", "above_chance",
     "simulation_effect", "after_accuracy", "after_above_chance",
+    "win_rate",
 ]  # fmt: skip
 
 
-CURVE = [
-    Column("participants", heading="Participants per condition"),
-    Column("", lambda power: power.participants * len(power.effects), "In all"),
+_RATES = [
     Column("power", "all.value", "Power, 95 % of the simulation", lambda power: rate_text(power.all)),
     Column("error", "all.error"),
     Column("low high", "all.interval"),
 ]
+CURVE = [
+    Column("participants", heading="Participants per condition"),
+    Column("", lambda power: power.participants * len(power.effects), "In all"),
+    *_RATES,
+]
+PAIRED_CURVE = [Column("participants", heading="Participants"), *_RATES]
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,7 @@ TRAITS: dict[Measure, Trait] = {
     "complementarity": Trait(None, "share"),
     "confidence_change": Trait(_own("final_confidence_change"), "points"),
     "simulation_effect": Trait(None, "share"),
+    "win_rate": Trait(None, "share"),
     "after_accuracy": Trait(_own("predicted_after"), "share"),
     "after_above_chance": Trait(_own("predicted_above_after"), "share"),
     "coverage": Trait(_own("predicted_made"), "share"),
@@ -130,6 +138,7 @@ def print_sample_size(
 
     Args:
         effect: Difference to detect, or one per condition, separated by commas; 0.1 is ten points of a share.
+            For win_rate that of each pair of conditions beyond one half.
         systems: Find the number of systems instead of the participants.
         correlation: True correlations of people and score, separated by commas; without it 0.5, 0.7 and 0.9.
         noise: Standard error of people's mean of a system, in standard deviations between systems; without it
@@ -138,7 +147,8 @@ def print_sample_size(
         pilot: Bundle of a pilot to draw participants and trials from.
         normal: Simulate normal participants with the spreads of the pilot, for small pilots.
         measure: Measure of a trial.
-        items: Trials per participant that the measure counts; without it those of the pilot, or 25.
+        items: Trials per participant that the measure counts; without it those of the pilot, or 25. For
+            simulation_effect those of each of the two blocks, for win_rate those of a pair of conditions.
         participants: Sample sizes of the curve, separated by commas; without it around the result.
         target: Power to reach.
         alpha: Two-sided level, with Holm's correction over the contrasts.
@@ -162,15 +172,20 @@ def print_sample_size(
         return
     if not effect:
         raise AnalysisError("give --effect, the difference to detect, or --systems")
+    is_paired = measure == "win_rate"
+    population: Population
     if pilot is not None:
         options = Options(seed, 0, mode, study_version)
         population, pilot_items, source = from_pilot(load_bundle(pilot), measure, options, normal=normal)
     else:
-        population, source = assumed(participant_sd, item_sd, residual_sd, mean_share)
+        population, source = assumed(
+            participant_sd, item_sd, residual_sd, HALF if is_paired else mean_share,
+            change=measure == "simulation_effect",
+        )  # fmt: skip
         pilot_items = 25
     design = plan_size(
         population,
-        effects=effect if len(effect) > 1 else [0.0, *effect],
+        effects=effect if is_paired or len(effect) > 1 else [0.0, *effect],
         items=items or pilot_items,
         target=target,
         alpha=alpha,
@@ -179,6 +194,7 @@ def print_sample_size(
         source=source,
         unit=TRAITS[measure].unit,
         participants=participants,
+        reference=None if not is_paired else HALF if pilot is None else 0.0,
     )
     page = write_page(build_power_page(design), out)[0] if out is not None else None
     if json:
@@ -204,6 +220,8 @@ def from_pilot(
         AnalysisError: The pilot cannot give the measure.
     """
     study = analyse(bundle, options)
+    if measure == "win_rate":
+        return _from_preferences(study, normal=normal)
     if study.allocation.design != "between":
         raise AnalysisError(
             f"{bundle.path}: the pilot's participants saw several conditions each; power is simulated for "
@@ -230,6 +248,25 @@ def from_pilot(
     return (fitted(source) if normal else source), items, _described(len(source.people), normal=normal)
 
 
+def _from_preferences(study: Study, *, normal: bool) -> tuple[Population, int, str]:
+    """Read the population of a pilot of preferences.
+
+    It has the win rates of its first condition on its first criterion.
+    """
+    path, criteria = study.bundle.path, study.version.task.criteria
+    if not criteria:
+        raise AnalysisError(f"{path}: the pilot has no win_rate: its participants compared no conditions")
+    if normal:
+        raise AnalysisError("win_rate is no mean over trials: its participants can only be drawn")
+    own = study.retained.estimates.per_participant[win_rate_key(criteria[0])][0]
+    items = max(1, round(len(study.trials) / len(study.people) / math.comb(len(study.conditions), 2)))
+    try:
+        drawn = pilot_values([own], items)
+    except ValueError as error:
+        raise AnalysisError(f"{path}: {error}") from None
+    return drawn, items, _described(len(drawn.people), normal=False)
+
+
 def _described(people: int, *, normal: bool) -> str:
     how = "normal people with the spreads of" if normal else "people drawn from"
     return f"{how} the {people} participants of the pilot"
@@ -242,7 +279,7 @@ def _counted_trials(source: Pilot) -> int:
 
 def _as_values(design: Design) -> dict[str, object]:
     """Return what the page shows, as plain values."""
-    header, rows = csv_rows(CURVE, design.curve)
+    header, rows = csv_rows(PAIRED_CURVE if design.is_paired else CURVE, design.curve)
     return {
         "sentence": design_sentence(design),
         "participants": design.smallest.participants,
@@ -260,11 +297,12 @@ def _as_values(design: Design) -> dict[str, object]:
 
 def build_power_page(design: Design) -> Page:
     """Build the page of a sample size, with curve and table."""
+    columns = PAIRED_CURVE if design.is_paired else CURVE
     notes = [f"Analysed as: {design.curve[0].method}."]
     blocks: list[Block] = [
         Text(design_sentence(design)),
         _curve_figure(design),
-        Table.from_columns("power", "Power by sample size", design.curve, CURVE, notes),
+        Table.from_columns("power", "Power by sample size", design.curve, columns, notes),
         Text(
             "Plant the smallest effect that would matter, not the one that the pilot showed, and plan with "
             "a range of spreads: those of a small pilot are uncertain. An effect that differs from item to "
@@ -290,10 +328,11 @@ def _curve_figure(design: Design) -> Figure:
         if design.smallest.participants is not None:
             axes.axvline(design.smallest.participants, color=INK, linewidth=0.9, linestyle=":")
         axes.set_ylim(0, 1.02)
-        axes.set_xlabel("Participants per condition")
+        axes.set_xlabel("Participants" if design.is_paired else "Participants per condition")
         axes.set_ylabel("Power")
         axes.grid(color=GRID, linewidth=0.8)
         svg, prints = drawn(canvas)
     spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in rates)
-    caption = "Power by participants per condition; the band is the simulation's 95 %, dashes are the target."
+    unit = "" if design.is_paired else " per condition"
+    caption = f"Power by participants{unit}; the band is the simulation's 95 %, dashes are the target."
     return Figure("power-curve", caption, f"Power curve: {spoken}.", svg, prints=prints)

@@ -73,6 +73,7 @@ _PARTICIPANTS = (
     Column("paid", "number", low=0),
     Column("paid_currency", "text"),
     Column("link_label", "text"),
+    Column("behaviour", "text"),
     Column("started_at", "text"),
     Column("items_submitted", "integer", low=0),
     *(Column(name, "integer", low=0) for name in PERSON_COLUMNS if name not in DUPLICATE_COLUMNS.values()),

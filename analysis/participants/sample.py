@@ -43,6 +43,7 @@ def describe_sample(bundle: Bundle, version: Version, mode: str, people: pd.Data
     flow = bundle.flow.get(mode)
     facts = [Fact("Recruitment platform", version.definition.platform or NOT_RECORDED, len(people))]
     facts += _counted("Entry link", people["link_label"], other=None)
+    facts += _counted("Simulated by", people["behaviour"], other=None)
     if flow and flow.not_assigned:
         facts += [
             Fact("Not assigned to a condition", why.replace("_", " "), count)

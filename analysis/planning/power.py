@@ -2,8 +2,9 @@
 
 Each simulated study has its conditions between participants over the same items, and is analysed as the real
 one: one value per participant (the mean over items), Welch's t test for each declared contrast, Holm over
-the contrasts. Source: Welch 1947; Holm 1979. Simulation error is given with every rate, with Wilson's
-interval (Wilson 1927).
+the contrasts. Preferences are within participants: the win rate of each pair of conditions is tested against
+one half, by a one-sample t test. Source: Welch 1947; Holm 1979. Simulation error is given with every rate,
+with Wilson's interval (Wilson 1927).
 
 The participant-level test takes the items as given. An effect that differs by item (a condition × item
 interaction) limits what more participants can show of other items; no sample size here makes up for that.
@@ -23,6 +24,8 @@ from ..participants.trial_grid import Grid
 from ..stats.arrays import Array, chunks
 
 CELLS_PER_CHUNK = 2_000_000  # trials simulated at once
+BETWEEN = "Welch's t over participant means, Holm over the contrasts, simulated"
+AGAINST = "one-sample t over participants' win rates against one half, Holm over the pairs, simulated"
 Contrast = tuple[int, int]
 Criterion = Literal["all", "any"]
 
@@ -104,6 +107,8 @@ class Assumed:
         residual_sd: Standard deviation of single trials beside that; None for a yes-or-no measure with the
             mean share `mean`, whose trials vary by themselves. Shares are cut at 0 and 1, which shrinks
             effects there.
+        change: The measure is the change from one block of items to another of the same size. Participants
+            keep their level, and effects are those of the second block.
     """
 
     participant_sd: float
@@ -111,6 +116,7 @@ class Assumed:
     residual_sd: float | None = None
     mean: float | None = None
     same_items: bool = True
+    change: bool = False
 
     def __post_init__(self) -> None:
         for name in ("participant_sd", "item_sd", "residual_sd"):
@@ -126,12 +132,21 @@ class Assumed:
         self, rng: np.random.Generator, effects: Array, participants: int, items: int, simulations: int
     ) -> Array:
         """Draw participants, items and trials from the assumed distributions."""
-        size = (simulations, len(effects), participants)
         draws = 1 if self.same_items else len(effects)
-        shift = rng.normal(0, self.item_sd, (simulations, draws, 1, items)) if self.item_sd else np.zeros(1)
-        level = effects[:, None] + rng.normal(0, self.participant_sd, size)
+        shift = self._items(rng, (simulations, draws, 1, items))
+        people = rng.normal(0, self.participant_sd, (simulations, len(effects), participants))
+        after = self._block(rng, effects[:, None] + people, shift, items)
+        if not self.change:
+            return after
+        return after - self._block(rng, people, self._items(rng, (simulations, draws, 1, items)), items)
+
+    def _items(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+        return rng.normal(0, self.item_sd, size) if self.item_sd else np.zeros(1)
+
+    def _block(self, rng: np.random.Generator, level: Array, shift: Array, items: int) -> Array:
+        """Draw participants' means over the items of a block."""
         if self.mean is None:
-            noise = rng.normal(0, self.residual_sd or 0.0, size) / np.sqrt(items)
+            noise = rng.normal(0, self.residual_sd or 0.0, level.shape) / np.sqrt(items)
             return np.asarray(level + shift.mean(axis=-1) + noise)
         if not self.item_sd:
             return rng.binomial(items, np.clip(self.mean + level, 0, 1)) / items
@@ -157,7 +172,8 @@ class Rate:
 class Power:
     """Power of a design. participants: per condition.
 
-    each: contrast (positions of two conditions) to the rate of studies that find it, after Holm. any, all:
+    each: contrast (positions of two conditions, or twice that of a pair against the reference) to the rate of
+    studies that find it, after Holm. any, all:
     rates over the contrasts with a planted effect, None without one. false_alarm: rate of studies that claim
     any contrast without one; None where all have one.
     """
@@ -171,7 +187,7 @@ class Power:
     any: Rate | None
     all: Rate | None
     false_alarm: Rate | None
-    method: str = "Welch's t over participant means, Holm over the contrasts, simulated"
+    method: str = BETWEEN
 
 
 @dataclass(frozen=True)
@@ -254,11 +270,14 @@ def power(
     rng: np.random.Generator,
     alpha: float = 0.05,
     contrasts: Sequence[Contrast] | None = None,
+    reference: float | None = None,
 ) -> Power:
     """Power of one design.
 
     effects: planted shift of each condition, in the unit of the population (for log seconds a log ratio).
     contrasts: pairs of positions in effects; each condition against the first if left out.
+    reference: the value of the population without an effect. Effects are then those of pairs of conditions
+    that all participants compare, each tested against it.
 
     Raises ValueError for fewer than two conditions, participants, an item or a simulation, an unknown
     contrast, or an alpha not in (0, 1).
@@ -269,12 +288,15 @@ def power(
         >>> 0.76 < found.all.value < 0.84  # the t test's power is 0.80
         True
     """
-    shifts, pairs = _design_iv(effects, participants, items, simulations, alpha, contrasts)
+    if reference is not None and contrasts is None:
+        contrasts = [(place, place) for place in range(len(effects))]
+    shifts, pairs = _design_iv(effects, participants, items, simulations, alpha, contrasts, reference)
     claimed = np.zeros((simulations, len(pairs)), dtype=bool)
     for rows in chunks(simulations, CELLS_PER_CHUNK // (len(shifts) * participants * items)):
         means = population.means(rng, shifts, participants, items, rows.stop - rows.start)
-        claimed[rows] = _holm(_welch(means, pairs)) <= alpha
-    real = np.array([shifts[a] != shifts[b] for a, b in pairs])
+        p = _welch(means, pairs) if reference is None else _one_sample(means - reference)
+        claimed[rows] = _holm(p) <= alpha
+    real = np.array([shifts[a] != (shifts[b] if reference is None else 0) for a, b in pairs])
     return Power(
         participants=participants,
         items=items,
@@ -285,6 +307,7 @@ def power(
         any=simulated_rate(claimed[:, real].any(axis=1)) if real.any() else None,
         all=simulated_rate(claimed[:, real].all(axis=1)) if real.any() else None,
         false_alarm=simulated_rate(claimed[:, ~real].any(axis=1)) if not real.all() else None,
+        method=BETWEEN if reference is None else AGAINST,
     )
 
 
@@ -332,6 +355,7 @@ class PowerArguments(TypedDict):
     rng: np.random.Generator
     alpha: NotRequired[float]
     contrasts: NotRequired[Sequence[Contrast] | None]
+    reference: NotRequired[float | None]
 
 
 def power_curve(
@@ -374,7 +398,8 @@ def smallest_design(
     while not enough(high):
         if high == most:
             ordered = tuple(tried[size] for size in sorted(tried))
-            reason = f"even {most} participants per condition do not reach a power of {target:g}"
+            unit = " per condition" if design.get("reference") is None else ""
+            reason = f"even {most} participants{unit} do not reach a power of {target:g}"
             return SmallestDesign(target, criterion, None, ordered, reason)
         low, high = high, min(2 * high, most)
     while high - low > 1:
@@ -415,10 +440,12 @@ def _design_iv(
     simulations: int,
     alpha: float,
     contrasts: Sequence[Contrast] | None,
+    reference: float | None,
 ) -> tuple[Array, list[Contrast]]:
     shifts = np.asarray(effects, dtype=float)
-    if shifts.ndim != 1 or len(shifts) < 2 or not np.isfinite(shifts).all():
-        raise ValueError("effects must hold one number for each of two or more conditions")
+    least_effects, of = (2, "two or more conditions") if reference is None else (1, "one or more pairs")
+    if shifts.ndim != 1 or len(shifts) < least_effects or not np.isfinite(shifts).all():
+        raise ValueError(f"effects must hold one number for each of {of}")
     for name, value, least in (
         ("participants", participants, 2),
         ("items", items, 1),
@@ -430,6 +457,8 @@ def _design_iv(
         raise ValueError(f"alpha must be between 0 and 1, not {alpha}")
     possible = list(combinations(range(len(shifts)), 2))
     pairs = [(0, other) for other in range(1, len(shifts))] if contrasts is None else list(contrasts)
+    if reference is not None:
+        return shifts, pairs
     if not pairs or any(tuple(sorted(pair)) not in possible for pair in pairs):
         raise ValueError(f"contrasts must be pairs of different conditions 0 to {len(shifts) - 1}")
     return shifts, pairs
@@ -448,6 +477,18 @@ def _welch(means: Array, pairs: Sequence[Contrast]) -> Array:
         t = np.abs(centre[:, first] - centre[:, second]) / np.sqrt(a + b)
         freedom = (a + b) ** 2 / ((a**2 + b**2) / (n - 1))
         p = 2 * stdtr(freedom, -t)
+    return np.where(np.isnan(p), 1.0, p)
+
+
+def _one_sample(distances: Array) -> Array:
+    """Compute the two-sided p of a one-sample t by simulation and pair.
+
+    p is 1 if nothing varies.
+    """
+    n = distances.shape[2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(distances.mean(axis=2)) / np.sqrt(distances.var(axis=2, ddof=1) / n)
+    p = 2 * stdtr(n - 1, -t)
     return np.where(np.isnan(p), 1.0, p)
 
 

@@ -354,14 +354,19 @@ def _design(frozen: FrozenVersion) -> list[str]:
         items = f"Items: {len(definition.items)}{source}{seed}"
         lines.append(f"{items}, in an order of their own for each participant{order}.")
     if definition.conditions:
-        block = definition.assignment_block
-        lines.append(
-            f"Assignment: in shuffled blocks that hold each condition {block} times."
-            if block
-            else "Assignment: after consent, to the condition with the fewest completed and active "
-            "participants; at random among ties."
-        )
+        lines.append(_assignment(frozen))
     return lines
+
+
+def _assignment(frozen: FrozenVersion) -> str:
+    block = frozen.definition.assignment_block
+    if block and not TASKS[frozen.version.task.kind].pairs:
+        return f"Assignment: in shuffled blocks that hold each condition {block} times."
+    what = "arrangement of pairs and sides" if TASKS[frozen.version.task.kind].pairs else "condition"
+    return (
+        f"Assignment: after consent, to the {what} with the fewest completed and active participants; at "
+        "random among ties."
+    )
 
 
 def _shows(condition: Condition) -> str:
@@ -380,6 +385,12 @@ def _groups(frozen: FrozenVersion) -> dict[str, list[str]]:
 
 def _who_sees_what(frozen: FrozenVersion) -> list[str]:
     groups = _groups(frozen)
+    if TASKS[frozen.version.task.kind].pairs:
+        return [
+            "Within participants: each compares the conditions, two at a time. The pairs are rotated over "
+            "the items, and their sides exchanged, from participant to participant: each participant sees "
+            "each item once, and each item comes in each pair and each order alike often."
+        ]
     if all(len(own) == 1 for own in groups.values()):
         return ["Between participants: each sees one condition, and all see the same items."]
     text = (

@@ -8,6 +8,7 @@ import numpy as np
 from ..io.errors import AnalysisError
 from .power import Assumed, Contrast, Population, Power, Rate, SmallestDesign, power_curve, smallest_design
 
+HALF = 0.5  # the win rate of a condition that is as often preferred as the other
 CURVE_POINTS = 9
 SPAN = (0.25, 2.5)  # of the smallest design, that the curve covers
 
@@ -18,6 +19,7 @@ class Design:
 
     Attributes:
         curve: Power by participants per condition, including the smallest design.
+        is_paired: Participants compare pairs of conditions; effects are win rates minus one half.
     """
 
     effects: tuple[float, ...]
@@ -28,6 +30,7 @@ class Design:
     unit: str
     smallest: SmallestDesign
     curve: tuple[Power, ...]
+    is_paired: bool = False
 
 
 def plan_size(
@@ -42,10 +45,12 @@ def plan_size(
     source: str,
     unit: str,
     participants: Sequence[int] = (),
+    reference: float | None = None,
 ) -> Design:
     """Find the smallest design with the target power, and a curve around it.
 
-    The curve covers `participants` if they are given.
+    The curve covers `participants` if they are given. With `reference` participants compare pairs of
+    conditions, see `power`.
 
     Raises:
         AnalysisError: Effects, sizes or rates make no design.
@@ -54,16 +59,17 @@ def plan_size(
     try:
         smallest = smallest_design(
             population, target=target, effects=effects, items=items, simulations=simulations, alpha=alpha,
-            rng=streams[0],
+            rng=streams[0], reference=reference,
         )  # fmt: skip
         largest = smallest.participants or smallest.tried[-1].participants
         curve = power_curve(
             population, participants=sorted(set(participants)) or sizes_around(largest), effects=effects,
-            items=items, simulations=simulations, alpha=alpha, rng=streams[1],
+            items=items, simulations=simulations, alpha=alpha, rng=streams[1], reference=reference,
         )  # fmt: skip
     except ValueError as error:
         raise AnalysisError(str(error)) from None
-    return Design(tuple(effects), items, alpha, simulations, source, unit, smallest, tuple(curve))
+    is_paired = reference is not None
+    return Design(tuple(effects), items, alpha, simulations, source, unit, smallest, tuple(curve), is_paired)
 
 
 def design_sentence(design: Design) -> str:
@@ -74,9 +80,18 @@ def design_sentence(design: Design) -> str:
         result = smallest.reason.capitalize()
     else:
         point = next(one for one in smallest.tried if one.participants == smallest.participants)
-        result = (
-            f"{smallest.participants} participants per condition "
-            f"({smallest.participants * len(design.effects)} in all) reach a power of {rate_text(point.all)}"
+        size = f"{smallest.participants} participants"
+        if not design.is_paired:
+            size += f" per condition ({smallest.participants * len(design.effects)} in all)"
+        result = f"{size} reach a power of {rate_text(point.all)}"
+    if design.is_paired:
+        rates = ", ".join(f"{HALF + effect:g}" for effect in design.effects)
+        pairs = "a pair" if len(design.effects) == 1 else f"{len(design.effects)} pairs"
+        rates = f"the win rate {rates}" if len(design.effects) == 1 else f"the win rates {rates}"
+        return (
+            f"{result}, for {pairs} of conditions with {rates} over "
+            f"{design.items} items a pair, alpha {design.alpha:g}; {design.simulations} simulated studies of "
+            f"{design.source}."
         )
     return (
         f"{result}, for {len(design.effects)} conditions with the effects {shifts} ({design.unit}) over "
@@ -86,9 +101,16 @@ def design_sentence(design: Design) -> str:
 
 
 def assumed(
-    participant_sd: float | None, item_sd: float, residual_sd: float | None, mean: float | None
+    participant_sd: float | None,
+    item_sd: float,
+    residual_sd: float | None,
+    mean: float | None,
+    *,
+    change: bool = False,
 ) -> tuple[Assumed, str]:
     """Return a population of assumed spreads, and its description.
+
+    With `change` the measure is the change between two blocks, see `Assumed`.
 
     Raises:
         AnalysisError: An assumption is missing or does not fit the others.
@@ -96,12 +118,13 @@ def assumed(
     if participant_sd is None:
         raise AnalysisError("give --pilot BUNDLE, or --participant-sd with --residual-sd or --mean")
     try:
-        population = Assumed(participant_sd, item_sd, residual_sd, mean)
+        population = Assumed(participant_sd, item_sd, residual_sd, mean, change=change)
     except ValueError as error:
         raise AnalysisError(str(error)) from None
     spreads = {"participants": participant_sd, "items": item_sd, "trials": residual_sd, "mean share": mean}
     given = ", ".join(f"{name} {value:g}" for name, value in spreads.items() if value is not None)
-    return population, f"people by assumption ({given})"
+    blocks = ", change between two blocks" if change else ""
+    return population, f"people by assumption ({given}{blocks})"
 
 
 def against_first(effects: Sequence[float]) -> list[Contrast]:

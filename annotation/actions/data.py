@@ -21,10 +21,11 @@ from annotation.actions.projects import create_project, replace_labels
 from annotation.actions.review import set_gold
 from annotation.errors import Conflict
 from annotation.formats.images import ImageFolder
+from annotation.label_changes import renamed_since
 from annotation.labels import LabelTask, can_extend, is_label_text
 from annotation.models import Annotation, Gold, ImageFile, Item, ItemImport, Membership, Project, Role
 from annotation.operations import checked
-from annotation.parsed_items import program_of, subject_of, task_of
+from annotation.parsed_items import label_changes_of, program_of, subject_of, task_of
 from annotation.schemas import AnnotationRecord, Document, Image, ItemRecord
 from foundation import image_files
 from foundation.errors import BadFile
@@ -290,6 +291,7 @@ class _Import:
         self._annotators: dict[str, int] = {}
         task = task_of(project)
         self._task = task.text if task else ""
+        self._changes = label_changes_of(project)
         self._earlier: dict[str, bool] = {}  # whether a plain task of a file became that of the project
         self._highest = project.items.aggregate(rank=Max("rank"))["rank"] or 0
 
@@ -325,9 +327,11 @@ class _Import:
         return list(new.values()), rows
 
     def _with_labels_of_today(self, record: ItemRecord) -> ItemRecord:
-        """Give a record of an earlier configuration the labels added since."""
+        """Give a record of an earlier configuration the labels changed since."""
         if not self._task or record.program == self._task or not is_label_text(record.program):
             return record
+        if self._changes:
+            record = renamed_since(record, self._changes)
         if record.program not in self._earlier:
             self._earlier[record.program] = can_extend(record.program, self._task)
         return record.model_copy(update={"program": self._task}) if self._earlier[record.program] else record

@@ -16,9 +16,10 @@ from accounts.policy import granting
 from annotation import states
 from annotation.actions import assignments, audit, disagreement, qualification
 from annotation.errors import BadEdit, NotReady, StaleBase
+from annotation.label_changes import LabelChange, changed_edit
 from annotation.models import Annotation, Item, Membership, Operation
 from annotation.operations import OperationIn, apply, open_nodes
-from annotation.parsed_items import document_of, program_of, subject_of
+from annotation.parsed_items import document_of, label_changes_of, program_of, subject_of
 from annotation.policies import TASKS, NotAllowed, check_editing, check_owner
 from annotation.schemas import Document
 from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
@@ -78,7 +79,7 @@ _COLUMNS = (
     "saved_at", "submitted_at", "active_seconds", "item__external_id", "item__program", "item__answer",
     "item__purpose", "item__annotators_wanted",
     "project__slug", "project__qualification_score",
-    "project__kind", "project__reservation_minutes", "project__show_answer",
+    "project__kind", "project__reservation_minutes", "project__show_answer", "project__label_changes",
 )  # fmt: skip
 _SUBJECT = ("item__images", "item__passage", "item__tokens")
 
@@ -165,7 +166,9 @@ def _apply_all(
     )
     now = timezone.now()
     rows = []
-    for operation in new:
+    changes = label_changes_of(annotation.project)
+    for given in new:
+        operation = _with_labels_of_today(given, changes) if changes else given
         try:
             document, inverse = apply(document, operation, program, subject)
         except BadEdit as error:
@@ -193,6 +196,12 @@ def _apply_all(
     assignments.set_end(annotation, now)
     _STORE(annotation=annotation.pk, **{name: getattr(annotation, name) for name in _SAVED})
     return document
+
+
+def _with_labels_of_today(operation: OperationIn, changes: Sequence[LabelChange]) -> OperationIn:
+    """Return an operation in the labels to which its own were renamed."""
+    sent = operation.model_dump(mode="json", exclude_unset=True)
+    return OperationIn.model_validate(changed_edit(sent, changes))
 
 
 def submit(*, annotation: int, revision: int, by: User) -> Annotation:

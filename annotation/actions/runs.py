@@ -10,6 +10,8 @@ from pydantic import ValidationError
 from accounts.models import User
 from analysis.programs import ProgramError
 from annotation.actions import audit
+from annotation.actions.backend_runs import predict_items as ask_backend
+from annotation.actions.backend_runs import prepared_backend
 from annotation.actions.outputs import columns_of
 from annotation.errors import Conflict
 from annotation.formats.checks import program_of_text
@@ -31,18 +33,46 @@ Outcome = Execution | SystemRecord | ItemError
 
 @transaction.atomic
 def start_run(
-    *, project: Project, system: str, revision: str, fit: Fit | None = None, by: User | None = None
+    *,
+    project: Project,
+    system: str,
+    revision: str,
+    fit: Fit | None = None,
+    backend: str = "",
+    by: User | None = None,
 ) -> OutputRun:
     """Return the started or resumed run of this revision; see `RunKind.start`.
 
-    With a ``fit`` the system answers questions about the items, else it executes their programs. A run that
-    is there keeps its own fit, so that all its suggestions have the same meaning.
+    With a ``fit`` the system answers questions about the items, with a ``backend`` it is the model of that
+    address, else it executes their programs. A run that is there keeps its own fit, so that all its
+    suggestions have the same meaning; a backend may have moved.
     """
     stored = fit.model_dump(mode="json") if fit is not None else {}
-    run, _ = OutputRun.objects.get_or_create(
-        project=project, system=system, revision=revision, defaults={"created_by": by, "fit": stored}
+    run, is_new = OutputRun.objects.get_or_create(
+        project=project,
+        system=system,
+        revision=revision,
+        defaults={"created_by": by, "fit": stored, "backend": backend},
     )
+    if not is_new and bool(run.backend) != bool(backend):
+        raise Conflict(
+            say("Another system of this name has a run with the revision %(revision)s.", revision=revision)
+        )
+    if run.backend != backend:
+        run.backend = backend
+        run.save(update_fields=["backend"])
     return RUNS.start(run, by=by)
+
+
+def start_backend_run(*, project: Project, by: User | None) -> OutputRun:
+    """Start or resume a run of the model of the project's ML backend.
+
+    Raises as `annotation.actions.backend_runs.prepared_backend`.
+    """
+    backend = prepared_backend(project)
+    return start_run(
+        project=project, system=backend.name, revision=backend.version, backend=project.ml_backend, by=by
+    )
 
 
 def check_fit(project: Project, fit: Fit) -> None:
@@ -63,7 +93,12 @@ def check_fit(project: Project, fit: Fit) -> None:
 
 
 def _answer(run: OutputRun, items: list[Item]) -> None:
-    _store(run, _read(run, items) if run.fit else _execute(run, items))
+    outcomes: Sequence[tuple[Item, Outcome]]
+    if run.backend:
+        outcomes = ask_backend(run, items)
+    else:
+        outcomes = _read(run, items) if run.fit else _execute(run, items)
+    _store(run, outcomes)
 
 
 def _read(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, Outcome]]:

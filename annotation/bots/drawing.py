@@ -97,10 +97,11 @@ class _Pen:
                 self._choose(index, each, below)
             else:
                 links = [self.known[name] for name in each.links if self.known.get(name) in below]
-                label = each.label if isinstance(each, Box | Span) else ""
+                label, about = (each.label, each.answers) if isinstance(each, Box | Span) else ("", {})
                 if label and self.rng.random() < self.behaviour.wrong:
                     label = ""
-                self._add(index, self._moved(each), links, each.reason, each.id, label)
+                place = {**self._moved(each), **({"answers": dict(about)} if about else {})}
+                self._add(index, place, links, each.reason, each.id, label)
             if not isinstance(each, Chosen) and self.rng.random() < self.behaviour.wrong:
                 self._add(index, self._anywhere(index), links, "looks like one")
 
@@ -122,6 +123,12 @@ class _Pen:
         layer = self.sheet.nodes[index].get("layer")
         if layer and layer["labels"] and "value" not in place:
             shape["label"] = label or self.rng.choice(layer["labels"])["name"]
+            answered = shape.get("answers", {})
+            if layer["questions"]:
+                shape["answers"] = {
+                    each["name"]: self._values(each, answered.get(each["name"], ()))
+                    for each in layer["questions"]
+                }
         if links:
             shape["links"] = list(links)
         if reason:
@@ -133,12 +140,16 @@ class _Pen:
     def _answer(self, index: int, layer: Mapping[str, Any], gold: Layer | None) -> None:
         """Answer as the gold does, or anything."""
         values = [] if gold is None else [each.value for each in gold.objects if isinstance(each, Answer)]
-        if not values or self.rng.random() < self.behaviour.wrong:
-            names = [label["name"] for label in layer["labels"]]
-            ratings = range(layer["lowest"], layer["highest"] + 1) if layer["type"] == "rating" else ["Seen."]
-            values = [self.rng.choice(names or list(ratings))]
-        for value in values:
+        for value in self._values(layer, values):
             self._add(index, {"value": value})
+
+    def _values(self, asked: Mapping[str, Any], gold: Sequence[str | int]) -> list[str | int]:
+        """Return the answers of the gold, or any."""
+        if gold and self.rng.random() >= self.behaviour.wrong:
+            return list(gold)
+        names = [label["name"] for label in asked["labels"]]
+        ratings = range(asked["lowest"], asked["highest"] + 1) if asked["type"] == "rating" else ["Seen."]
+        return [self.rng.choice(names or list(ratings))]
 
     def _choose(self, index: int, chosen: Chosen, below: Sequence[str]) -> None:
         """Choose the gold's object, or another; never one twice."""

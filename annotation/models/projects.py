@@ -28,7 +28,8 @@ class Project(models.Model):
     ``annotators_per_item`` is copied to each item at import, so that a later change is an act of its own.
     ``qualification_score`` is the mean F1 that a member must reach over the qualification items; NULL
     disables qualification. One in ``hidden_gold_every`` assigned items is a hidden gold item. With
-    ``labels``, every item has the plain task that they describe.
+    ``labels``, every item has the plain task that they describe; ``label_changes`` are renamed and merged
+    labels, in their order, for edits and files that still have the old ones.
     """
 
     class Status(models.TextChoices):
@@ -42,6 +43,9 @@ class Project(models.Model):
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=10, choices=Kind)
     labels = models.JSONField(default=dict, blank=True)  # an `annotation.labels.LabelTask`; {} for programs
+    label_changes = models.JSONField(
+        default=list, blank=True
+    )  # each an `annotation.label_changes.LabelChange`
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     annotators_per_item = models.PositiveSmallIntegerField(
         default=1, validators=[MinValueValidator(1), MaxValueValidator(20)]
@@ -51,6 +55,7 @@ class Project(models.Model):
     )
     show_answer = models.BooleanField(default=True)
     show_predictions = models.BooleanField(default=False)
+    ml_backend = models.URLField(max_length=500, blank=True, default="")  # a server in Label Studio's form
     qualification_score = models.FloatField(
         null=True, blank=True, validators=[MinValueValidator(0), MaxValueValidator(1)]
     )

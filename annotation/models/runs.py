@@ -12,12 +12,14 @@ class OutputRun(SlicedRun):
     """A revision of a system that executes programs, or answers questions.
 
     ``fit`` says what becomes of answers (`annotation.suggestions.Fit`); {} for the execution of programs.
+    ``backend`` is the address of a Label Studio ML backend that is asked instead of the model server.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="output_runs")
     system = models.CharField(max_length=100)
     revision = models.CharField(max_length=100)
     fit = models.JSONField(default=dict)
+    backend = models.URLField(max_length=500, blank=True, default="")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT)
 
     class Meta:

@@ -1,11 +1,13 @@
 """Read one annotation for the editor, and lists for reviewers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.urls import reverse
 
 from accounts.models import User
 from analysis.programs import Program, agrees, describe
+from annotation.label_changes import LabelChange, changed_edit
 from annotation.labels import LabelTask
 from annotation.models import (
     Annotation,
@@ -20,7 +22,14 @@ from annotation.models import (
     SystemOutput,
 )
 from annotation.operations import executed
-from annotation.parsed_items import document_of, program_of, subject_of, suggestions_of, task_of
+from annotation.parsed_items import (
+    document_of,
+    label_changes_of,
+    program_of,
+    subject_of,
+    suggestions_of,
+    task_of,
+)
 from annotation.queries.comparison import others
 from annotation.queries.items import free_items
 from annotation.schemas import Document
@@ -190,13 +199,16 @@ def comment_row(comment: Comment) -> dict[str, Any]:
     }
 
 
-def operation_row(operation: Operation) -> dict[str, Any]:
-    """Return an operation as the editor keeps it for undoing."""
+def operation_row(operation: Operation, changes: Sequence[LabelChange]) -> dict[str, Any]:
+    """Return an operation as the editor keeps it for undoing.
+
+    Labels that were renamed since have their new names.
+    """
     return {
         "id": str(operation.uid),
         "revision": operation.revision,
-        "operation": operation.edit,
-        "inverse": operation.inverse,
+        "operation": changed_edit(operation.edit, changes) if changes else operation.edit,
+        "inverse": changed_edit(operation.inverse, changes) if changes else operation.inverse,
         "undoes": str(operation.undoes) if operation.undoes else None,
     }
 
@@ -205,15 +217,19 @@ def history(annotation: Annotation) -> list[dict[str, Any]]:
     """Return the newest operations, oldest first."""
     if not annotation.revision:
         return []
+    changes = label_changes_of(annotation.project)
     return [
-        operation_row(operation)
+        operation_row(operation, changes)
         for operation in reversed(annotation.operations.order_by("-revision")[:HISTORY])
     ]
 
 
 def operations_since(annotation: Annotation, revision: int) -> list[dict[str, Any]]:
     """Return the operations after a revision, oldest first."""
-    return [operation_row(operation) for operation in annotation.operations.filter(revision__gt=revision)]
+    changes = label_changes_of(annotation.project)
+    return [
+        operation_row(operation, changes) for operation in annotation.operations.filter(revision__gt=revision)
+    ]
 
 
 _BLIND = Prepared(

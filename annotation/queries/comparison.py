@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.gold_agreement import Agreement, Group, Metrics, agreement
-from annotation.comparison import Step, agreement_item, letters, relation_item, steps
+from annotation.comparison import Step, agreement_item, letters, question_items, relation_item, steps
 from annotation.models import Annotation, Item, Project
 from annotation.parsed_items import kind_of, program_of, shown_annotation
 from annotation.queries.review import FINISHED, finished_annotations
@@ -64,7 +64,8 @@ def project_agreement(project: Project) -> tuple[Agreement, int]:
     ]
     rng = np.random.default_rng(SEED)
     measured = agreement(compared, kind, rng=rng, resamples=RESAMPLES)
-    return replace(measured, groups={**measured.groups, **_relations(groups, kind)}), len(compared)
+    more = {**_relations(groups, kind), **_questions(groups, kind)}
+    return replace(measured, groups={**measured.groups, **more}), len(compared)
 
 
 # Measures of relations, which are compared as spans of one unit, see `relation_item`.
@@ -87,6 +88,19 @@ def _relations(groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind
     }
 
 
+def _questions(groups: Sequence[tuple[Item, Mapping[str, Document]]], kind: Kind) -> dict[Group, Metrics]:
+    """Return the agreement on answers about marks by label; empty without any."""
+    asked = [
+        mark
+        for item, documents in groups
+        for mark in question_items(item.external_id, program_of(item, kind), documents, item.tokens)
+    ]
+    if not asked:
+        return {}
+    measured = agreement(asked, kind, rng=np.random.default_rng(SEED), resamples=RESAMPLES)
+    return {group: metrics for group, metrics in measured.groups.items() if group.by == "module"}
+
+
 def is_slow_to_compare(project: Project) -> bool:
     """Return whether so many items can be compared that a page has to wait."""
     return project.items.filter(submitted__gte=2)[: QUICK_ITEMS + 1].count() > QUICK_ITEMS
@@ -103,8 +117,8 @@ def _documents(annotations: Sequence[Annotation], kind: Kind) -> tuple[Item, dic
 def others(annotation: Annotation) -> dict[str, Any] | None:
     """Return the annotators' objects for an adjudicator, else None.
 
-    By step: everybody's state, and the objects in clusters, each with its median and members. It is None
-    for an annotation, because annotation is blind.
+    By step: everybody's state, and the objects in clusters, each with its median, members and what they say
+    about it. It is None for an annotation, because annotation is blind.
     """
     if annotation.task != Annotation.Task.ADJUDICATION:
         return None
@@ -115,6 +129,7 @@ def others(annotation: Annotation) -> dict[str, Any] | None:
                 {
                     "letters": sorted(cluster.members),
                     **step.middle(cluster, annotation.item.tokens, annotation.item.passage),
+                    **({"said": answers} if (answers := step.answers(cluster)) else {}),
                 }
                 for cluster in step.clusters
             ],

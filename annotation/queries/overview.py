@@ -1,6 +1,6 @@
 """Prepare the reviewers' pages for templates: overlays, counts, tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.gold_agreement import DRAWN, Agreement, Cluster
@@ -90,7 +90,20 @@ def _step(step: Step, label: str, shown: Sequence[dict[str, Any]]) -> dict[str, 
         "spans": [{**_quote(step, cluster), "letters": sorted(cluster.members)} for cluster in step.clusters]
         if answers or not shown
         else [],
+        "answers": [
+            {"mark": _end(step, cluster), "question": name, "said": _grouped(by)}
+            for cluster in step.clusters
+            for name, by in step.answers(cluster).items()
+        ],
     }
+
+
+def _grouped(answers: Mapping[str, Sequence[str | int]]) -> list[tuple[str, list[str]]]:
+    """Return the answers to one question, each with the letters of its people."""
+    groups: dict[str, list[str]] = {}
+    for who, values in answers.items():
+        groups.setdefault(", ".join(sorted(str(each) for each in values)), []).append(who)
+    return list(groups.items())
 
 
 def _quote(step: Step, cluster: Cluster[Any]) -> dict[str, Any]:
@@ -107,7 +120,7 @@ def _quote(step: Step, cluster: Cluster[Any]) -> dict[str, Any]:
 
 
 def _end(step: Step, cluster: Cluster[Any]) -> str:
-    """Return a mark as the end of a relation: its words, or label and place."""
+    """Return a mark in a few words: its quote, or label and place."""
     who, place = next(iter(cluster.members.items()))
     mark = step.objects[who][place]
     if isinstance(mark, Span):

@@ -11,6 +11,7 @@ from annotation.queries import outputs
 from annotation.rest.shapes import Name, SystemName
 from annotation.schemas import Kind, ModuleOutput, Object, Position, SystemRecord, Value
 from annotation.suggestions import Fit
+from foundation.import_fields import Text
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
@@ -201,6 +202,12 @@ class NewOutputRun(Payload):
     system: SystemName
     kind: Literal["modular", "reader"] = "modular"
     fit: Fit | None = None
+
+
+class MlBackend(Payload):
+    """The address of the Label Studio ML backend of a project; "" for none."""
+
+    url: Annotated[Text, Field(max_length=500)]
 
 
 OutputPage, OutputRunPage = PageOf[OutputRow], PageOf[OutputRunRow]

@@ -13,8 +13,9 @@ from accounts.rest.bodies import read_body, read_query, read_records
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.pages import Page, answer, page_of
+from annotation.actions.backend_runs import set_backend
 from annotation.actions.outputs import import_outputs
-from annotation.actions.runs import cancel_run, check_fit, start_run
+from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
 from annotation.models import OutputRun
 from annotation.parsed_items import task_of
 from annotation.queries import outputs, records
@@ -156,6 +157,36 @@ class Runs(ProjectView):
         run = start_run(
             project=member.project, system=served.name, revision=served.revision, fit=fit, by=self.user
         )
+        transaction.on_commit(partial(enqueue_missing, run))
+        return answer(rows.output_run_row(run), status=201)
+
+
+class MlBackend(ProjectView):
+    """The Label Studio ML backend of a project."""
+
+    @described(answers=shapes.MlBackend)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """The address of the ML backend."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        return answer(shapes.MlBackend(url=project.ml_backend))
+
+    @described(answers=shapes.MlBackend, takes=shapes.MlBackend)
+    def put(self, request: Request, slug: str) -> HttpResponse:
+        """Set the address of the ML backend."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        given = read_body(request, shapes.MlBackend)
+        changed = set_backend(project=project, url=given.url, by=self.user)
+        return answer(shapes.MlBackend(url=changed.ml_backend))
+
+
+class AskMlBackend(ProjectView):
+    """Asks the ML backend of a project about its items."""
+
+    @described(answers=shapes.OutputRunRow, status=201, errors=(409, 503), creates=True)
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Start or resume a run of the ML backend."""
+        run = start_backend_run(project=self.member(slug, Act.ANNOTATION_MANAGE).project, by=self.user)
         transaction.on_commit(partial(enqueue_missing, run))
         return answer(rows.output_run_row(run), status=201)
 

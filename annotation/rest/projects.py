@@ -20,7 +20,7 @@ from accounts.rest.invitations import answer_invitation, invitation_rows
 from accounts.rest.pages import Page, answer, page_of
 from accounts.rest.shapes import InvitationPage, MadeInvitation
 from accounts.rest.views import RestView
-from annotation.actions import projects, qualification
+from annotation.actions import labels, projects, qualification
 from annotation.actions.review import change_project
 from annotation.labels import LabelTask, read_label_task
 from annotation.models import Membership, Project, Role
@@ -66,8 +66,8 @@ class Projects(RestView):
         require(self.user, Act.ANNOTATION_MANAGE, workspace)
         assert workspace is not None  # `require` raised for none
         fields = new.model_dump(exclude={"workspace", "labels"}, exclude_unset=True)
-        labels = None if new.labels is None else _label_task(new.labels)
-        project = projects.create_project(workspace=workspace, by=self.user, labels=labels, **fields)
+        task = None if new.labels is None else _label_task(new.labels)
+        project = projects.create_project(workspace=workspace, by=self.user, labels=task, **fields)
         return _detail(member_or_404(request, project.slug), status=201)
 
 
@@ -109,6 +109,30 @@ class Labels(ProjectView):
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         task = _label_task(read_body(request, shapes.Labels))
         return _labels(projects.change_labels(project=project, labels=task, by=self.user))
+
+
+class LabelNames(ProjectView):
+    """The names of labels, in stored work too."""
+
+    @described(answers=shapes.Labels, takes=shapes.NewLabelName, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Rename a label, and what is marked with it."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        given = read_body(request, shapes.NewLabelName)
+        labels.rename_label(project=project, by=self.user, **given.model_dump())
+        return _labels(self.member(slug).project)
+
+
+class LabelRemovals(ProjectView):
+    """Labels that go, or become another one."""
+
+    @described(answers=shapes.Labels, takes=shapes.LabelToRemove, errors=(409,))
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Delete an unused label, or merge it into another."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        given = read_body(request, shapes.LabelToRemove)
+        labels.remove_label(project=project, by=self.user, **given.model_dump())
+        return _labels(self.member(slug).project)
 
 
 def _label_task(given: shapes.Labels) -> LabelTask:

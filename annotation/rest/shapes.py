@@ -76,6 +76,27 @@ class Labels(Payload):
     layers: list[dict[str, Any]]
 
 
+LabelName = Annotated[Text, Field(min_length=1, max_length=60)]
+
+
+class NewLabelName(Payload):
+    """A label of a layer, or of a question about its marks, and its new name."""
+
+    layer: LabelName
+    question: Annotated[Text, Field(max_length=60)] = ""
+    label: LabelName
+    new_name: LabelName
+
+
+class LabelToRemove(Payload):
+    """A label to delete, and the label that takes over its uses, if any."""
+
+    layer: LabelName
+    question: Annotated[Text, Field(max_length=60)] = ""
+    label: LabelName
+    into: Annotated[Text, Field(max_length=60)] = ""
+
+
 class ProjectQuery(Page):
     """Filters of projects."""
 

@@ -12,19 +12,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import require_somewhere, user_of
 from accounts.policy import Act
 from annotation.actions import projects, review
-from annotation.errors import Conflict
 from annotation.event_labels import EVENT_LABELS
 from annotation.forms import (
     AnnotatorsPerItemForm,
     ExportForm,
     GuidelineForm,
-    LabelsForm,
     ProjectForm,
     SettingsForm,
 )
-from annotation.labels import TEMPLATES, LabelLayer, label_yaml
+from annotation.labels import TEMPLATES, LabelLayer
 from annotation.models import Membership, Project
-from annotation.parsed_items import task_of
 from annotation.queries.annotations import guidelines
 from annotation.queries.progress import totals
 from annotation.queries.records import guideline_versions
@@ -104,28 +101,6 @@ def _settings_page(
         or AnnotatorsPerItemForm(initial={"annotators_per_item": project.annotators_per_item}),
     }
     return render(request, "annotation/settings.html", context, status=422 if wrong else 200)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@members_only(Act.ANNOTATION_MANAGE)
-def labels(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Change the label configuration of a project of a plain task."""
-    project = member.project
-    task = task_of(project)
-    if task is None:
-        messages.info(request, _("This project has programs, not labels."))
-        return redirect("annotation:settings", project.slug)
-    form = LabelsForm(request.POST or None, initial={"labels": label_yaml(task)})
-    if request.method == "POST" and form.is_valid():
-        try:
-            projects.change_labels(project=project, labels=form.cleaned_data["labels"], by=user_of(request))
-        except Conflict as error:
-            form.add_error("labels", translated_error(error))
-        else:
-            messages.success(request, _("Saved the labels."))
-            return redirect("annotation:labels", project.slug)
-    context = {"project": project, "form": form, "has_items": project.items.exists()}
-    return render(request, "annotation/labels.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

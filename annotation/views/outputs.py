@@ -3,11 +3,14 @@
 Managers also start runs of served systems over the project's programs.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import ValidationError as InvalidField
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +19,8 @@ from pydantic import ValidationError
 
 from accounts.access import NOT_THERE, user_of
 from accounts.policy import Act
-from annotation.actions.runs import cancel_run, check_fit, start_run
+from annotation.actions.backend_runs import set_backend
+from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
 from annotation.errors import AnnotationError
 from annotation.forms import ReaderForm
 from annotation.models import Membership, OutputRun, Project, SystemOutput
@@ -90,24 +94,49 @@ def runs(request: HttpRequest, member: Membership) -> HttpResponse:
 @require_POST
 @members_only(Act.ANNOTATION_MANAGE)
 def start(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Start or resume a run of a served system.
+    """Start or resume a run of a served system, or of the ML backend.
 
     A modular network executes the programs; a reader or language model is asked about the items.
     """
-    kind: SystemKind = "reader" if request.POST.get("kind") == "reader" else "modular"
-    try:
-        served = served_system(request.POST.get("system", ""), kind)
-        fit = _fit(request, member.project) if kind == "reader" else None
-        if kind == "modular":
-            _require_fit(served, member.project)
-        run = start_run(
-            project=member.project, system=served.name, revision=served.revision, fit=fit, by=user_of(request)
+    if request.POST.get("kind") == "backend":
+        return _start(
+            request, member, partial(start_backend_run, project=member.project, by=user_of(request))
         )
+    return _start(request, member, partial(_start_served, request, member))
+
+
+def _start(request: HttpRequest, member: Membership, begin: Callable[[], OutputRun]) -> HttpResponse:
+    try:
+        run = begin()
         enqueue_missing(run)
     except (ModelServerError, RunFailed, NoBroker, AnnotationError) as error:
         messages.error(request, translated_error(error))
     else:
         messages.success(request, _("Started %(system)s.") % {"system": run.system})
+    return redirect("annotation:outputs", member.project.slug)
+
+
+def _start_served(request: HttpRequest, member: Membership) -> OutputRun:
+    kind: SystemKind = "reader" if request.POST.get("kind") == "reader" else "modular"
+    served = served_system(request.POST.get("system", ""), kind)
+    fit = _fit(request, member.project) if kind == "reader" else None
+    if kind == "modular":
+        _require_fit(served, member.project)
+    return start_run(
+        project=member.project, system=served.name, revision=served.revision, fit=fit, by=user_of(request)
+    )
+
+
+@require_POST
+@members_only(Act.ANNOTATION_MANAGE)
+def set_ml_backend(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Set the address of the project's Label Studio ML backend."""
+    try:
+        set_backend(project=member.project, url=request.POST.get("ml_backend", ""), by=user_of(request))
+    except InvalidField as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, _("Saved the address of the ML backend."))
     return redirect("annotation:outputs", member.project.slug)
 
 

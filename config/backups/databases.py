@@ -14,7 +14,7 @@ from pathlib import Path
 
 from django.apps import apps
 from django.conf import settings
-from django.db import connection
+from django.db import connection, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -106,7 +106,8 @@ def _sqlite() -> str:
 
 def _run(program: str, *arguments: str) -> None:
     """Run a program of PostgreSQL; the password is in no list of processes."""
-    given = connection.get_connection_params()
+    # Not by way of a pooler, where the settings of these programs would outlive them.
+    given = connections["direct" if "direct" in connections else "default"].get_connection_params()
     names = {"dbname": "DATABASE", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
     names |= {"sslmode": "SSLMODE", "sslrootcert": "SSLROOTCERT"}
     env = {f"PG{names[name]}": str(value) for name, value in given.items() if name in names and value}

@@ -13,7 +13,8 @@ from predictions.models import PredictionRun
 from studyapp.actions import events
 from studyapp.errors import StudyappError
 from studyapp.models import JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study, StudyVersion
-from studyapp.queries.correctness import Answer, digest, later_decisions, queue, settled_by
+from studyapp.queries.correctness import Answer, later_decisions, queue, settled_by
+from studyapp.queries.decisions import digest
 from studyapp.rules.proposed_verdicts import Proposal
 
 HOW = JudgedAnswer.How

@@ -19,15 +19,16 @@ def create_link(
     single_use: bool = False,
     quota: int | None = None,
     recruitment: Recruitment | None = None,
+    behaviour: str = "",
 ) -> tuple[EntryLink, str]:
     """Create an entry link and return it with its token.
 
     The token is not stored and cannot be retrieved again. ``quota`` limits the number of participants of
-    the link; ``recruitment`` replaces that of the study.
+    the link; ``recruitment`` replaces that of the study. ``behaviour`` says what simulates participants.
 
     Raises:
         ValueError: the mode is unknown or does not fit a rehearsal, the label is longer than 100
-            characters, or the quota is below 1.
+            characters, the quota is below 1, or a link for people has a behaviour.
     """
     if mode not in Mode.values:
         raise ValueError(f"mode: must be one of {', '.join(Mode.values)}, not {mode!r}")
@@ -35,6 +36,8 @@ def create_link(
         raise ValueError("label: may have 100 characters at most")
     if quota is not None and quota < 1:
         raise ValueError("quota: must be at least 1")
+    if behaviour and mode != Mode.BOT:
+        raise ValueError("behaviour: only bots have one")
     if study.rehearsal_of_id is not None:
         if mode == Mode.LIVE:
             raise ValueError("mode: nobody in a rehearsal is a live participant")
@@ -45,6 +48,7 @@ def create_link(
         token_hash=token_hash,
         label=label,
         mode=mode,
+        behaviour=behaviour,
         single_use=single_use,
         quota=quota,
         recruitment=recruitment.model_dump(mode="json") if recruitment else None,
@@ -57,6 +61,7 @@ def create_link(
         data={
             "label": label,
             "mode": mode,
+            **({"behaviour": behaviour} if behaviour else {}),
             "single_use": single_use,
             "quota": quota,
             "platform": recruitment.platform if recruitment else None,

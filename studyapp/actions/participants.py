@@ -16,6 +16,7 @@ from foundation.messages import say
 from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
 from studyapp.actions import events, webhooks
 from studyapp.definition.freezing import FrozenStudy
+from studyapp.definition.tasks import Preference
 from studyapp.link_tokens import resume_token
 from studyapp.models import (
     Condition,
@@ -33,7 +34,7 @@ from studyapp.models import (
 from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
 from studyapp.queries.question_pages import pages_on, viewer_of
 from studyapp.queries.studies import counts_in_assignment, frozen, item_keys
-from studyapp.rules import assignment, states
+from studyapp.rules import assignment, pairs, states
 
 # Without letters and digits that look alike, because participants type the code into another site.
 _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
@@ -289,9 +290,7 @@ def _assign(participant: Participant, now: datetime) -> bool:
     )
     conditions = groups[participant.group]
     cells = counted.get(participant.group, {})
-    row, rotation = (
-        assignment.choose_cell(len(conditions), cells, seed=seed) if len(conditions) > 1 else (None, None)
-    )
+    row, rotation = _cell(content, len(conditions), cells, seed)
     participant.condition = conditions[0] if len(conditions) == 1 else None
     participant.order_row, participant.rotation = row, rotation
     participant.order_seed, participant.assigned_at = seed, now
@@ -302,6 +301,21 @@ def _assign(participant: Participant, now: datetime) -> bool:
     record(participant, "assigned", {"group": participant.group, "order_row": row, "rotation": rotation})
     _announce_quotas(participant, opened, counted)
     return True
+
+
+def _cell(
+    content: FrozenStudy, conditions: int, counts: Mapping[tuple[int, int], int], seed: int
+) -> tuple[int | None, int | None]:
+    """Return the row and the rotation of a participant.
+
+    They are None for one condition.
+    """
+    if isinstance(content.task, Preference):
+        return assignment.choose_cell(pairs.ROWS, pairs.rotations(conditions), counts, seed=seed)
+    if conditions == 1:
+        return None, None
+    rows = len(assignment.condition_orders(conditions))
+    return assignment.choose_cell(rows, conditions, counts, seed=seed)
 
 
 def _announce_quotas(
@@ -360,6 +374,9 @@ def _count(version: StudyVersion, mode: str, now: datetime) -> dict[str, dict[tu
 def _lay_out(participant: Participant, conditions: Sequence[Condition], content: FrozenStudy) -> None:
     """Create the trials in this participant's order, and the post survey."""
     keys = item_keys(participant.version)
+    if isinstance(content.task, Preference):
+        _insert_pages(participant, content, *_compared(participant, conditions, content))
+        return
     order = assignment.lay_out(
         len(content.items),
         len(conditions),
@@ -375,6 +392,31 @@ def _lay_out(participant: Participant, conditions: Sequence[Condition], content:
     trials = [
         Trial(item_id=keys[content.items[item].id], condition=conditions[number]) for item, number in order
     ]
+    _insert_pages(participant, content, practice, trials)
+
+
+def _compared(
+    participant: Participant, conditions: Sequence[Condition], content: FrozenStudy
+) -> tuple[list[Trial], list[Trial]]:
+    """Return the practice trials and the trials of a preference study."""
+    keys = item_keys(participant.version)
+
+    def trial(number: int, item: str) -> Trial:
+        left, right = pairs.sides(
+            number, len(conditions), participant.order_row or 0, participant.rotation or 0
+        )
+        return Trial(item_id=keys[item], condition=conditions[left], other_condition=conditions[right])
+
+    practice = [trial(number, item.id) for number, item in enumerate(content.practice)]
+    order = assignment.shuffled(len(content.items), seed=participant.order_seed or 0)
+    return practice, [trial(number, content.items[number].id) for number in order]
+
+
+def _insert_pages(
+    participant: Participant, content: FrozenStudy, practice: Sequence[Trial], trials: Sequence[Trial]
+) -> None:
+    """Insert the pages of a participant, with attention items at their places."""
+    keys = item_keys(participant.version)
     checks = {row.position: Trial(item_id=keys[row.id]) for row in content.attention}
     pages = [*practice, *assignment.interleave(trials, checks)]
     for position, trial in enumerate(pages, start=1):

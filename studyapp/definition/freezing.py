@@ -23,7 +23,7 @@ from studyapp.definition.questionnaires import Question
 from studyapp.definition.recruitment import Recruitment
 from studyapp.definition.scale_scores import ScaleKey
 from studyapp.definition.suspicion_flags import Flag
-from studyapp.definition.tasks import Task, Verification
+from studyapp.definition.tasks import Preference, Task, Verification
 from studyapp.definition.translations import PARTS, Language, Translation, translate
 
 Clock = Literal["server", "client_total", "client_visible"]
@@ -215,6 +215,7 @@ class Shown(Growing):
 
     ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
     end exclusive, in order and apart from each other; None if the condition highlights no tokens.
+    ``question_tokens`` are those of the question, ``[start, end, level]``; None if their weights are unknown.
     ``steps`` are those of the program that came to the answer; None if the condition shows none.
     ``rationale`` is the explanation that the system wrote; None if the condition shows none.
     ``changed_answer`` is what the system answers to the changed version, which nobody is shown, and
@@ -222,11 +223,17 @@ class Shown(Growing):
     participants choose from.
     """
 
-    LATER = frozenset({"tokens", "steps", "rationale", "changed_answer", "changed_correct", "options"})
+    LATER = frozenset(
+        {
+            *("tokens", "question_tokens", "steps", "rationale"),
+            *("changed_answer", "changed_correct", "options"),
+        }
+    )
 
     answer: str | None
     facts: list[tuple[str, int]] | None
     tokens: list[tuple[str, int, int, int, Level]] | None = None
+    question_tokens: list[tuple[int, int, Level]] | None = None
     steps: list[Step] | None = None
     rationale: str | None = None
     changed_answer: str | None = None
@@ -403,6 +410,7 @@ class FrozenStudy(Growing):
         return self.model_copy(
             update={
                 "title_for_participants": words.title,
+                "task": self.task.in_words(words.item) if isinstance(self.task, Preference) else self.task,
                 "consent": words.consent,
                 "instructions": _translated_instructions(self.instructions, words),
                 "screening": _translated(self.screening, words, "screening"),

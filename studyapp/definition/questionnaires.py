@@ -504,9 +504,39 @@ TEMPLATES: dict[str, Questionnaire] = {
             _agree(**_SATISFIED),
         ],
     ),
+    # For sentences about pictures and the steps of programs: nobody knew such an answer before.
+    "pictures": Questionnaire(
+        item=[
+            Question(
+                key="rated_correct",
+                text="Do you think the system's answer is correct?",
+                scale="yes_no",
+                role="correctness_rating",
+            ),
+            _agree("certainty", "I am confident that my choice is correct."),
+            _agree(
+                "helpfulness",
+                "The steps of the system help me to decide if the answer is correct.",
+                only=[EXPLAINED],
+            ),
+        ],
+        post_survey=[
+            _agree("trust", "I trust the system."),
+            _agree("relevant_information", "The steps showed relevant things.", only=[EXPLAINED]),
+            _agree("irrelevant_information", "The steps also showed irrelevant things.", only=[EXPLAINED]),
+            _agree(
+                "satisfaction",
+                "I am satisfied with the system and its steps.",
+                unexplained_text="I am satisfied with the system.",
+            ),
+        ],
+    ),
+    # For the task preference, which asks for the preferences itself. Participants see all conditions, so
+    # questions about "the system" at the end would have no subject.
+    "preference": Questionnaire(item=[], post_survey=[]),
 }
 # The templates of tasks that ask questions of their own, by the task's kind.
-TASK_TEMPLATES = ("advice", "counterfactual")
+TASK_TEMPLATES = ("advice", "counterfactual", "preference")
 
 
 def template_named(name: Any) -> Questionnaire:

@@ -5,6 +5,7 @@ two.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -70,12 +71,24 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ),
     ("task: counterfactual: time_limits", "", tasks.PredictionLimits),
     (
+        "task: preference",
+        "Each item has one page with two conditions side by side, named A and B; a phone shows one below "
+        "the other. Participants say which is better, on each criterion. All participants compare all "
+        "conditions (`design: within`). The pairs rotate over the items from participant to participant, "
+        "and the sides are exchanged: after as many participants as there are ordered pairs, every item has "
+        "shown every pair once in each order. A participant sees as many pairs as there are items.",
+        tasks.Preference,
+    ),
+    ("task: preference: criteria", "", tasks.Criterion),
+    ("task: preference: time_limits", "", tasks.ComparisonLimits),
+    (
         "conditions",
         "A list. Each has either a system or the ground truth. Tokens are highlighted in three strengths by "
         "the weights that came with the predictions or that `predict --saliency METHOD` computed: those of "
         "tokens where they are known, else, without `--saliency`, the probability of each fact; an item for "
-        "which neither is known is not shown. The frozen version names the method. Of the largest "
-        "weight of an item a token needs at least 10 % to be highlighted, 40 % for the second strength and "
+        "which neither is known is not shown. The frozen version names the method. Tokens of the question "
+        "are highlighted on the same scale if their weights are known. Of the largest weight of an item a "
+        "token needs at least 10 % to be highlighted, 40 % for the second strength and "
         "70 % for the third; a weight at or below 0 never is.",
         conditions.ConditionDefinition,
     ),
@@ -240,9 +253,12 @@ def _default(field: FieldInfo) -> str:
 
 
 def _templates() -> str:
-    by_default = "; ".join(_rule(rule.freeze().model_dump()) for rule in exclusion_rules.RULES_2020)
     lines = ["## Defaults of the 2020 study", ""]
-    lines += [f"Rules: {by_default}. A questionnaire without the key `known_before` takes the first two.", ""]
+    lines += [
+        f"Rules: {_rules(exclusion_rules.RULES_2020)}. A questionnaire without the key `known_before` takes "
+        f"the first two; with the template `pictures`: {_rules(exclusion_rules.RULES_PICTURES)}.",
+        "",
+    ]
     for name, questionnaire in TEMPLATES.items():
         lines += [f"The template `{name}` asks, beside every item and then at the end:", ""]
         lines += ["| key | wording | scale | conditions |", "|---|---|---|---|"]
@@ -250,6 +266,10 @@ def _templates() -> str:
             scale = "yes, no" if question.kind == "yes_no" else f"1 to {len(question.choices)}"
             lines.append(f"| `{question.key}` | {question.text} | {scale} | {_asked_in(question)} |")
     return "\n".join([*lines, "", _scales()])
+
+
+def _rules(rules: Sequence[exclusion_rules.RuleDefinition]) -> str:
+    return "; ".join(_rule(rule.freeze().model_dump()) for rule in rules)
 
 
 def _asked_in(question: Question) -> str:

@@ -16,6 +16,14 @@ from foundation.validation_messages import sentence
 from studyapp.definition import scale_scores, scales
 from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, measures_of_questions
 from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
+from studyapp.definition.comparing import (
+    check_compared,
+    check_compared_attention,
+    check_compared_design,
+    check_compared_items,
+    check_compared_order,
+    texts_to_translate,
+)
 from studyapp.definition.conditions import (
     ConditionDefinition,
     ItemsDefinition,
@@ -29,6 +37,7 @@ from studyapp.definition.conditions import (
 )
 from studyapp.definition.exclusion_rules import (
     RULES_2020,
+    RULES_PICTURES,
     AnsweredDefinition,
     AnsweredNumberDefinition,
     ItemDefinition,
@@ -52,8 +61,8 @@ from studyapp.definition.questionnaires import (
 )
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
-from studyapp.definition.task_questions import confidence_on_check
-from studyapp.definition.tasks import Task, Verification, is_reserved, written_task
+from studyapp.definition.task_questions import asked_on_check
+from studyapp.definition.tasks import Preference, Task, Verification, is_reserved, written_task
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
 from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
 
@@ -91,18 +100,18 @@ class StudyDefinition(FrozenModel):
     dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
     task: Task = Field(
         default=Verification(),
-        description="what participants do: `verification`, `advice` or `counterfactual`; a word, or a "
-        "mapping with `kind` and the options below",
+        description="what participants do: `verification`, `advice`, `counterfactual` or `preference`; a "
+        "word, or a mapping with `kind` and the options below",
     )
     design: Design = Field(
         default="between",
         description="`between`: each participant sees one condition; `within`: all of them; `mixed`: all "
-        "those of one group",
+        "those of one group; `within` with the task `preference`",
     )
     condition_order: Literal["blocked", "shuffled"] = Field(
         default="blocked",
         description="for participants who see several conditions: `blocked`, one after the other, or "
-        "`shuffled`, mixed item by item",
+        "`shuffled`, mixed item by item; `shuffled` with the task `preference`",
     )
     conditions: Annotated[list[ConditionDefinition], Field(min_length=1, max_length=50)] = Field(
         description="the conditions"
@@ -185,6 +194,18 @@ class StudyDefinition(FrozenModel):
     def _named_task(cls, value: Any) -> Any:
         return written_task(value)
 
+    @field_validator("design")
+    @classmethod
+    def _design_fits(cls, design: Design, info: ValidationInfo) -> Design:
+        check_compared_design(design, info.data.get("task", Verification()))
+        return design
+
+    @field_validator("condition_order")
+    @classmethod
+    def _order_fits(cls, order: str, info: ValidationInfo) -> str:
+        check_compared_order(order, info.data.get("task", Verification()))
+        return order
+
     @field_validator("questionnaire", mode="before")
     @classmethod
     def _template(cls, value: Any) -> Any:
@@ -220,12 +241,16 @@ class StudyDefinition(FrozenModel):
         check_represents(conditions)
         if "task" in info.data:
             check_advice(conditions, info.data["task"].kind)
+            check_compared(conditions, info.data["task"])
         return conditions
 
     @field_validator("items")
     @classmethod
     def _items_suffice(cls, items: ItemsDefinition, info: ValidationInfo) -> ItemsDefinition:
-        if (conditions := info.data.get("conditions")) and info.data.get("design") in ("within", "mixed"):
+        conditions = info.data.get("conditions")
+        if conditions and isinstance(info.data.get("task"), Preference):
+            check_compared_items(items, conditions)
+        elif conditions and info.data.get("design") in ("within", "mixed"):
             largest = max(len(group) for group in groups_of(info.data["design"], conditions).values())
             if items.total < largest:
                 raise ValueError(
@@ -284,8 +309,9 @@ class StudyDefinition(FrozenModel):
     ) -> list[AttentionDefinition]:
         check_unique([row.id for row in attention], say("attention items"))
         questionnaire, task = info.data.get("questionnaire"), info.data.get("task", Verification())
-        asked = None if questionnaire is None else [*confidence_on_check(task), *questionnaire.item]
+        asked = None if questionnaire is None else [*asked_on_check(task), *questionnaire.item]
         _check_attention(attention, info.data.get("items"), asked)
+        check_compared_attention(attention, task)
         return attention
 
     @field_validator("translations")
@@ -297,7 +323,7 @@ class StudyDefinition(FrozenModel):
             raise ValueError(
                 say("%(language)r is the language of the study itself", language=info.data["language"])
             )
-        if {"questionnaire", "screening", "comprehension", "attention"} <= info.data.keys():
+        if {"task", "questionnaire", "screening", "comprehension", "attention"} <= info.data.keys():
             for language, words in translations.items():
                 for part, key in unknown(words, _parts(info.data), _instructed(info.data["attention"])):
                     raise ValueError(
@@ -340,7 +366,7 @@ class StudyDefinition(FrozenModel):
     def parts(self) -> dict[str, Sequence[Question]]:
         """The questions by the part of the study that asks them."""
         parts = _parts(
-            {name: getattr(self, name) for name in ("screening", "comprehension", "questionnaire")}
+            {name: getattr(self, name) for name in ("task", "screening", "comprehension", "questionnaire")}
         )
         conditions = named_conditions(self.conditions)
         return parts | {name: frozen_questions(parts[name], conditions) for name in PARTS_ASKED}
@@ -414,6 +440,15 @@ class StudyDefinition(FrozenModel):
 
     @model_validator(mode="before")
     @classmethod
+    def _default_design_fits(cls, data: Any) -> Any:
+        """Let the participants of a preference study compare all conditions."""
+        task = written_task(data.get("task")) if isinstance(data, dict) else None
+        if isinstance(task, dict) and task.get("kind") == "preference":
+            return {"design": "within", "condition_order": "shuffled", **data}
+        return data
+
+    @model_validator(mode="before")
+    @classmethod
     def _default_questions_fit(cls, data: Any) -> Any:
         """Take the template of a task that has one if no questions are given."""
         task = written_task(data.get("task")) if isinstance(data, dict) else None
@@ -429,13 +464,17 @@ class StudyDefinition(FrozenModel):
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
-        if isinstance(questionnaire, str) and questionnaire in TASK_TEMPLATES:
-            return {**data, "exclusions": RULES_2020[:2]}
+        if isinstance(questionnaire, str) and questionnaire in _RULES_OF:
+            return {**data, "exclusions": _RULES_OF[questionnaire]}
         asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
         if isinstance(asked, list):
             keys = [question.get("key") for question in asked if isinstance(question, dict)]
             return data if "known_before" in keys else {**data, "exclusions": RULES_2020[:2]}
         return data
+
+
+# The default rules of templates that do not ask known_before.
+_RULES_OF = {"pictures": RULES_PICTURES, **dict.fromkeys(TASK_TEMPLATES, RULES_2020[:2])}
 
 
 def _check_attention(
@@ -465,7 +504,7 @@ def _check_task(asked: Questionnaire, task: Task) -> None:
     """Raise ValueError if a question takes a name of the task's own questions."""
     if task.kind == "verification":
         if not asked.item:
-            raise ValueError(say("item: list should have at least 1 item"))
+            raise ValueError(say("item: must have at least 1 item"))
         return
     for column in (column for question in asked.item for column in question.columns):
         if is_reserved(column.name):
@@ -488,7 +527,7 @@ def _parts(fields: Mapping[str, Any]) -> dict[str, Sequence[Question]]:
         "screening": fields["screening"],
         "comprehension": check.questions if check else [],
         "pre_survey": asked.pre_survey,
-        "item": asked.item,
+        "item": [*texts_to_translate(fields["task"]), *asked.item],
         "post_survey": asked.post_survey,
     }
 

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.scores import hotpotqa
+from studyapp.definition.comparing import COMPARISON, comparison_questions
 from studyapp.definition.freezing import Shown
 from studyapp.definition.question_display import ShowIf
 from studyapp.definition.question_scales import Choice, LikertScale, Scale, SingleChoice, TextField
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.tasks import Advice, Counterfactual, Task
+from studyapp.definition.tasks import Advice, Counterfactual, Preference, Task
 
 Words = Callable[[str], str]
 
@@ -52,6 +53,8 @@ def task_pages(task: Task) -> Sequence[str]:
     """Return the names of the pages of an item; none if its task asks nothing."""
     if isinstance(task, Counterfactual):
         return (PREDICTION,)
+    if isinstance(task, Preference):
+        return (COMPARISON,)
     return ADVICE_PAGES if isinstance(task, Advice) else ()
 
 
@@ -144,7 +147,7 @@ def own_questions(
             return initial_page(task, options, words)
         case Advice():
             return final_page(task, options, given, advice, words)
-    return []
+    return comparison_questions(task, words)
 
 
 def all_questions(task: Task, words: Words = str) -> list[Question]:
@@ -153,14 +156,14 @@ def all_questions(task: Task, words: Words = str) -> list[Question]:
         yes_no = [_question(key, words(TEXTS[key]), "yes_no") for key in ("predicted_correct", CANNOT_TELL)]
         return [_own_answer("predicted_answer", (), words), *yes_no]
     if not isinstance(task, Advice):
-        return []
+        return comparison_questions(task, words)
     pages = (initial_page(task, (), words), final_page(task, (), None, None, words))
     return [question for page in pages for question in page]
 
 
-def confidence_on_check(task: Task, words: Words = str) -> list[Question]:
-    """Return the question of the task that attention items ask too."""
-    return _confidence(task, FINAL, words) if isinstance(task, Advice) else []
+def asked_on_check(task: Task, words: Words = str) -> list[Question]:
+    """Return the questions of the task that attention items ask too."""
+    return [*_confidence(task, FINAL, words), *comparison_questions(task, words)]
 
 
 def settled(

@@ -4,11 +4,13 @@ Pure: no Django. A new task is a class with a ``kind`` here, its columns in ``ex
 pages in ``queries.question_pages``.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field
+from pydantic import Discriminator, Field, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel, Growing
+from foundation.messages import say
 
 Seconds = Annotated[int, Field(ge=5, le=3600)]
 
@@ -82,11 +84,87 @@ class Counterfactual(Growing):
     bonus: Bonus | None = Field(default=None, description="pay for each right prediction")
 
 
-Task = Annotated[Verification | Advice | Counterfactual, Discriminator("kind")]
-KINDS: dict[str, type[Verification] | type[Advice] | type[Counterfactual]] = {
+class ComparisonLimits(FrozenModel):
+    """Seconds for the page of an item."""
+
+    comparison: Seconds | None = Field(default=None, description="for the choice; no limit if left out")
+
+
+class Criterion(FrozenModel):
+    """A question about which of two conditions is better."""
+
+    key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)] = Field(
+        description="name in tables: the column is `preferred_KEY`"
+    )
+    text: Annotated[str, Field(min_length=1, max_length=300)] = Field(
+        description="the question, such as “Which explanation is clearer?”"
+    )
+
+    @property
+    def question(self) -> str:
+        """The key of the question that participants answer."""
+        return f"preferred_{self.key}"
+
+
+# The criterion of a study that names none, by what is compared.
+OVERALL = {"explanation": "Which explanation is better?", "answer": "Which answer is better?"}
+
+
+class Preference(Growing):
+    """Participants compare two conditions side by side."""
+
+    kind: Literal["preference"] = Field(description="`preference`")
+    of: Literal["explanation", "answer"] = Field(
+        default="explanation",
+        description="what is compared, as the page names it: `explanation` or `answer`; for explanations, "
+        "every condition has to show one",
+    )
+    criteria: Annotated[list[Criterion], Field(min_length=1, max_length=10)] = Field(
+        description="the questions about each pair, each with `key` and `text`; if left out, one with the "
+        "key `overall`: “Which explanation is better?” or “Which answer is better?”"
+    )
+    ties: bool = Field(default=True, description="allow the answer that both are alike")
+    time_limits: ComparisonLimits = Field(
+        default=ComparisonLimits(),
+        description="seconds for the page `comparison`; a page that ran out is stored as it is then, and "
+        "named in the column `timed_out`",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_criterion(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or data.get("criteria"):
+            return data
+        text = OVERALL.get(str(data.get("of")), OVERALL["explanation"])
+        return {**data, "criteria": [{"key": "overall", "text": text}]}
+
+    @field_validator("criteria")
+    @classmethod
+    def _keys_differ(cls, criteria: list[Criterion]) -> list[Criterion]:
+        keys = [criterion.key for criterion in criteria]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise ValueError(say("two criteria have the key %(key)r", key=key))
+        return criteria
+
+    def in_words(self, texts: Mapping[str, str]) -> "Preference":
+        """Return the task with the criteria in another language.
+
+        ``texts`` are the translations of questions beside the items, by key.
+        """
+        criteria = [
+            criterion.model_copy(update={"text": texts.get(criterion.question, criterion.text)})
+            for criterion in self.criteria
+        ]
+        return self.model_copy(update={"criteria": criteria})
+
+
+Task = Annotated[Verification | Advice | Counterfactual | Preference, Discriminator("kind")]
+KINDS: dict[str, type[Verification] | type[Advice] | type[Counterfactual] | type[Preference]] = {
     "verification": Verification,
     "advice": Advice,
     "counterfactual": Counterfactual,
+    "preference": Preference,
 }
 
 # Names of columns and fields of tasks. In a study with a task, no question beside the items may use them.

@@ -218,13 +218,15 @@ TABLES: dict[str, Table] = {
             Column(
                 "order_row",
                 "integer",
-                "row of the Latin square that orders the conditions, 0-based; empty for one condition",
+                "row of the Latin square that orders the conditions, 0-based; in a preference study the way "
+                "to begin with the sides, 0 or 1; empty for one condition",
                 "Participant.order_row",
             ),
             Column(
                 "rotation",
                 "integer",
-                "rotation of the blocks of items over the conditions, 0-based; empty for one condition",
+                "rotation of the blocks of items over the conditions, or of the items over the pairs, "
+                "0-based; empty for one condition",
                 "Participant.rotation",
             ),
             Column(
@@ -233,6 +235,13 @@ TABLES: dict[str, Table] = {
                 "label of the link the participant came by",
                 "EntryLink.label",
                 public="withheld",
+            ),
+            Column(
+                "behaviour",
+                "string",
+                "what simulated the participant: a behaviour, a mix of them, or a language model with its "
+                "file and revision; empty for people",
+                "EntryLink.behaviour",
             ),
             _moment("consented_at", "server clock at consent"),
             _moment("assigned_at", "server clock at the assignment"),

@@ -141,6 +141,7 @@ FIELDS: dict[str, Field] = {
     "EntryLink.token_hash": _stays("opens the study"),
     "EntryLink.label": _out("participants", "withheld"),
     "EntryLink.mode": _stays("copied to the participant at consent"),
+    "EntryLink.behaviour": _out("participants"),
     "EntryLink.single_use": _stays("of the site, not of the data"),
     "EntryLink.used_at": _stays("of the site, not of the data"),
     "EntryLink.quota": _stays("of the site, not of the data"),

@@ -5,7 +5,7 @@ those of the site.
 """
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from analysis.io.spreadsheet import original_text
@@ -112,8 +112,8 @@ def read_summary(report: Path) -> Summary:
     """Read the first screen from the folder of a report."""
     tables = report / "tables"
     measures = [row for row in _rows(tables / "measures.csv") if row["exclusions"] == "with" and row["value"]]
-    available = {row["measure"] for row in measures}
-    key = next((key for key in KEY_MEASURES if key in available), next(iter(sorted(available)), ""))
+    available = dict.fromkeys(row["measure"] for row in measures)
+    key = next((key for key in KEY_MEASURES if key in available), _first(available))
     differences = [row for row in _rows(tables / "differences.csv") if row["measure"] == key]
     ranks = _rows(tables / "rank_table.csv") or _rows(tables / "rank_table_1.csv")
     scores = tuple(name for name in (ranks[0] if ranks else ()) if name != "measure")
@@ -149,6 +149,12 @@ def read_summary(report: Path) -> Summary:
         trials=int(counts[0]["submitted"]) if counts else 0,
         excluded=int(counts[0]["excluded"]) if counts else 0,
     )
+
+
+def _first(measures: Iterable[str]) -> str:
+    """Return a win rate, in the order of the criteria, else the first by name."""
+    rates = [name for name in measures if name.startswith("win_rate_")]
+    return next(iter(rates or sorted(measures)), "")
 
 
 def measure_label(key: str) -> str:

@@ -24,6 +24,7 @@ SHOWN = ("participant_id", "condition", "item_id", "position", "server_ms", "sys
 
 OWN_ANSWERS = (
     *("initial_answer", "initial_confidence", "advice", "final_answer", "final_confidence"),
+    *("left_condition", "right_condition"),
     *("predicted_answer", "predicted_correct", "cannot_tell", "system_answer", "prediction_right"),
 )
 
@@ -75,8 +76,12 @@ def default_columns(data: StudyData) -> list[str]:
         for question in data.questions("item_questionnaire")
         if not (column := question).name.startswith("changes_")
     }
-    shown = answers | {*SHOWN, *OWN_ANSWERS}
-    return [column.name for column in response_columns(data) if column.name in shown]
+    columns = response_columns(data)
+    preferred = {column.name for column in columns if column.name.startswith("preferred_")}
+    shown = answers | preferred | {*SHOWN, *OWN_ANSWERS}
+    if preferred:  # of two conditions, no answer is the system's
+        shown -= {"condition", "system_correct"}
+    return [column.name for column in columns if column.name in shown]
 
 
 def response_page(

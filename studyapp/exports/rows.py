@@ -25,7 +25,7 @@ from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
 from studyapp.definition.scale_scores import Score, scores_of
 from studyapp.definition.suspicion_flags import Flag
-from studyapp.definition.tasks import Advice, Counterfactual
+from studyapp.definition.tasks import Advice, Counterfactual, Preference
 from studyapp.exports.columns import (
     QUESTION_ORDER,
     Column,
@@ -33,7 +33,13 @@ from studyapp.exports.columns import (
     question_columns,
     score_columns,
 )
-from studyapp.exports.task_columns import Judged, advice_cells, prediction_cells, task_columns
+from studyapp.exports.task_columns import (
+    Judged,
+    advice_cells,
+    prediction_cells,
+    preference_cells,
+    task_columns,
+)
 from studyapp.models import Condition, Mode, Study, StudyVersion
 from studyapp.queries import results
 from studyapp.queries.correctness import SOURCES, decided_answers
@@ -79,7 +85,7 @@ class StudyData:
         for row in rows:
             row["participant_id"] = self._pseudonym(row["public_id"])
             row["version"], row["condition"] = row["version_number"], row["condition_name"]
-            for name in ("link_label", "outcome", "language", "device", "group"):
+            for name in ("link_label", "behaviour", "outcome", "language", "device", "group"):
                 row[name] = row[name] or None
         return rows
 
@@ -295,7 +301,8 @@ def trial_rows(data: StudyData, tally: Tally) -> Iterator[Row]:
 def marked(data: StudyData, rows: list[Row], tally: Tally) -> list[Row]:
     """Fill the correctness and the exclusions of rows of trials."""
     for row in rows:
-        row["system_correct"] = data.correct.get((row["condition_id"], row["item_key"]))
+        is_pair = row.get("left_condition") is not None
+        row["system_correct"] = None if is_pair else data.correct.get((row["condition_id"], row["item_key"]))
         row["excluded_by"] = None
     tally.mark(rows)
     return rows
@@ -325,14 +332,15 @@ def _trials(data: StudyData, chunk: list[Row]) -> Iterator[Row]:
 
 def trial_row(data: StudyData, person: Row, trial: Row, columns: tuple[Column, ...]) -> Row:
     """Return one trial with the answer columns of its questionnaire."""
+    left, right = trial["condition_name"], trial["other_condition_name"]
     practice = 0 if trial["kind"] == "practice" else len(data.frozen[person["version"]].practice)
     return {
         **_who(person),
         **_task(data, person, trial),
-        **_page(data, person, trial, "item_questionnaire", columns, trial["condition_name"] or ""),
+        **_page(data, person, trial, "item_questionnaire", columns, [*filter(None, (left, right))]),
         "flags": data.flags_of(person),
         "person": person["pk"],
-        "condition": trial["condition_name"],
+        "condition": left if right is None else None,
         "condition_id": trial["condition_id"],
         "item_id": trial["external_id"],
         "item_key": trial["item_id"],
@@ -353,6 +361,8 @@ def _task(data: StudyData, person: Row, trial: Row) -> Row:
     cells = dict.fromkeys(column.name for column in columns)
     if isinstance(content.task, Counterfactual):
         return cells | prediction_cells(trial, content)
+    if isinstance(content.task, Preference):
+        return cells | preference_cells(trial, content.task)
     if not isinstance(content.task, Advice):
         return cells
     advice = (
@@ -447,7 +457,7 @@ def _page(
     page: Row,
     questionnaire: str,
     columns: tuple[Column, ...],
-    condition: str = "",
+    shown: Sequence[str] = (),
 ) -> Row:
     """Return the clock and answer columns of a page, or of a whole part.
 
@@ -467,14 +477,14 @@ def _page(
         row[score.column] = score.value(answers)
     row["server_ms"] = _elapsed(page)
     name = cast("PageName", page.get("stage") or _PAGE_OF[questionnaire])
-    return row | _displayed(data.frozen[person["version"]], person, name, answers, condition)
+    return row | _displayed(data.frozen[person["version"]], person, name, answers, shown)
 
 
 _PAGE_OF = {"item_questionnaire": "item", "post_survey": "survey"}
 
 
 def _displayed(
-    content: FrozenStudy, person: Row, page: PageName, answers: Row, condition: str
+    content: FrozenStudy, person: Row, page: PageName, answers: Row, shown: Sequence[str]
 ) -> dict[str, Any]:
     """Return what was declined, and the orders that were drawn.
 
@@ -482,9 +492,9 @@ def _displayed(
     """
     if not answers:
         return {}
-    conditions = [content.condition(condition)] if condition else content.conditions_of(person["group"] or "")
+    conditions = list(map(content.condition, shown)) or content.conditions_of(person["group"] or "")
     seed = None if person["anonymised_on"] else seed_of(content, person["order_seed"], person["public_id"])
-    asked = [q for shown in pages_on(content, page, content.viewer(conditions, seed)) for q in shown]
+    asked = [q for own in pages_on(content, page, content.viewer(conditions, seed)) for q in own]
     cells: dict[str, Any] = {}
     for question in visible(asked, answers):
         if question.prefer_not_to_say:

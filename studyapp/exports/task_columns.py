@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from analysis.scores import hotpotqa
+from studyapp.definition.comparing import COMPARISON
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.task_questions import ADVICE_PAGES, CONFIDENCE, PREDICTION, is_prediction_right
+from studyapp.definition.tasks import Preference
 from studyapp.exports.columns import Column
-from studyapp.queries.correctness import digest
+from studyapp.queries.decisions import digest
 
 _CLOCKS = {
     "server_ms": "time on the page of the {which} answer, server clock",
@@ -81,11 +83,35 @@ COUNTERFACTUAL = (
 COLUMNS: dict[str, tuple[Column, ...]] = {"advice": ADVICE, "counterfactual": COUNTERFACTUAL}
 
 
+def _preference(task: Preference) -> tuple[Column, ...]:
+    """Return the columns of a task preference, one for each criterion."""
+    choices = "; ".join(("left", *(["tie"] if task.ties else []), "right"))
+    return (
+        Column("left_condition", "string", "condition on the left, named A", "Trial.condition"),
+        Column("right_condition", "string", "condition on the right, named B", "Trial.other_condition"),
+        *(
+            Column(
+                criterion.question,
+                "string",
+                f"the side that is preferred: {criterion.text}; empty if missing",
+                values=choices,
+            )
+            for criterion in task.criteria
+        ),
+        Column(
+            "timed_out", "string", "pages whose time limit ran out, joined by ;", "Trial.timed_out",
+            values=COMPARISON,
+        ),
+    )  # fmt: skip
+
+
 def task_columns(contents: Iterable[FrozenStudy]) -> tuple[Column, ...]:
     """Return the columns of the tasks of all versions, each name once."""
-    kinds = {content.task.kind for content in contents}
-    columns = {column.name: column for kind in COLUMNS if kind in kinds for column in COLUMNS[kind]}
-    return tuple(columns.values())
+    tasks = [content.task for content in contents]
+    kinds = {task.kind for task in tasks}
+    own = [column for kind in COLUMNS if kind in kinds for column in COLUMNS[kind]]
+    own += [column for task in tasks if isinstance(task, Preference) for column in _preference(task)]
+    return tuple({column.name: column for column in own}.values())
 
 
 class Judged(NamedTuple):
@@ -144,6 +170,22 @@ def prediction_cells(trial: dict[str, Any], content: FrozenStudy) -> dict[str, A
         "options": len(shown.options) or 2,
         "source_item_id": item.id,
         "change": item.changed.change if item.changed else None,
+    }
+
+
+def preference_cells(trial: dict[str, Any], task: Preference) -> dict[str, Any]:
+    """Return the values of the columns of a trial with two conditions.
+
+    Args:
+        trial: A row of `results.trial_values`.
+        task: The task of its version.
+    """
+    given = trial["answers"] or {}
+    return {
+        "left_condition": trial["condition_name"],
+        "right_condition": trial["other_condition_name"],
+        "timed_out": trial["timed_out"] or None,
+        **{one.question: given.get(one.question) for one in task.criteria},
     }
 
 

@@ -274,18 +274,25 @@ class EntryLink(models.Model):
 
     ``quota`` limits the number of participants of the link, None does not. ``recruitment`` replaces that
     of the study if it is set; it has the form of ``studyapp.definition.recruitment.Recruitment``.
+    ``behaviour`` says what simulates the participants of a link for bots.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="links")
     token_hash = models.CharField(max_length=64, unique=True)
     label = models.CharField(max_length=100, blank=True)
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.LIVE)
+    behaviour = models.CharField(max_length=300, blank=True, default="")
     single_use = models.BooleanField(default=False)
     quota = models.PositiveIntegerField(null=True, blank=True)
     recruitment = models.JSONField(null=True, blank=True)
     used_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(behaviour="") | Q(mode="bot"), name="behaviour_is_of_bots")
+        ]
 
     def __str__(self) -> str:
         return self.label or f"link {self.pk}"

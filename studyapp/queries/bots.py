@@ -6,13 +6,14 @@ Bots look an answer up by the question and the answer that they are shown, as a 
 from collections.abc import Sequence
 
 from foundation.errors import NotFound
+from studyapp.definition.comparing import comparison_questions
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import YES_NO, confidence_on_check
+from studyapp.definition.task_questions import YES_NO, asked_on_check
 from studyapp.definition.tasks import Advice, Counterfactual
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
-from studyapp.queries.studies import condition_name, current_page, frozen, latest_version
+from studyapp.queries.studies import condition_names, current_page, frozen, latest_version
 from studyapp.simulation.walk import StudyPlan
 
 
@@ -45,7 +46,8 @@ def plan_of(study: Study) -> StudyPlan:
         heeded=_heeded(content),
         gold=_gold(content),
         predictions=_predictions(content),
-        own_check_questions=[*confidence_on_check(content.task), *content.item_questionnaire],
+        compared=comparison_questions(content.task),
+        own_check_questions=[*asked_on_check(content.task), *content.item_questionnaire],
     )
 
 
@@ -99,22 +101,27 @@ def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
     }
 
 
-def condition_of(cookie: str) -> str:
-    """Return the name of the condition now shown; empty for none.
+def public_id_of(cookie: str) -> str:
+    """Return the pseudonym of the participant whom a cookie names."""
+    participant = read_participant(cookie)
+    if participant is None:
+        raise NotFound("the site gave a bot the cookie of a participant whom this database does not know")
+    return participant.public_id
 
-    The cookie names the participant.
 
-    In a within-subject or mixed design it is that of the item on the page.
+def conditions_of(cookie: str) -> tuple[str, ...]:
+    """Return the names of the conditions now shown: none, one, or two.
+
+    The cookie names the participant. In a within-subject or mixed design they are those of the item on the
+    page.
     """
     participant = read_participant(cookie)
     if participant is None:
         raise NotFound("the site gave a bot the cookie of a participant whom this database does not know")
     if participant.condition is not None:
-        return participant.condition.name
+        return (participant.condition.name,)
     trial = current_page(participant).trial
-    if trial is None or trial.condition_id is None:
-        return ""
-    return condition_name(participant.version, trial.condition_id)
+    return () if trial is None else condition_names(trial)
 
 
 def stored(link: EntryLink) -> dict[str, int]:

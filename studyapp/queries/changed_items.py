@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from accounts.models import Workspace
-from analysis.scores import hotpotqa
 from foundation.errors import NotFound
 from foundation.messages import message_of, say
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
@@ -18,6 +17,7 @@ from studyapp.definition.freezing import FrozenChange, FrozenItem, Shown
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Counterfactual
 from studyapp.errors import StudyRefused
+from studyapp.queries.decisions import Decided, is_correct, verdicts_on
 
 SOURCE = ("task", "source")
 
@@ -31,6 +31,7 @@ class ChangedItems:
     Attributes:
         items: By the ID of the original.
         answers: The answers of each system, by the ID of the changed item.
+        verdicts: The decisions of judges about answers to changed items.
         seed: Decides the order of the options.
     """
 
@@ -38,6 +39,7 @@ class ChangedItems:
     dataset: Dataset
     items: Mapping[str, Question]
     answers: Mapping[str, Mapping[str, str]]
+    verdicts: Decided
     seed: int
 
     def lack(self, original: str) -> str:
@@ -72,8 +74,8 @@ class ChangedItems:
             assert item.changed is not None
             answer = self._answer(item.changed, system)
             correct = None
-            if gold := item.changed.gold_answer:
-                correct = hotpotqa.exact_match(gold, answer)
+            if item.changed.gold_answer:
+                correct = is_correct(self.items[item.id], answer, self.verdicts)
             options = self._options(item, answer, shown[item.id].answer or "")
             update = {"changed_answer": answer, "changed_correct": correct, "options": options}
             rows[item.id] = shown[item.id].model_copy(update=update)
@@ -97,12 +99,18 @@ class ChangedItems:
         return answer
 
     def _options(self, item: FrozenItem, answer: str, before: str) -> list[str]:
-        """Return the answers to choose from; none if correctness is asked for."""
+        """Return the answers to choose from; none if correctness is asked for.
+
+        If the system is right, no other right answer is among them: it would mean the same.
+        """
         if self.task.ask == "correct":
             return []
         assert item.changed is not None
+        changed = self.items[item.id]
         given = [answers.get(item.changed.id, "") for answers in self.answers.values()]
         likely = [before, item.changed.gold_answer, item.gold_answer or "", *given]
+        if item.changed.gold_answer and is_correct(changed, answer, self.verdicts):
+            likely = [one for one in likely if not is_correct(changed, one, self.verdicts)]
         options = candidates(
             *(answer, likely, item.changed.context, self.items[item.id].labels),
             most=self.task.options,
@@ -149,7 +157,8 @@ def changed_items(
                 dataset=str(dataset),
             ),
         )
-    return ChangedItems(task, dataset, items, answers, seed)
+    verdicts = verdicts_on([row.pk for row in items.values()])
+    return ChangedItems(task, dataset, items, answers, verdicts, seed)
 
 
 def _answers(dataset: Dataset, runs: Mapping[str, PredictionRun]) -> dict[str, dict[str, str]]:

@@ -1,6 +1,5 @@
 """Reads of judged answers: queue, next answer, inter-annotator agreement."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from analysis.participants.krippendorff import Alpha, krippendorff_alpha
 from analysis.scores import hotpotqa
 from predictions.models import Prediction, PredictionRun, Question
 from studyapp.models import Item, JudgedAnswer, Judgement, Stimulus, Study, StudyVersion
+from studyapp.queries.decisions import digest, verdicts_on
 from studyapp.queries.designs import Design, PlannedCondition
 
 RESAMPLES = 2000
@@ -127,11 +127,6 @@ def verdict(question: Question, answer: str, judged: Mapping[Answer, JudgedAnswe
     if len(given) == 1:
         return Verdict(exact, f1, given[0].is_correct, ONE_JUDGE, row)
     return Verdict(exact, f1, exact, EXACT_MATCH, row)
-
-
-def digest(answer: str) -> str:
-    """SHA-256, in hex, of an answer as it stands."""
-    return hashlib.sha256(answer.encode()).hexdigest()
 
 
 def missed_answers(run: PredictionRun) -> Iterator[Answer]:
@@ -256,22 +251,10 @@ def decisions(answers: Iterable[Answer]) -> dict[Answer, JudgedAnswer]:
     return {answer_of[key]: row for key, row in queued.items() if key in answer_of}
 
 
-def decided_answers(study: Study) -> dict[Answer, bool]:
-    """Return what judges decided about answers to a study's questions.
-
-    By question and digest of the answer; one judge's verdict counts until there are two.
-    """
-    questions = Item.objects.filter(version__study=study, question__isnull=False).values("question")
-    rows = JudgedAnswer.objects.filter(question__in=questions)
-    decided: dict[Answer, bool] = {}
-    for row in rows.prefetch_related("judgements"):
-        given = list(row.judgements.all())
-        verdict = row.is_correct
-        if verdict is None and len(given) == 1:
-            verdict = given[0].is_correct
-        if verdict is not None:
-            decided[row.question_id, row.digest] = verdict
-    return decided
+def decided_answers(study: Study) -> dict[tuple[int, str], bool]:
+    """Return what judges decided about answers to a study's questions."""
+    questions = Item.objects.filter(version__study=study, question__isnull=False)
+    return verdicts_on(questions.values_list("question", flat=True))
 
 
 def settled_by(decision: JudgedAnswer) -> str:

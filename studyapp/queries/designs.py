@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
@@ -11,15 +12,14 @@ from analysis.scores import hotpotqa
 from foundation.errors import NotFound
 from foundation.image_files import has_image
 from foundation.messages import message_of, say
-from modelserver.wire.schema import SaliencyOptions
-from predictions.highlights import check_places, fact_weights, highlights
+from predictions.highlights import check_places, check_question_places, fact_weights, highlights
 from predictions.models import Dataset, Prediction, PredictionRun, Question
 from predictions.program_steps import IMAGES
 from predictions.queries.data import dataset_named
 from predictions.queries.predictions import latest_run, systems_of
-from predictions.saliency import method_name
 from studyapp.definition.candidates import shuffled
 from studyapp.definition.checks import AttentionDefinition, FrozenAttention
+from studyapp.definition.comparing import same_pairs
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, Stratified, groups_of
 from studyapp.definition.exclusion_rules import ItemDefinition, check_item_rule
 from studyapp.definition.freezing import (
@@ -33,7 +33,7 @@ from studyapp.definition.freezing import (
 )
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.task_questions import own_options
-from studyapp.definition.tasks import Advice, Task
+from studyapp.definition.tasks import Advice, Preference, Task
 from studyapp.errors import StudyRefused
 from studyapp.queries.changed_items import ChangedItems, changed_items
 
@@ -88,6 +88,7 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     _check_attention(definition, attention, ids)
     _check_item_rules(definition, ids[: len(questions)])
     content = _content(definition, conditions, questions, practice, attention, pool.changed)
+    _check_compared(content)
     return Design(dataset, conditions, questions, practice, content)
 
 
@@ -416,6 +417,23 @@ def _check_item_rules(definition: StudyDefinition, item_ids: Sequence[str]) -> N
                 raise StudyRefused(("exclusions", index, "item_id"), message_of(error)) from error
 
 
+def _check_compared(content: FrozenStudy) -> None:
+    """Raise StudyRefused if two conditions are the same and ties forbidden."""
+    if not isinstance(content.task, Preference) or content.task.ties:
+        return
+    for item, first, second in same_pairs(content):
+        raise StudyRefused(
+            ("task", "ties"),
+            say(
+                "%(first)r and %(second)r show the same for %(id)r, so neither is better; allow ties, or "
+                "choose other items",
+                first=first,
+                second=second,
+                id=item,
+            ),
+        )
+
+
 def _check_images(definition: StudyDefinition) -> None:
     """Raise StudyRefused unless the site holds the images of all questions."""
     for part, questions in definition.parts.items():
@@ -526,13 +544,9 @@ def _frozen_condition(
 
 def _saliency(condition: PlannedCondition) -> str:
     """Return the saliency method behind highlighted words; empty for none."""
-    if (
-        condition.run is None
-        or condition.run.saliency is None
-        or condition.definition.explanation not in WITH_TOKENS
-    ):
+    if condition.run is None or condition.definition.explanation not in WITH_TOKENS:
         return ""
-    return method_name(SaliencyOptions.model_validate(condition.run.saliency))
+    return condition.run.saliency_method
 
 
 def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question]) -> dict[str, Shown]:
@@ -560,7 +574,7 @@ def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question
         row.question.external_id: Shown(
             answer=row.answer,
             facts=row.facts if has_facts else None,
-            tokens=_tokens(condition, index, row),
+            **_tokens(condition, index, row),
             steps=row.steps if has_steps else None,
             rationale=row.rationale if condition.definition.explanation in WITH_RATIONALE else None,
         )
@@ -568,24 +582,27 @@ def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question
     }
 
 
-def _tokens(
-    condition: PlannedCondition, index: int, prediction: Prediction
-) -> list[tuple[str, int, int, int, int]] | None:
-    """Return the highlighted pieces of a prediction.
+def _tokens(condition: PlannedCondition, index: int, prediction: Prediction) -> dict[str, Any]:
+    """Return the highlighted pieces of articles and question.
 
     They come from weights of tokens, else from the probabilities of facts.
     """
     if condition.definition.explanation not in WITH_TOKENS:
-        return None
-    context = prediction.question.context
+        return {}
+    question = prediction.question
     if prediction.explanation_weights is None:
-        return highlights(fact_weights(context, prediction.fact_probabilities or []))
+        weights = fact_weights(question.context, prediction.fact_probabilities or [])
+        return {"tokens": highlights(weights).context}
     weights = [tuple(row) for row in prediction.explanation_weights]
+    asked = [tuple(row) for row in prediction.question_weights or []]
     try:
-        check_places(context, weights)
+        check_places(question.context, weights)
+        check_question_places(question.text, asked)
     except ValueError as error:
         raise StudyRefused(
             ("conditions", index, "explanation"),
             say("the weights of %(run)s do not fit: %(error)s", run=str(condition.run), error=str(error)),
         ) from error
-    return highlights(weights)
+    pieces = highlights(weights, asked)
+    is_known = prediction.question_weights is not None
+    return {"tokens": pieces.context, "question_tokens": pieces.question if is_known else None}

@@ -11,6 +11,7 @@ from django.utils import timezone
 from foundation.messages import Message, say
 from foundation.translated_messages import translated
 from studyapp.definition.schema import StudyDefinition
+from studyapp.definition.tasks import Preference
 from studyapp.definition.yaml_document import Location
 from studyapp.errors import StudyRefused
 from studyapp.models import LaunchDecision, Mode, Participant, Study
@@ -101,7 +102,7 @@ def open_checks(study: Study, plan: Design) -> list[OpenCheck]:
     shown = shown_answers(plan)
     near = [each for each in shown if each.verdict.is_open]
     checks: list[tuple[str, Message, tuple[str, ...]]] = []
-    if near:
+    if near and not isinstance(plan.content.task, Preference):  # of two answers, none is judged
         message = say(
             "%(near)s of %(shown)s shown answers resemble the gold answer, and nobody judged them: they "
             "count as wrong.",

@@ -8,7 +8,8 @@ from analysis.scores import hotpotqa
 from studyapp.definition.task_questions import ADVICE_PAGES, is_prediction_right
 from studyapp.definition.tasks import Advice, Bonus, Counterfactual
 from studyapp.models import Item, Mode, Outcome, Study, StudyVersion, Trial
-from studyapp.queries.correctness import Answer, decided_answers, digest
+from studyapp.queries.correctness import Answer, decided_answers
+from studyapp.queries.decisions import digest
 from studyapp.queries.studies import condition_name, frozen
 from studyapp.rules.survey_pages import answers_of
 

@@ -257,7 +257,7 @@ def _pages_of(row: Participant) -> list[Step]:
             page=trial,
             answers=_answers([*all_questions(content.task, _), *content.item_questionnaire], trial),
         )
-        for trial in seen.select_related("item", "condition").order_by("position")
+        for trial in seen.select_related("item", "condition", "other_condition").order_by("position")
     ]
     survey = SurveyResponse.objects.filter(participant=row, shown_at__isnull=False).first()
     if survey is not None:

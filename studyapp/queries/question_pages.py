@@ -10,7 +10,7 @@ from studyapp.definition.question_flow import Viewer, next_page, pages_for, pres
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.task_questions import (
     Words,
-    confidence_on_check,
+    asked_on_check,
     limit_of,
     own_questions,
     task_pages,
@@ -47,13 +47,13 @@ def is_shuffled(content: FrozenStudy, page: PageName) -> bool:
     return ("post_survey" if page == "survey" else page) in content.random_order
 
 
-def viewer_of(content: FrozenStudy, participant: Participant, condition: str = "") -> Viewer:
+def viewer_of(content: FrozenStudy, participant: Participant, conditions: Sequence[str] = ()) -> Viewer:
     """Return what decides the questions of a participant.
 
-    A page about one condition names it; others are about all that the participant sees.
+    A page about some conditions names them; others are about all that the participant sees.
     """
-    conditions = [content.condition(condition)] if condition else content.conditions_of(participant.group)
-    return content.viewer(conditions, seed_of(content, participant.order_seed, participant.public_id))
+    seen = list(map(content.condition, conditions)) or content.conditions_of(participant.group)
+    return content.viewer(seen, seed_of(content, participant.order_seed, participant.public_id))
 
 
 def seed_of(content: FrozenStudy, order_seed: int | None, public_id: str) -> int | None:
@@ -99,7 +99,7 @@ def item_questions(content: FrozenStudy, trial: Trial, viewer: Viewer, words: Wo
         return own
     name = item_page_name(content, trial)
     if not name:
-        return [*confidence_on_check(content.task, words), *own]
+        return [*asked_on_check(content.task, words), *own]
     options = content.options_of(_condition(trial), trial.item.external_id)
     given, advice = earlier.get("initial_answer"), advice_of(content, trial)
     return [

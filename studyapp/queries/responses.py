@@ -46,7 +46,7 @@ def filtered_trials(study: Study, chosen: ResponseFilter) -> QuerySet[Trial]:
     elif others := list(items.exclude(kind=Item.Kind.ITEM)):
         rows = rows.exclude(item__in=others)
     if chosen.condition:
-        rows = rows.filter(condition__name=chosen.condition)
+        rows = rows.filter(Q(condition__name=chosen.condition) | Q(other_condition__name=chosen.condition))
     if chosen.answered is not None:
         rows = rows.filter(answers__isnull=not chosen.answered)
     if chosen.excluded is not None:

@@ -100,7 +100,7 @@ def conditions(study: Study) -> list[Condition]:
 def participants(study: Study, keys: Sequence[int] | None = None) -> list[Row]:
     """Return all participants, or those with these keys, in order of arrival.
 
-    Rows have version number, condition name and link label.
+    Rows have version number, condition name, link label and behaviour.
     """
     rows = Participant.objects.filter(version__study=study).order_by("pk")
     if keys is not None:
@@ -117,6 +117,7 @@ def participants(study: Study, keys: Sequence[int] | None = None) -> list[Row]:
             version_number=F("version__number"),
             condition_name=F("condition__name"),
             link_label=F("link__label"),
+            behaviour=F("link__behaviour"),
             excluded_reason=F("exclusion__reason"),
         )
     )
@@ -157,6 +158,7 @@ def trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
         external_id=F("item__external_id"),
         kind=F("item__kind"),
         condition_name=F("condition__name"),
+        other_condition_name=F("other_condition__name"),
     )
 
 

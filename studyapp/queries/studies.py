@@ -211,6 +211,12 @@ def _frozen(version_hash: str, pk: int) -> FrozenStudy:
     return FrozenStudy.model_validate(StudyVersion.objects.values_list("frozen", flat=True).get(pk=pk))
 
 
+def condition_names(trial: Trial) -> tuple[str, ...]:
+    """Return the conditions of a trial: one, two side by side, or none."""
+    keys = (trial.condition_id, trial.other_condition_id)
+    return tuple(condition_name(trial.participant.version, key) for key in keys if key is not None)
+
+
 def counts_in_assignment(stale_after_minutes: float | None, now: datetime) -> Q:
     """Return the filter of participants who count against a quota.
 

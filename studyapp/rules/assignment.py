@@ -88,24 +88,25 @@ def condition_orders(n: int) -> list[list[int]]:
     return rows if n % 2 == 0 or n == 1 else [*rows, *(row[::-1] for row in rows)]
 
 
-def choose_cell(n: int, counts: Mapping[tuple[int, int], int], *, seed: int) -> tuple[int, int]:
+def choose_cell(
+    rows: int, rotations: int, counts: Mapping[tuple[int, int], int], *, seed: int
+) -> tuple[int, int]:
     """Choose the order and the rotation of items of a participant.
 
-    Among the rows of `condition_orders` with the fewest participants and the rotations with the fewest,
-    this takes the pair with the fewest, at random among ties. Without drop-out, rows differ by at most 1,
-    and so do rotations.
+    Among the rows with the fewest participants and the rotations with the fewest, this takes the pair with
+    the fewest, at random among ties. Without drop-out, rows differ by at most 1, and so do rotations.
 
     Args:
-        n: Number of conditions that the participant sees.
+        rows: Number of orders, such as those of `condition_orders`.
+        rotations: Number of rotations.
         counts: Participants to count, per (row, rotation).
         seed: Decides ties.
     """
-    orders = range(len(condition_orders(n)))
-    of_row = {row: sum(k for (r, _q), k in counts.items() if r == row) for row in orders}
-    of_rotation = {turn: sum(k for (_r, q), k in counts.items() if q == turn) for turn in range(n)}
-    rows = [row for row in orders if of_row[row] == min(of_row.values())]
-    turns = [turn for turn in range(n) if of_rotation[turn] == min(of_rotation.values())]
-    cells = [(row, turn) for row in rows for turn in turns]
+    of_row = {row: sum(k for (r, _q), k in counts.items() if r == row) for row in range(rows)}
+    of_rotation = {turn: sum(k for (_r, q), k in counts.items() if q == turn) for turn in range(rotations)}
+    rarest = [row for row, number in of_row.items() if number == min(of_row.values())]
+    turns = [turn for turn, number in of_rotation.items() if number == min(of_rotation.values())]
+    cells = [(row, turn) for row in rarest for turn in turns]
     fewest = min(counts.get(cell, 0) for cell in cells)
     tied = [cell for cell in cells if counts.get(cell, 0) == fewest]
     return random.Random(f"{seed}/cell").choice(tied)

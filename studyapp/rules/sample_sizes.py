@@ -6,18 +6,20 @@ The simulation is that of `analysis.planning.power`; here it can be watched, and
 """
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
 from analysis.io.errors import AnalysisError
 from analysis.planning.power import Population, power_curve, smallest_design
-from analysis.planning.sample_size import Design, against_first, assumed, design_sentence, sizes_around
+from analysis.planning.sample_size import HALF, Design, against_first, assumed, design_sentence, sizes_around
 from analysis.stats.arrays import Array
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say
 
+# Means over trials, the change between two blocks of trials, or win rates of pairs of conditions.
+SizeMeasure = Literal["trials", "change", "win_rate"]
 SEED = 1
 MOST_CONDITIONS = 10
 
@@ -25,10 +27,12 @@ MOST_CONDITIONS = 10
 class SizeSettings(FrozenModel):
     """Assumptions of a simulation.
 
-    Give ``residual_sd``, or for a yes-or-no measure its ``mean`` share.
+    Give ``residual_sd``, or for a yes-or-no measure its ``mean`` share; a win rate needs neither. The effects
+    of a win rate are those of pairs of conditions beyond one half.
     """
 
-    effects: Annotated[list[FiniteFloat], Field(min_length=2, max_length=MOST_CONDITIONS)]
+    measure: SizeMeasure = "trials"
+    effects: Annotated[list[FiniteFloat], Field(min_length=1, max_length=MOST_CONDITIONS)]
     items: Annotated[int, Field(ge=1, le=1000)] = 25
     participant_sd: Annotated[float, Field(ge=0)]
     item_sd: Annotated[float, Field(ge=0)] = 0.0
@@ -40,6 +44,10 @@ class SizeSettings(FrozenModel):
 
     @model_validator(mode="after")
     def _one_kind_of_measure(self) -> "SizeSettings":
+        if self.measure == "win_rate":
+            return self._checked_win_rates()
+        if len(self.effects) < 2:
+            raise ValueError(say("give one effect for each of two or more conditions"))
         if (self.residual_sd is None) == (self.mean is None):
             raise ValueError(
                 say("give either the spread of single trials, or the mean share of a yes-or-no measure")
@@ -47,6 +55,18 @@ class SizeSettings(FrozenModel):
         if len(set(self.effects)) == 1:
             raise ValueError(say("the effects are all the same, so there is no difference to find"))
         return self
+
+    def _checked_win_rates(self) -> "SizeSettings":
+        if self.residual_sd is not None:
+            raise ValueError(say("a win rate has no spread of single trials to give: they are won or lost"))
+        if not any(self.effects) or max(map(abs, self.effects)) > HALF:
+            raise ValueError(say("effects of win rates lie between -0.5 and 0.5, and one is not 0"))
+        return self
+
+    @property
+    def reference(self) -> float | None:
+        """The value that a win rate is tested against, None for others."""
+        return HALF if self.measure == "win_rate" else None
 
 
 class SizePoint(FrozenModel):
@@ -105,15 +125,19 @@ def simulate(
         AnalysisError: the assumptions make no design.
     """
     population, source = assumed(
-        settings.participant_sd, settings.item_sd, settings.residual_sd, settings.mean
-    )
+        settings.participant_sd, settings.item_sd, settings.residual_sd,
+        settings.mean if settings.reference is None else settings.reference,
+        change=settings.measure == "change",
+    )  # fmt: skip
     watched = _Watched(population, drawn)
     streams = np.random.default_rng(SEED).spawn(2)
-    contrasts = against_first(settings.effects)
+    reference = settings.reference
+    contrasts = against_first(settings.effects) if reference is None else None
     try:
         smallest = smallest_design(
             watched, effects=settings.effects, items=settings.items, simulations=settings.simulations,
             rng=streams[0], target=settings.target, alpha=settings.alpha, contrasts=contrasts,
+            reference=reference,
         )  # fmt: skip
         sizes = sizes_around(smallest.participants or smallest.tried[-1].participants)
         curve = []
@@ -122,12 +146,13 @@ def simulate(
             curve += power_curve(
                 watched, effects=settings.effects, participants=[size], items=settings.items,
                 simulations=settings.simulations, rng=streams[1], alpha=settings.alpha, contrasts=contrasts,
+                reference=reference,
             )  # fmt: skip
     except ValueError as error:
         raise AnalysisError(str(error)) from None
     design = Design(
         tuple(settings.effects), settings.items, settings.alpha, settings.simulations, source,
-        "in the unit of the measure", smallest, tuple(curve),
+        "in the unit of the measure", smallest, tuple(curve), reference is not None,
     )  # fmt: skip
     points = [
         SizePoint(

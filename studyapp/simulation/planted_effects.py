@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from studyapp.definition.questionnaires import parts_of
 from studyapp.simulation.behaviours import OWN_EFFECTS, PREDICTION_EFFECTS, own_chance, unsure_chance
+from studyapp.simulation.preferring import PREFERRED
 from studyapp.simulation.walk import BEHAVIOURS, TIME, Effect, StudyPlan
 
 
@@ -41,6 +42,8 @@ def check_effects(
     leave 0 to 1 is refused, not cut.
     """
     questions = {q.role or q.key: None for q in parts_of((*plan.item_questions, *plan.post_survey))}
+    if plan.compared:
+        questions = dict.fromkeys((PREFERRED, *(question.key for question in plan.compared)))
     if plan.gold:
         questions |= dict.fromkeys((*OWN_EFFECTS, "initial_confidence", "final_confidence"))
     if plan.predictions:
@@ -49,9 +52,9 @@ def check_effects(
         if condition not in conditions:
             raise ValueError(f"there is no condition {condition!r}; there is {', '.join(conditions)}")
         for name, shift in effect.items():
-            if name != TIME and name not in questions:
-                names = ", ".join(questions)
-                raise ValueError(f"there is no question {name!r}; there is {names}, {TIME}")
+            names = [*questions, *([] if plan.compared else [TIME])]  # time is not of one of two conditions
+            if name not in names:
+                raise ValueError(f"there is no question {name!r}; there is {', '.join(names)}")
             for kind in mix:
                 own = BEHAVIOURS[kind]
                 reliance = {"reliance_if_right": own.yes_if_right, "reliance_if_wrong": own.yes_if_wrong}

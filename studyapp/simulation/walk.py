@@ -37,6 +37,7 @@ from studyapp.simulation.behaviours import (
     rank,
     stored_value,
 )
+from studyapp.simulation.preferring import PREFERRED, effect_of_pair, preference
 
 TIME = "time"
 PARTICIPANT_COOKIE = "participant"
@@ -48,19 +49,25 @@ Effect = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Planted:
-    """Effects by condition, and how a bot learns its condition.
+    """Effects by condition, and how a bot learns what it sees.
 
     The site looks it up by the participant cookie, because no page names its condition.
 
     Attributes:
         effects: The effect of each condition.
-        condition_of: Returns the condition for a participant cookie.
+        conditions_of: Returns the conditions shown, for a participant cookie: one, two side by side, or none.
         varies: A participant sees several conditions, so it is looked up for each page.
     """
 
     effects: Mapping[str, Effect]
-    condition_of: Callable[[str], Awaitable[str]]
+    conditions_of: Callable[[str], Awaitable[tuple[str, ...]]]
     varies: bool = False
+
+    def effect_of(self, conditions: Sequence[str]) -> Effect:
+        """Return the effect of what is shown."""
+        if len(conditions) == 2:
+            return effect_of_pair(self.effects, *conditions)
+        return self.effects.get(conditions[0], {}) if conditions else {}
 
 
 # The answers that a check asks for, by key of the question.
@@ -93,6 +100,7 @@ class StudyPlan:
         item_spread: The standard deviation of item effects that all bots share, in the unit of `Effect`.
         gold: The right answer by question, where participants answer themselves.
         predictions: The right predictions, where participants predict the system.
+        compared: The questions about two conditions, where participants compare them.
         own_check_questions: The questions of an attention item, if they are not those of an item.
     """
 
@@ -105,6 +113,7 @@ class StudyPlan:
     item_spread: float = 0.0
     gold: Mapping[str, str] = field(default_factory=dict)
     predictions: Predictions = field(default_factory=dict)
+    compared: Sequence[Question] = ()
     own_check_questions: Sequence[Question] | None = None
 
     @property
@@ -231,6 +240,12 @@ def read_page(url: str, text: str) -> Page:
             else:
                 choices.setdefault(name, []).append(value)
     return Page(url, text, fields, choices)
+
+
+def completion_code(page: Page) -> str:
+    """Return the completion code that a page shows; empty without one."""
+    code = _CODE.search(page.text)
+    return unescape(code[1]) if code else ""
 
 
 def question_on(page: Page) -> str:
@@ -404,10 +419,9 @@ def walk(bot: Bot, link: str, plan: StudyPlan) -> Walk:
             page = yield from _send(page, bot, plan.post_survey, None)
         _expect(page, "done")
         bot.surveys += 1
-    code = _CODE.search(page.text)
-    if code is None:
+    bot.code = completion_code(page)
+    if not bot.code:
         raise BotError(f"{page} shows no completion code")
-    bot.code = unescape(code[1])
 
 
 def _rest(page: Page, plan: StudyPlan) -> tuple[list[str], int]:
@@ -427,6 +441,8 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
         expected, offered = right_prediction(page, plan.predictions), page.choices[PREDICTED]
         chosen = prediction(offered, expected, bot.behaviour, bot.rng, _tilted(bot))
         return (yield from _send_own(page, bot, plan.item_questions, {PREDICTED: chosen}, right))
+    if plan.compared:
+        return (yield from _compare(page, bot, plan))
     if not plan.gold:
         return (yield from _send(page, bot, plan.item_questions, is_right(page, plan.knowledge)))
     first = None
@@ -442,6 +458,18 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
     shown = unescape(advice[2]) if advice else None
     final = final_answer(page.choices, first, shown, right, bot.behaviour, bot.rng, _tilted(bot))
     return (yield from _send_own(page, bot, plan.item_questions, final))
+
+
+def _compare(page: Page, bot: Bot, plan: StudyPlan) -> _Open:
+    """Send the page of two conditions, with an answer on each criterion."""
+    chosen = {}
+    for question in plan.compared:
+        offered = page.choices.get(question.key)
+        if not offered:
+            raise BotError(f"{page} lacks the question {question.key!r}")
+        advantage = bot.effect.get(PREFERRED, 0.0) + bot.effect.get(question.key, 0.0)
+        chosen[question.key] = preference(offered, bot.behaviour, bot.rng, advantage)
+    return (yield from _send_own(page, bot, plan.item_questions, chosen))
 
 
 def _tilted(bot: Bot) -> Effect:
@@ -461,7 +489,7 @@ def _send_own(
     for key in (key for key in page.choices if key in ("initial_confidence", "final_confidence")):
         shift = bot.effect.get(key, 0.0) + bot.tilt
         own[key] = confidence(page.choices[key], bot.behaviour, bot.rng, shift)
-    rest = {key: values for key, values in page.choices.items() if key not in OWN}
+    rest = {key: values for key, values in page.choices.items() if key not in (*OWN, *given)}
     return (
         yield from _send_tabs(
             page, bot, lambda tab: fill(replace(tab, choices=rest), questions, bot, right) | own
@@ -532,11 +560,11 @@ async def run_bots(
     """
 
     async def send(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
-        response = await _request(bot, step, client)
+        response = await request(bot, step, client)
         cookie = client.cookies.get(PARTICIPANT_COOKIE)
         if planted and cookie and (planted.varies or not bot.condition):
-            bot.condition = await planted.condition_of(cookie)
-            bot.effect = planted.effects.get(bot.condition, {})
+            shown = await planted.conditions_of(cookie)
+            bot.condition, bot.effect = " ".join(shown), planted.effect_of(shown)
         return response
 
     await run_walks(
@@ -550,7 +578,7 @@ async def run_bots(
     )
 
 
-async def _request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
+async def request(bot: Bot, step: Get | Post, client: httpx.AsyncClient) -> httpx.Response:
     """Send a request and follow its redirects, timing each by itself."""
     method, url, form = "GET", step.url, None
     if isinstance(step, Post):

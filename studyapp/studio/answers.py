@@ -12,8 +12,9 @@ from studyapp.definition.checks import ComprehensionQuestion, ScreeningQuestion
 from studyapp.definition.conditions import ConditionDefinition
 from studyapp.definition.questionnaires import Question, Questionnaire, template_named
 from studyapp.definition.scale_scores import ScaleKey
+from studyapp.definition.task_questions import asked_on_check
 from studyapp.definition.tasks import written_task
-from studyapp.studio.drafts import Draft
+from studyapp.studio.drafts import Draft, task_of
 from studyapp.studio.widgets import Widget, shown
 
 
@@ -85,7 +86,8 @@ def expected(draft: Draft, widget: Widget, value: Any) -> Widget:
     """Return a choice for each question beside the items."""
     wanted = value if isinstance(value, dict) else {}
     widget.kind = "group"
-    for question in _asked(draft):
+    task = task_of(draft)
+    for question in [*(asked_on_check(task) if task else []), *_asked(draft)]:
         named = Widget("text", (*widget.location, question.key), question.text)
         named.value = shown(wanted.get(question.key))
         if question.kind == "multiple":
@@ -130,8 +132,9 @@ def measure_labels(draft: Draft) -> dict[str, str]:
             template_named(asked) if isinstance(asked, str) else Questionnaire.model_validate(asked)
         )
         own = [ScaleKey.model_validate(row) for row in draft.get("scales") or ()]
-        task = written_task(draft.get("task") or "verification")
-        return {measure.key: measure.label for measure in measures_of_questions(questionnaire, own, task)}
+        task = task_of(draft)
+        written = task.model_dump() if task else written_task(draft.get("task"))
+        return {measure.key: measure.label for measure in measures_of_questions(questionnaire, own, written)}
     except ValueError:
         return {}
 

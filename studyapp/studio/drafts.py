@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import yaml
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from foundation.validation_messages import sentence
 from studyapp.definition.conditions import ConditionDefinition
@@ -16,11 +16,12 @@ from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import TASK_TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.tasks import written_task
+from studyapp.definition.tasks import Task, written_task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.texts import DOES, INSTRUCTIONS
 
 Draft = dict[str, Any]
+_TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
 class Problem(NamedTuple):
@@ -66,6 +67,10 @@ TEMPLATES_OF = {
 }
 
 
+# What only studies of pairs have, or cannot have, in their own way.
+_OF_PAIRS = ("design", "condition_order")
+
+
 def fitted(draft: Draft, before: Draft) -> Draft:
     """Exchange questions, rules and texts that nobody changed with the task.
 
@@ -81,7 +86,12 @@ def fitted(draft: Draft, before: Draft) -> Draft:
     consent = draft.get("consent")
     if isinstance(consent, str):
         followed["consent"] = consent.replace(DOES[was], DOES[is_now])
-    return draft | followed
+    kept = {
+        name: value
+        for name, value in draft.items()
+        if name not in _OF_PAIRS or "preference" not in (was, is_now)
+    }
+    return kept | followed
 
 
 def _kind(draft: Draft) -> str | None:
@@ -89,6 +99,14 @@ def _kind(draft: Draft) -> str | None:
     task = written_task(draft.get("task", "verification"))
     kind = task.get("kind") if isinstance(task, dict) else None
     return kind if kind in TEMPLATES_OF else None
+
+
+def task_of(draft: Draft) -> Task | None:
+    """Return the task of a draft; None while it is not one."""
+    try:
+        return _TASK.validate_python(written_task(draft.get("task") or "verification"))
+    except ValidationError:
+        return None
 
 
 def _defaults(task: str) -> Draft:

@@ -167,6 +167,8 @@ def _row(draft: Draft, location: Location, rows: list[Any], what: str) -> Any:
         return _rule(rows, what)
     if location in ROWS_OF_PLAN:
         return {}
+    if location == ("task", "criteria"):
+        return {"key": _free(rows, "key", "criterion", "_")}
     if location == ("scales",):
         return {"name": _free(rows, "name", "scale", "_"), "items": []}
     raise CannotEdit(say("nothing can be added to %(place)s", place=_dotted(location)))

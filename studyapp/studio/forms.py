@@ -36,7 +36,7 @@ from studyapp.definition.questionnaires import Question, Questionnaire
 from studyapp.definition.recruitment import PLATFORMS
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.suspicion_flags import MEANINGS
-from studyapp.definition.tasks import KINDS, Verification, written_task
+from studyapp.definition.tasks import KINDS, Criterion, Verification, written_task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio import answers, scale_fields, steps
 from studyapp.studio.drafts import Draft, Problem
@@ -525,12 +525,14 @@ def _adds(location: Location, names: KnownNames, rows: list[Any]) -> list[tuple[
         return [("", _PLAN_ADDS[location])]
     if location == ("scales",):
         return [("", "Scale")]
+    if location == ("task", "criteria"):
+        return [("", "Criterion")]
     return [*steps.KINDS.items()]
 
 
 def _summary(model: type[BaseModel], row: Mapping[str, Any]) -> str:
     """Return what a closed row says."""
-    if issubclass(model, Question | InstructionPart):
+    if issubclass(model, Question | InstructionPart | Criterion):
         return str(row.get("text") or row.get("key") or "")
     if model is ConditionDefinition:
         shows_system = not row.get("ground_truth") and row.get("advice") is not False

@@ -20,9 +20,9 @@ from studyapp.definition.freezing import (
     Shown,
 )
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.tasks import Counterfactual
+from studyapp.definition.tasks import Counterfactual, Preference
 from studyapp.definition.yaml_document import Location
-from studyapp.studio.drafts import Draft, problems
+from studyapp.studio.drafts import Draft, problems, task_of
 from studyapp.studio.edits import with_value
 
 _MISSING: Draft = {
@@ -32,6 +32,8 @@ _MISSING: Draft = {
     "conditions": [{"ground_truth": True}],
     "consent": "…",
 }
+# Another placeholder, because a task compares conditions.
+_SECOND: Draft = {"ground_truth": True, "name": "…"}
 _CONTEXT: list[tuple[str, list[str]]] = [
     ("Night Harbour", ["Night Harbour is an invented film of 1987.", "It was made by Ada Brenn."]),
     ("Ada Brenn", ["Ada Brenn was born in Kolwen.", "She made four films."]),
@@ -57,29 +59,42 @@ _STEPS = [
     Step(module="relocate", argument="born", inputs=[1], tokens=[(57, 66, 2)]),
 ]
 _RATIONALE = "Ada Brenn made Night Harbour, and she was born in Kolwen."
+# What every second condition shows of the made-up item where two are compared.
+_OTHER: dict[str, Any] = {
+    "answer": "Ada Brenn",
+    "facts": [("Night Harbour", 1)],
+    "rationale": "It was made by Ada Brenn.",
+}
 _TOKENS = [("Night Harbour", 1, 15, 24, 3), ("Ada Brenn", 0, 22, 28, 2), ("Kolwen", 0, 0, 6, 1)]
 
 
 def rest(draft: Draft) -> StudyDefinition:
     """Return the valid part of a draft, with placeholders for required fields."""
-    candidate = {**_MISSING, **{name: value for name, value in draft.items() if value is not None}}
+    missing = _placeholders(draft)
+    candidate = {**missing, **{name: value for name, value in draft.items() if value is not None}}
     for _round in range(1000):
         wrong = problems(candidate)
         if not wrong:
             return StudyDefinition.model_validate(candidate)
-        candidate = _without(candidate, wrong[0].location)
+        candidate = _without(candidate, wrong[0].location, missing)
     return StudyDefinition.model_validate(_MISSING)
 
 
-def _without(candidate: Draft, location: Location) -> Draft:
+def _placeholders(draft: Draft) -> Draft:
+    """Return what stands in for required fields in a study of the task."""
+    is_compared = isinstance(task_of(draft), Preference)
+    return {**_MISSING, **({"conditions": [*_MISSING["conditions"], _SECOND]} if is_compared else {})}
+
+
+def _without(candidate: Draft, location: Location, missing: Draft) -> Draft:
     """Return the draft without the invalid row, or without the whole field."""
     rows = [depth for depth, part in enumerate(location) if isinstance(part, int)]
     if rows:
         return with_value(candidate, location[: rows[-1] + 1], None)
     if not location or location[0] not in candidate:
-        return dict(_MISSING)
+        return dict(missing)
     smaller = {name: value for name, value in candidate.items() if name != location[0]}
-    return {**_MISSING, **smaller}
+    return {**missing, **smaller}
 
 
 def content(definition: StudyDefinition) -> FrozenStudy:
@@ -88,6 +103,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
     It stands in for items that cannot be drawn yet.
     """
     is_changed = isinstance(definition.task, Counterfactual)
+    is_compared = isinstance(definition.task, Preference)
     return definition.freeze(
         translations=definition.filled_translations(),
         items=[_ITEM.model_copy(update={"changed": _CHANGED}) if is_changed else _ITEM],
@@ -102,9 +118,15 @@ def content(definition: StudyDefinition) -> FrozenStudy:
                 weight=condition.weight,
                 explanation=condition.explanation,
                 advice=condition.advice,
-                shown={_ITEM.id: _shown(condition.explanation, is_changed)} if condition.advice else {},
+                shown={
+                    _ITEM.id: _shown(condition.explanation, is_changed).model_copy(
+                        update=_OTHER if is_compared and index % 2 else {}
+                    )
+                }
+                if condition.advice
+                else {},
             )
-            for condition in definition.conditions
+            for index, condition in enumerate(definition.conditions)
         ],
         rules=[],
     )

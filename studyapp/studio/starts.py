@@ -6,7 +6,7 @@ A literal table of drafts. Pure: no Django.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from studyapp.definition.exclusion_rules import RULES_2020
+from studyapp.definition.exclusion_rules import RULES_2020, RULES_PICTURES
 from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.studio.drafts import Draft, opened
 from studyapp.studio.texts import CONSENT, DOES, INSTRUCTIONS
@@ -15,7 +15,8 @@ from studyapp.studio.texts import CONSENT, DOES, INSTRUCTIONS
 class Start(NamedTuple):
     """A template; ``scales`` are asked after the items, by name.
 
-    ``task`` is that of a task which asks questions of its own.
+    ``task`` is that of a task which asks questions of its own. ``is_pictures`` is for sentences about
+    pictures, explained by the steps of programs.
     """
 
     title: str
@@ -24,6 +25,7 @@ class Start(NamedTuple):
     scales: tuple[str, ...] = ()
     is_empty: bool = False
     task: str = ""
+    is_pictures: bool = False
 
 
 STARTS: dict[str, Start] = {
@@ -53,6 +55,18 @@ STARTS: dict[str, Start] = {
         "Participants see a system’s answer with or without its explanation, and predict what it answers "
         "after a change.",
         task="counterfactual",
+    ),
+    "pictures": Start(
+        "Pictures and programs",
+        "Participants judge answers to sentences about pictures, with the steps of a program: questions and "
+        "exclusion rules that fit pictures.",
+        is_pictures=True,
+    ),
+    "preference": Start(
+        "Preference",
+        "Participants see two systems side by side and say whose explanation or answer is better; every pair "
+        "as often, each as often on the left.",
+        task="preference",
     ),
     "empty": Start("An empty study", "One question beside every item and no rules.", is_empty=True),
 }
@@ -88,7 +102,20 @@ def draft(
     }
     if start.task:
         return content | _of_task(start.task, dataset, systems)
+    if start.is_pictures:
+        return content | _of_pictures(content["conditions"])
     return content | ({"design": start.design} if start.design != "between" else {})
+
+
+def _of_pictures(conditions: Sequence[Draft]) -> Draft:
+    """Return what is different in a study of pictures and programs."""
+    return {
+        "conditions": [{**condition, "explanation": "program"} for condition in conditions],
+        "questionnaire": TEMPLATES["pictures"].model_dump(mode="json", exclude_none=True),
+        "consent": CONSENT.format(does=DOES["pictures"]),
+        "instructions": INSTRUCTIONS["pictures"],
+        "exclusions": [rule.model_dump(mode="json") for rule in RULES_PICTURES],
+    }
 
 
 def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
@@ -96,7 +123,11 @@ def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
     # A name to begin with, so that the preview has a change to show; the step says if it is unknown.
     source = {"source": f"{dataset}-changed"} if task == "counterfactual" and dataset else {}
     control = [{"advice": False}] if task == "advice" else []
-    shown = [{"system": name, **more} for name in systems for more in ({"explanation": "none"}, {})]
+    # Explanations are compared with each other; in other tasks, with none.
+    styles: list[Draft] = [{}] if task == "preference" else [{"explanation": "none"}, {}]
+    shown = [{"system": name, **more} for name in systems for more in styles]
+    if task == "preference":
+        shown.append({"ground_truth": True})
     return {
         "task": {"kind": task, **source},
         "conditions": [*control, *shown],

@@ -115,6 +115,10 @@ LABELS: dict[str, str] = {
     "task.ask": "Question asked",
     "task.options": "Answers to choose from",
     "task.time_limits.prediction": "Prediction",
+    "task.of": "Compared",
+    "task.criteria": "Criteria",
+    "task.ties": "Allow “both are alike”",
+    "task.time_limits.comparison": "Comparison",
     "task.bonus": "Bonus",
     "task.bonus.per_correct": "Amount per correct answer",
     "task.bonus.currency": "Currency (three letters)",
@@ -360,6 +364,10 @@ HINTS: dict[str, str] = {
     "task.ask": "",
     "task.options": "At most, if the answer is asked for. Questions for yes or no have these two.",
     "task.time_limits.prediction": "",
+    "task.of": "The page names the two sides by it.",
+    "task.criteria": "If there is none: “Which explanation is better?” or “Which answer is better?”.",
+    "task.ties": "",
+    "task.time_limits.comparison": "",
     "task.bonus": "Pay for each correct final answer or right prediction. The page of payments suggests it.",
     "task.bonus.per_correct": "",
     "task.bonus.currency": "That of the recruitment platform, such as GBP.",
@@ -383,6 +391,7 @@ TASKS: dict[str, str] = {
     "verification": "Verification: judge the system’s answer",
     "advice": "Advice: answer before and after the system’s answer",
     "counterfactual": "Counterfactual: predict the system’s answer after a change",
+    "preference": "Preference: compare two conditions side by side",
 }
 OPTIONS: dict[str, dict[str, str]] = {
     "design": {
@@ -412,7 +421,12 @@ OPTIONS: dict[str, dict[str, str]] = {
         "answer": "What the system answers",
         "correct": "Whether the system’s answer is correct",
     },
-    "of": {"all": "All answers to the items", "text": "Free text"},
+    "of": {
+        "all": "All answers to the items",
+        "text": "Free text",
+        "explanation": "Explanations",
+        "answer": "Answers",
+    },
     "withdrawal": {
         "exclude": "Keep the answers, but leave them out of every export",
         "delete": "Delete the answers",

@@ -1,4 +1,4 @@
-"""Texts that a new study begins with, by its task.
+"""Texts that a new study begins with, by its task, or for pictures.
 
 Pure: no Django.
 """
@@ -9,8 +9,12 @@ from typing import Any
 DOES = {
     "verification": "You will see questions, each with the answer of a system, and judge whether the answer "
     "is correct.",
+    "pictures": "You will see sentences about pictures, each with the answer of a system, and judge whether "
+    "the answer is correct.",
     "counterfactual": "You will see questions, each with the answer of a system, and predict what the system "
     "answers after a change.",
+    "preference": "You will see questions, each with two answers of systems and their explanations side by "
+    "side, and say which is better.",
     "advice": "You will answer questions, and may then see the answer of a system before you answer again.",
 }
 
@@ -28,6 +32,8 @@ TITLE_FOR_PARTICIPANTS = "A study of computer answers"
 INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
     "verification": "Read the question, the answer and what is highlighted. Then say whether you think that "
     "the answer is correct. Please do not look anything up.",
+    "pictures": "Look at the pictures, read the sentence and the answer, and the steps if there are any: "
+    "they may be wrong even if the answer is right. Then say whether you think that the answer is correct.",
     "advice": [
         {
             "text": "Read the question and the articles, and give your own answer. "
@@ -48,4 +54,6 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
             "not look anything up."
         },
     ],
+    "preference": "Read the question, then A and B. Each is the answer of a system with its explanation, and "
+    "may be wrong. Say which of the two is better; decide by what you see. Please do not look anything up.",
 }

@@ -9,10 +9,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from studyapp.definition.builtin_translations import WORDINGS
+from studyapp.definition.comparing import texts_to_translate
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.translations import labels_of
 from studyapp.definition.yaml_document import Location
-from studyapp.studio.drafts import Draft
+from studyapp.studio.drafts import Draft, task_of
 from studyapp.studio.widgets import Widget
 
 _PART_TITLES = {
@@ -35,7 +36,9 @@ def parts_of(draft: Draft) -> dict[str, list[Question]]:
             for name in ("pre_survey", "item", "post_survey")
         },
     }
-    return {name: _questions(found) for name, found in rows.items()}
+    parts = {name: _questions(found) for name, found in rows.items()}
+    task = task_of(draft)
+    return parts | {"item": [*(texts_to_translate(task) if task else []), *parts["item"]]}
 
 
 def _questions(rows: Any) -> list[Question]:

@@ -35,9 +35,10 @@ from studyapp.queries.question_pages import (
     viewer_of,
 )
 from studyapp.queries.recruitment import way_back_of
-from studyapp.queries.studies import CurrentPage, condition_name, current_page, localised
+from studyapp.queries.studies import CurrentPage, condition_names, current_page, localised
 from studyapp.rules.survey_pages import answers_of
 from studyapp.rules.time_limits import has_run_out, is_too_late, time_left
+from studyapp.web.comparison_html import comparison_html
 from studyapp.web.participant_forms import (
     CLOCK_FIELDS,
     Row,
@@ -176,7 +177,7 @@ def page_of(participant: Participant) -> Page:
                 next_url = address("item", trial.position)
             return Page(
                 *(participant, address("item", trial.position), next_url, "item", trial),
-                viewer=viewer_of(content, participant, _condition(trial)),
+                viewer=viewer_of(content, participant, condition_names(trial)),
                 note_shown=partial(actions.show_trial, trial=trial),
                 submit=partial(actions.submit_trial, trial=trial),
                 details=partial(_trial_context, content, trial),
@@ -201,18 +202,17 @@ def _trial_context(content: FrozenStudy, trial: Trial) -> dict[str, Any]:
     version, language = trial.participant.version, trial.participant.language
     item_id = trial.item.external_id
     page = item_page_name(content, trial)
-    shown = "" if page == INITIAL else _condition(trial)
-    stimulus = stimulus_html(version, condition=shown, item_id=item_id, language=language)
+    names = () if page == INITIAL else condition_names(trial)
+    if len(names) > 1:
+        stimulus = comparison_html(version, names, item_id=item_id, language=language)
+    else:
+        shown = "".join(names)
+        stimulus = stimulus_html(version, condition=shown, item_id=item_id, language=language)
     context = item_context(content, trial.position, page) | {"stimulus": stimulus}
     context["changed"] = changed_html(version, item_id=item_id, language=language)
     if (limit := time_limit(content, trial)) is not None:
         context["time_left"] = time_left(seconds_on_page(trial, timezone.now()), limit)
     return context
-
-
-def _condition(trial: Trial) -> str:
-    """Return the name of a trial's condition; empty for an attention item."""
-    return condition_name(trial.participant.version, trial.condition_id) if trial.condition_id else ""
 
 
 def _is_last(content: FrozenStudy, survey: SurveyResponse) -> bool:

@@ -102,7 +102,12 @@ def _context(user: User, pk: int) -> dict[str, Any]:
         systems = SystemsResult.model_validate(plan.result) if plan.result else None
         return {"plan": plan, "systems": systems}
     result = SizeResult.model_validate(plan.result) if plan.result else None
-    return {"plan": plan, "result": result, "picture": _picture(result, plan) if result else None}
+    return {
+        "plan": plan,
+        "result": result,
+        "picture": _picture(result, plan) if result else None,
+        "is_paired": plan.assumptions.get("measure") == "win_rate",
+    }
 
 
 def _picture(result: SizeResult, plan: SizePlan) -> dict[str, Any]:

@@ -17,16 +17,18 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.policy import Act
 from foundation.paragraphs import paragraphs
+from studyapp.definition.comparing import COMPARISON
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Question
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
 from studyapp.definition.task_questions import (
     INITIAL,
-    confidence_on_check,
+    asked_on_check,
     limit_of,
     own_questions,
     task_pages,
 )
+from studyapp.definition.tasks import Preference
 from studyapp.models import Stage, Study
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
@@ -43,6 +45,7 @@ from studyapp.views.participant_pages import (
     survey_context,
 )
 from studyapp.views.studio_forms import draft_sent
+from studyapp.web.comparison_html import rendered_comparison
 from studyapp.web.participant_forms import questions_html, rows
 from studyapp.web.stimulus_html import rendered_change, rendered_stimulus
 
@@ -89,6 +92,7 @@ def choices(content: FrozenStudy, wanted: Any, prefix: str = "") -> dict[str, st
     offered = {
         "page": [name for name, _name, _number in _pages(content)],
         "condition": [condition.name for condition in content.conditions],
+        "other": [condition.name for condition in content.conditions],
         "item": [name for _name, rows in sample.items(content) for name, _text in rows],
         "language": content.languages,
     }
@@ -96,6 +100,10 @@ def choices(content: FrozenStudy, wanted: Any, prefix: str = "") -> dict[str, st
     for name, values in offered.items():
         value = wanted.get(f"{prefix}{name}", "")
         chosen[name] = value if value in values else "item" if name == "page" else values[0]
+    if chosen["other"] == chosen["condition"]:
+        chosen["other"] = next(
+            (name for name in offered["other"] if name != chosen["other"]), chosen["other"]
+        )
     return chosen
 
 
@@ -121,6 +129,7 @@ def offers(content: FrozenStudy, chosen: dict[str, str]) -> dict[str, Any]:
         "conditions": [
             (condition.name, condition.label or condition.name) for condition in content.conditions
         ],
+        "are_compared": isinstance(content.task, Preference),
         "items": sample.items(content),
         "languages": content.languages,
     }
@@ -168,7 +177,8 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     """Return the context of a page with a form: stage, item or survey."""
     part, _dot, number = chosen["page"].partition(".")
     name = cast("PageName", "item" if part in ("item", "practice", "attention") else part)
-    viewer = content.viewer([content.condition(chosen["condition"])])
+    seen = [chosen["condition"], *([chosen["other"]] if isinstance(content.task, Preference) else [])]
+    viewer = content.viewer([content.condition(condition) for condition in seen])
     pages = pages_on(content, name, viewer)
     asked = pages[int(number or 1) - 1] if len(pages) >= int(number or 1) else []
     context = form_context(content, name, questions_html(rows(asked, {}, {}), slug))
@@ -189,7 +199,11 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     page = (task_pages(content.task) or ("",))[int(number or 1) - 1] if part != "attention" else ""
     condition = "" if page == INITIAL else chosen["condition"]
     context |= item_context(content, places[item_id], page)
-    context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug)
+    if page == COMPARISON:
+        pair = (chosen["condition"], chosen["other"])
+        context["stimulus"] = rendered_comparison(content, pair, item_id, slug=slug)
+    else:
+        context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug)
     context["changed"] = rendered_change(content, item_id)
     if task_pages(content.task):
         asked = _own_questions(content, page, item_id, chosen["condition"], pages[0] if pages else [])
@@ -206,7 +220,7 @@ def _own_questions(
     On the final page, the first answer is an example.
     """
     if not page:
-        return [*confidence_on_check(content.task, _), *rest]
+        return [*asked_on_check(content.task, _), *rest]
     options = content.options_of(condition, item_id)
     given, advice = options[0] if options else _("an example"), content.advice_of(condition, item_id)
     own = own_questions(content.task, page, options, given, advice, _)

@@ -82,6 +82,7 @@ EVENT_LABELS = EventLabels(
         "answers": _("answers"),
         "attempt": _("attempt"),
         "before": _("before"),
+        "behaviour": _("simulated by"),
         "changed": _("changed"),
         "check": _("check"),
         "condition": _("condition"),

@@ -174,6 +174,14 @@ class SizeForm(_AssumptionsForm):
 
     kind = SizeSettings
 
+    measure = forms.ChoiceField(
+        choices=[
+            ("trials", _("Mean over trials: judgements, advice, predictions")),
+            ("change", _("Change between two blocks: simulation")),
+            ("win_rate", _("Win rate against one half: preference")),
+        ],
+        required=False,
+    )
     effects = forms.CharField(max_length=200, initial="0, 0.1")
     items = forms.IntegerField(min_value=1, max_value=1000, initial=25)
     participant_sd = forms.FloatField(min_value=0, initial=0.1)
@@ -183,6 +191,10 @@ class SizeForm(_AssumptionsForm):
     target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
     alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
     simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
+
+    def clean_measure(self) -> str:
+        """Take the mean over trials unless another measure is chosen."""
+        return str(self.cleaned_data["measure"] or "trials")
 
     def clean_effects(self) -> list[float]:
         """Parse the effects, one number per condition."""

@@ -77,22 +77,41 @@ def rendered_stimulus(
         else:
             shown, style = Shown(answer=None, facts=None), "no answer"
         context, question, images = item.context, item.question or "", item.images
-    explained, others = articles(context or [], shown.facts or [], shown.tokens or [])
+    saliency = frozen_condition.saliency if frozen_condition else ""
     return render_to_string(
         "studyapp/participant/stimulus.html",
         {
-            "question": question,
-            "answer": shown.answer,
-            "style": style,
-            "rationale": shown.rationale,
-            "has_sign": has_sign(frozen_condition.saliency if frozen_condition else ""),
-            "explained": explained,
-            "others": others,
             "is_original": check is None and item.changed is not None,
             "is_open": isinstance(content.task, Advice),
-            **_program(shown, images, context or [], slug),
+            **shown_context(shown, style, saliency, question, context or []),
+            **program_context(shown, images, context or [], slug),
         },
     )
+
+
+def shown_context(
+    shown: Shown, style: str, saliency: str, question: str, context: Sequence[tuple[str, list[str]]]
+) -> dict[str, object]:
+    """Return what the template needs of an answer with its explanation.
+
+    Args:
+        shown: The answer and the explanation.
+        style: The style of explanation.
+        saliency: The method of the weights of tokens; empty if it is unknown.
+        question: The text of the question.
+        context: The articles.
+    """
+    explained, others = articles(context, shown.facts or [], shown.tokens or [])
+    return {
+        "question": Sentence(cut_pieces(question, shown.question_tokens or []), False),
+        "has_question_marks": bool(shown.question_tokens),
+        "answer": shown.answer,
+        "style": style,
+        "rationale": shown.rationale,
+        "has_sign": has_sign(saliency),
+        "explained": explained,
+        "others": others,
+    }
 
 
 def changed_html(version: StudyVersion, *, item_id: str, language: str = "") -> SafeString:
@@ -123,7 +142,7 @@ def rendered_change(content: FrozenStudy, item_id: str) -> SafeString:
     )
 
 
-def _program(
+def program_context(
     shown: Shown, images: Sequence[ItemImage], context: Sequence[tuple[str, list[str]]], slug: str
 ) -> dict[str, object]:
     """Return the images of an item and the steps of its program."""

@@ -50,7 +50,8 @@ def output(item: str) -> dict[str, Any]:
     return {"id": item, "proposals": [boxes, boxes[1:]], "modules": modules}
 
 
-LABELS = {"layers": [{"type": "choice", "name": "Dogs", "labels": [{"name": "yes"}, {"name": "no"}]}]}
+DOGS = [{"name": "yes"}, {"name": "no"}, {"name": "unclear"}]
+LABELS = {"layers": [{"type": "choice", "name": "Dogs", "labels": DOGS}]}
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,9 @@ class ProjectWorld:
             f"PUT {PROJECT}labels/": LABELS,
             f"POST {PROJECT}batches/": {"name": "second", "annotator": "owner", "number": 1},
             f"PATCH {PROJECT}batches/{{id}}/": {"due_on": "2031-01-31"},
+            f"POST {PROJECT}labels/rename/": {"layer": "Dogs", "label": "no", "new_name": "none"},
+            f"POST {PROJECT}labels/remove/": {"layer": "Dogs", "label": "unclear", "into": "no"},
+            f"PUT {PROJECT}ml-backend/": {"url": "https://example.org"},
             f"POST {ANNOTATION}operations/": {"operations": [edit]},
             f"POST {ANNOTATION}submit/": {"revision": self.begun.revision, "go_on": True},
             f"POST {ANNOTATION}shown/": {"outputs": ["net@1"]},
@@ -135,7 +139,7 @@ class ProjectWorld:
         prepare: dict[str, Callable[..., Any]] = {f"POST {PROJECT}reopen/": change_project}
         if operation in prepare:
             prepare[operation](project=self.project, act="close", by=self.owner)
-        if operation == f"PUT {PROJECT}labels/":
+        if operation.partition(" ")[2].startswith(f"{PROJECT}labels/"):
             Project.objects.filter(pk=self.project.pk).update(labels=LABELS)
 
 

@@ -32,9 +32,14 @@ FOREIGN = {
 
 
 def plain(command: list[str]) -> list[str]:
-    """A command without what differs between places: program, host, host name and where the token is."""
+    """A command without what differs between places.
+
+    That is program, host, host name and where the token is; and of the web servers, of which systemd starts
+    two, the port and the number of processes.
+    """
     words = ["python", *command[1:]]
-    for option in ("--host", "--hostname", "--token-file"):
+    web = ("--port", "--workers") if "granian" in words else ()
+    for option in ("--host", "--hostname", "--token-file", *web):
         if option in words:
             at = words.index(option)
             words[at : at + 2] = []
@@ -139,7 +144,7 @@ def test_kubernetes_objects_fit_together() -> None:
     found = list(documents())
     (kustomization,) = (d for file, d in found if file == "kustomization.yaml")
     files = {file for file, _ in found}
-    assert files == {*kustomization["resources"], "kustomization.yaml", "autoscaling.yaml"}
+    assert files == {*kustomization["resources"], "kustomization.yaml", "autoscaling.yaml", "kserve.yaml"}
     pods = {
         d["metadata"]["name"]: d["spec"]["template"] for _, d in found if d["kind"] in ("Deployment", "Job")
     }
@@ -161,6 +166,22 @@ def test_kubernetes_objects_fit_together() -> None:
         for volume in pod["spec"]["volumes"]:
             if "persistentVolumeClaim" in volume:
                 assert volume["persistentVolumeClaim"]["claimName"] in claims
+
+
+def test_kserve_runs_the_same_model_server() -> None:
+    """KServe's names are those of a pod, beside its own for scaling."""
+    (service,) = (d for _, d in documents() if d["kind"] == "InferenceService")
+    (deployment,) = (
+        d for _, d in documents() if d["kind"] == "Deployment" and d["metadata"]["name"] == "modelserver"
+    )
+    predictor, pod = service["spec"]["predictor"], deployment["spec"]["template"]["spec"]
+    for name in ("securityContext", "volumes", "automountServiceAccountToken"):
+        assert predictor[name] == pod[name]
+    (container,), (other,) = predictor["containers"], pod["containers"]
+    same = other.keys() - {"ports", "startupProbe"}  # KServe waits for readiness by itself
+    assert {name: container[name] for name in same} == {name: other[name] for name in same}
+    of_kserve = {"minReplicas", "maxReplicas", "scaleMetric", "scaleTarget", "timeout"}
+    assert predictor.keys() - pod.keys() == of_kserve
 
 
 def test_board_and_alerts_read_metrics_that_the_site_has() -> None:
@@ -189,8 +210,9 @@ def test_units_are_what_systemd_reads(tmp_path: Path) -> None:
             )
             copy.write_text(text.replace("/opt/touchstone", str(ROOT)), encoding="utf-8")
     units = sorted(str(path) for path in tmp_path.iterdir() if path.is_file() and "@" not in path.name)
-    shutil.copy(tmp_path / "touchstone-worker@.service", tmp_path / "touchstone-worker@1.service")
-    units.append(str(tmp_path / "touchstone-worker@1.service"))
+    for name in ("touchstone-worker", "touchstone-web"):
+        shutil.copy(tmp_path / f"{name}@.service", tmp_path / f"{name}@1.service")
+        units.append(str(tmp_path / f"{name}@1.service"))
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, check=False
     )

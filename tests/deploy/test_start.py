@@ -68,7 +68,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> 
             parts.start(Part(name=name, command=command, log=folder / f"{name}.log", env=env, ready=ready))
 
         url, model_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{model_port}"
-        start("web", command_of("touchstone-web.service", _8000=port), f"{url}/health/live")
+        start("web", command_of("touchstone-web@.service", "1", _8001=port), f"{url}/health/live")
         start("model", command_of("touchstone-modelserver.service", _8100=model_port), f"{model_url}/ready")
         start("worker", command_of("touchstone-worker@.service", "1"))
         start("beat", command_of("touchstone-beat.service"))

@@ -53,19 +53,6 @@ def in_the_middle(site: Site, dataset: str) -> None:
     assert site.predicted(dataset) == 8
 
 
-def test_a_killed_worker_loses_nothing(site: Site, dataset: str):
-    site.stop_after(8)
-    waiting = site.predict(dataset, "--wait")
-    in_the_middle(site, dataset)
-    site.parts.stop_one("worker", kill=True)
-    site.go_on()
-    time.sleep(1)
-    assert site.predicted(dataset) == 8
-    site.worker()
-    outcome = finished(waiting)
-    check_complete(site, dataset, outcome)
-
-
 def test_a_killed_model_server_loses_nothing(site: Site, dataset: str):
     site.stop_after(8)
     waiting = site.predict(dataset, "--wait")

@@ -17,7 +17,7 @@ from modelserver.wire.schema import QAItem, text_problem
 
 # What reaches the reasons of failed items and runs. Loading of weights and files is left out: their texts
 # are for administrators, and the page Systems shows them as they are.
-ERRORS = {"InvalidRequest", "PredictionFailed", "ItemFailed", "_Invalid", "InvalidAnswer", "Unavailable"}
+ERRORS = {"InvalidRequest", "PredictionFailed", "ItemFailed", "InvalidReply", "InvalidAnswer", "Unavailable"}
 ERRORS |= {"Overloaded", "TooLarge", "DeadlineExceeded", "BadResponse", "MixedRevisions", "WorkerDied"}
 UNSEEN = ("training", "evaluation", "fake_")
 # About requests of other programs, and ends of texts that stand elsewhere.

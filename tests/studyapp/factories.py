@@ -231,6 +231,24 @@ def make_counterfactual(*, launched: bool = True, task: Any = None, **changes: A
     return make_study(launched=launched, dataset=dataset.name, task=task, **changes)
 
 
+def make_preference(
+    *, launched: bool = True, task: Any = None, systems: int = 3, items: int = 6, **changes: Any
+) -> Study:
+    """A study that compares the explanations of systems, named s1, s2, …; each has facts of its own."""
+    dataset = make_dataset(questions=items + 2)
+    facts = [[title, number] for title, sentences in CONTEXT for number in range(len(sentences))]
+    for number in range(systems):
+        run = make_run(dataset=dataset, system=f"s{number + 1}")
+        run.predictions.update(facts=[facts[number % len(facts)]])
+    changes = {
+        "conditions": [{"system": f"s{number + 1}"} for number in range(systems)],
+        "items": {"ids": [f"q{number + 1}" for number in range(items)]},
+        **changes,
+    }
+    task = {"kind": "preference", **(task or {})}
+    return make_study(launched=launched, dataset=dataset.name, task=task, **changes)
+
+
 def make_link(*, study: Study | None = None, **options: Any) -> EntryLink:
     return make_link_and_token(study=study, **options)[0]
 

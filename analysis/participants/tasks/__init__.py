@@ -3,7 +3,7 @@
 from ..measures import Measure
 from .advice import ADVICE
 from .counterfactual import COUNTERFACTUAL
-from .preference import PREFERENCE
+from .preference import PREFERENCE, find_win_rate
 from .simulation import SIMULATION
 from .task import Task
 from .verification import VERIFICATION
@@ -19,4 +19,5 @@ def find_measure(name: str) -> Measure | None:
     """Find a measure by key or label, ignoring case; None without one."""
     wanted = name.strip().lower()
     every = (measure for task in TASKS.values() for measure in task.measures)
-    return next((m for m in every if wanted in (m.key, m.label.lower())), None)
+    measure = next((m for m in every if wanted in (m.key, m.label.lower())), None)
+    return measure or find_win_rate(wanted)

@@ -18,6 +18,7 @@ from .task import Task
 
 CHOICES = ("left", "right", "tie")
 SIDES = ("left", "right")
+OVERALL = "overall"  # the criterion of a study that names none
 _WINS = {"left": {"left": 1.0, "right": 0.0, "tie": 0.5}, "right": {"left": 0.0, "right": 1.0, "tie": 0.5}}
 
 
@@ -58,19 +59,29 @@ def _answers(trials: pd.DataFrame) -> list[str]:
 def win_rates(options: TaskOptions) -> tuple[Measure, ...]:
     """Build the win rate on each criterion."""
     several = len(options.criteria) > 1
-    return tuple(
-        Measure(
-            key=win_rate_key(criterion),
-            label=f"Win rate, {criterion.key}" if several else "Win rate",
-            unit="share",
-            wanted="higher",
-            needs=(preference_column(criterion),),
-            counted=f"{preference_column(criterion)}_n",
-            formula=mean_of(preference_column(criterion)),
-            definition=f"share of comparisons won, ties as halves: “{criterion.text}”",
-        )
-        for criterion in options.criteria
+    return tuple(_win_rate(criterion, several=several) for criterion in options.criteria)
+
+
+def _win_rate(criterion: Criterion, *, several: bool) -> Measure:
+    return Measure(
+        key=win_rate_key(criterion),
+        label=f"Win rate, {criterion.key}" if several else "Win rate",
+        unit="share",
+        wanted="higher",
+        needs=(preference_column(criterion),),
+        counted=f"{preference_column(criterion)}_n",
+        formula=mean_of(preference_column(criterion)),
+        definition=f"share of comparisons won, ties as halves: “{criterion.text}”",
     )
+
+
+def find_win_rate(key: str) -> Measure | None:
+    """Return the win rate with a key in any study; None for another key."""
+    start = win_rate_key(Criterion(key="", text=""))
+    name = key.removeprefix(start)
+    if not name or name == key:
+        return None
+    return _win_rate(Criterion(key=name, text=name), several=name != OVERALL)
 
 
 def preference_columns(options: TaskOptions) -> tuple[Column, ...]:

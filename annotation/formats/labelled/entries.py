@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import span_of_result
 from annotation.formats.labelled.documents import corners_of
 from annotation.formats.texts import Tokens, tokenize
-from annotation.labels import ANSWERED, MARKS, LabelLayer, LabelTask, LayerType
+from annotation.labels import ANSWERED, MARKS, LabelLayer, LabelTask, LayerType, Question
 from annotation.operations import relation_key
 from annotation.schemas import (
     AnnotationRecord,
@@ -47,6 +48,7 @@ NO_LABEL = "mark without a label, left out"
 SEVERAL_LABELS = "mark with several labels, one mark for each"
 RELATIONS = "relation, left out"
 DANGLING = "relation without both of its marks, left out"
+ABOUT_A_MARK = "answer about a single mark, left out"
 OTHER_SHAPES = "mark of another shape, left out"
 TO_POLYGON = "box or ellipse, replaced by a polygon"
 TO_BOX = "polygon or ellipse, replaced by the box around it"
@@ -94,6 +96,16 @@ class Related:
     name: str = ""
 
 
+@dataclass(frozen=True)
+class AboutMark:
+    """An answer about one mark, by the ID that the mark has in the file."""
+
+    mark: str
+    question: str
+    type: LayerType
+    value: str | int
+
+
 @dataclass
 class Labelling:
     """The marks and answers of one author in an entry.
@@ -103,6 +115,7 @@ class Labelling:
         marks: Name of the layer, and box or span with its label.
         answers: Name and type of the layer, and value.
         relations: Relations between the marks.
+        about: Answers about single marks.
         fields: Fields of an `AnnotationRecord`.
         layers: States and notes by the name of the layer, if the file has them.
     """
@@ -111,6 +124,7 @@ class Labelling:
     marks: list[tuple[str, Box | Span]] = field(default_factory=list)
     answers: list[tuple[str, LayerType, str | int]] = field(default_factory=list)
     relations: list[Related] = field(default_factory=list)
+    about: list[AboutMark] = field(default_factory=list)
     fields: dict[str, Any] = field(default_factory=dict)
     layers: dict[str, Layer] = field(default_factory=dict)
 
@@ -193,10 +207,19 @@ class _Layer:
     labels: dict[str, None] = field(default_factory=dict)
     ratings: set[int] = field(default_factory=set)
     directed: bool = False
+    questions: dict[str, _Layer] = field(default_factory=dict)
 
     def layer(self, name: str) -> LabelLayer:
         if self.declared is not None and not self.labels.keys() - set(self.declared.names):
             return self.declared.model_copy(update={"type": self.type})
+        questions = tuple(asked.question(name) for name, asked in self.questions.items())
+        return LabelLayer.model_validate({**self._given(name), "questions": questions})
+
+    def question(self, name: str) -> Question:
+        """Return the question; a file does not say that all marks need it."""
+        return Question.model_validate({**self._given(name), "required": False})
+
+    def _given(self, name: str) -> dict[str, Any]:
         given: dict[str, Any] = {"type": self.type, "name": name, "required": self.type in (*MARKS, "choice")}
         if self.type == "rating":
             given |= {"lowest": min(self.ratings | {1}), "highest": max(self.ratings | {5})}
@@ -207,7 +230,7 @@ class _Layer:
             given["directed"] = self.directed
         if self.type == "choice" and len(given["labels"]) < 2:
             given["type"] = "choices"  # one class is a box to tick
-        return LabelLayer.model_validate(given)
+        return given
 
 
 def _task_in(source: LabelledSource, reader: Reader) -> LabelTask | None:
@@ -242,20 +265,32 @@ def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
         if layer.type != kind and {layer.type, kind} <= {"boxes", "polygons", "ellipses"}:
             layer.type = "polygons"  # which all of them can become
         layer.labels.setdefault(mark.label.strip())
-    several: dict[str, int] = {}
+    several: Counter[str] = Counter()
     for name, kind, value in labelling.answers:
-        layer = layers.setdefault(name, _Layer(kind))
-        several[name] = several.get(name, 0) + 1
-        if kind == "choice" and several[name] > 1:
-            layer.type = "choices"
-        if kind == "rating" and isinstance(value, int):
-            layer.ratings.add(value)
-        elif kind != "text":
-            layer.labels.setdefault(str(value).strip())
+        several[name] += 1
+        _note_answer(layers.setdefault(name, _Layer(kind)), kind, value, several[name])
+    owners = {mark.id: name for name, mark in labelling.marks}
+    about: Counter[tuple[str, str]] = Counter()
+    for given in labelling.about:
+        if given.mark in owners:
+            about[given.mark, given.question] += 1
+            questions = layers[owners[given.mark]].questions
+            question = questions.setdefault(given.question, _Layer(given.type))
+            _note_answer(question, given.type, given.value, about[given.mark, given.question])
     for each in labelling.relations if labelling.marks else ():
         layer = layers.setdefault(each.layer, _Layer("relations"))
         layer.directed |= not each.both
         layer.labels.setdefault(each.label.strip() or BARE_RELATION)
+
+
+def _note_answer(layer: _Layer, kind: LayerType, value: str | int, number: int) -> None:
+    """Note the label or rating of a person's n-th answer to a question."""
+    if kind == "choice" and number > 1:
+        layer.type = "choices"
+    if kind == "rating" and isinstance(value, int):
+        layer.ratings.add(value)
+    elif kind != "text":
+        layer.labels.setdefault(str(value).strip())
 
 
 def type_of_mark(mark: Box | Span) -> LayerType:
@@ -280,7 +315,9 @@ def takes(source: LabelledSource, kind: LayerType) -> bool:
 
 
 def _record(entry: Entry, task: LabelTask, findings: Findings) -> ItemRecord:
-    documents = [(each, _document(each, task, findings, entry.external_id)) for each in entry.labellings]
+    documents = [
+        (each, labelled_document(each, task, findings, entry.external_id)) for each in entry.labellings
+    ]
     golds = [document for each, document in documents if each.annotator is None]
     return ItemRecord(
         external_id=entry.external_id,
@@ -307,7 +344,7 @@ def tokens_of_entry(entry: Entry) -> Tokens:
     return entry.tokens
 
 
-def _document(labelling: Labelling, task: LabelTask, findings: Findings, path: str) -> Document:
+def labelled_document(labelling: Labelling, task: LabelTask, findings: Findings, path: str) -> Document:
     """Return a labelling by the layers of a task.
 
     Raises:
@@ -316,21 +353,28 @@ def _document(labelling: Labelling, task: LabelTask, findings: Findings, path: s
     objects: dict[int, list[Object]] = {index: [] for index in range(1, len(task.layers) + 1)}
     used: set[str] = set()
     names: dict[str, str] = {}  # the ID of each mark in the file, and its own
+    about: dict[str, list[AboutMark]] = {}
+    for answer in labelling.about:
+        about.setdefault(answer.mark, []).append(answer)
     for name, given in labelling.marks:
         mark = _fitting(given, {layer.type for layer in task.layers}, findings, path)
         index = _index_of(task, name, {type_of_mark(mark)})
         own = _free(mark.id, index, len(objects[index]), used)
         names.setdefault(given.id, own)
-        objects[index].append(mark.model_copy(update={"id": own, "label": mark.label.strip()}))
+        answers = _answers_about(about.get(given.id, ()), task.layers[index - 1], findings, path)
+        changed = {"id": own, "label": mark.label.strip(), "answers": answers}
+        objects[index].append(mark.model_copy(update=changed))
+    for answer in labelling.about:
+        if answer.mark not in names:
+            findings.mend(ABOUT_A_MARK, path)
     for index, each in _relations(labelling, task, names, findings, path):
         objects[index].append(
             each.model_copy(update={"id": _free(each.id, index, len(objects[index]), used)})
         )
     for name, kind, value in labelling.answers:
         index = _index_of(task, name, {"choice", "choices"} if kind in ("choice", "choices") else {kind})
-        answers = objects[index]
         chosen = value.strip() if isinstance(value, str) and kind in ("choice", "choices") else value
-        answers.append(Answer(id=_free("", index, len(answers), used), value=chosen))
+        objects[index].append(Answer(id=_free("", index, len(objects[index]), used), value=chosen))
     states = {_index_of(task, name, None): layer for name, layer in labelling.layers.items()}
     layers = {}
     for index, inside in objects.items():
@@ -338,6 +382,25 @@ def _document(labelling: Labelling, task: LabelTask, findings: Findings, path: s
         implied = Layer(state="done" if inside else "open" if asked else "nothing")
         layers[index] = states.get(index, implied).model_copy(update={"objects": tuple(inside)})
     return Document(layers=layers)
+
+
+def _answers_about(
+    about: Iterable[AboutMark], layer: LabelLayer, findings: Findings, path: str
+) -> dict[str, tuple[str | int, ...]]:
+    """Return the answers about a mark by the questions of its layer."""
+    answers: dict[str, tuple[str | int, ...]] = {}
+    for each in about:
+        choice = each.type in ("choice", "choices")
+        kinds = {"choice", "choices"} if choice else {each.type}
+        fitting = [question for question in layer.questions if question.type in kinds]
+        named = [question for question in fitting if question.name.casefold() == each.question.casefold()]
+        if not (named or len(fitting) == 1):
+            findings.mend(ABOUT_A_MARK, path)
+            continue
+        name = (named or fitting)[0].name
+        value = each.value.strip() if choice and isinstance(each.value, str) else each.value
+        answers[name] = (*answers.get(name, ()), value)
+    return answers
 
 
 def _relations(
@@ -378,8 +441,11 @@ def _fitting(mark: Box | Span, types: set[LayerType], findings: Findings, path: 
     return mark
 
 
+_KEPT_FIELDS = ("id", "suggested", "links", "reason", "label", "answers", "image")
+
+
 def _drawn_fields(mark: Box) -> dict[str, Any]:
-    return {name: getattr(mark, name) for name in ("id", "suggested", "links", "reason", "label", "image")}
+    return {name: getattr(mark, name) for name in _KEPT_FIELDS}
 
 
 def corners_of_box(box: tuple[float, float, float, float]) -> list[tuple[float, float]]:
@@ -544,7 +610,7 @@ def files_of(source: LabelledSource, *suffixes: str) -> list[Path]:
     )
 
 
-def _tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
+def tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
     """Return the entries of a function.
 
     Raises:
@@ -561,7 +627,7 @@ def guarded(
 ) -> Iterator[Entry]:
     """Yield the entries that a function makes, unless they are refused."""
     try:
-        entries = list(_tried(make))
+        entries = list(tried(make))
     except (ValueError, BadFile) as error:
         where = {name: value for name, value in place.items() if name != "path"}
         source.findings.refuse(error, place.get("path", source.path), **where)

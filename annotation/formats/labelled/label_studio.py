@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from annotation.formats.labelled.entries import (
     OTHER_SHAPES,
     RELATED,
     SEVERAL_LABELS,
+    AboutMark,
     Entry,
     LabelledSource,
     Labelling,
@@ -41,11 +43,13 @@ from annotation.formats.labelled.entries import (
     fraction_point,
     fraction_polygon,
     guarded,
+    labelled_document,
     takes,
     tokens_of_entry,
+    tried,
 )
 from annotation.formats.writing import write_list
-from annotation.labels import LabelTask, LayerType
+from annotation.labels import LabelLayer, LabelTask, LayerType, Question
 from annotation.schemas import (
     AnnotationRecord,
     Box,
@@ -60,6 +64,7 @@ from annotation.schemas import (
     Suggested,
 )
 from foundation.errors import BadFile
+from foundation.findings import Findings
 from foundation.json_stream import read_values
 from foundation.messages import at_field, say
 
@@ -67,12 +72,12 @@ NAME, OURS = "label_studio", "touchstone"
 TEXTS = ("labels", "hypertextlabels")
 OUTLINED = ("polygonlabels", "ellipselabels", "keypointlabels")
 BARE = ("rectangle", "polygon", "ellipse", "keypoint")  # places whose labels stand in another result
+PLACES = {"start", "x", "points"}  # keys of a place; answers about a mark repeat that of the mark
 SHAPES = ("brushlabels", "brush", "vectorlabels", "vector", "bitmask", "bitmasklabels")
 POINT_SIZE = 0.5  # percent of the width: how large Label Studio draws a key point
 PICTURE = re.compile(r"\.(jpe?g|png|webp|gif|bmp)$", re.IGNORECASE)
 
 PREDICTION = "prediction of a model in Label Studio, left out"
-ABOUT_A_REGION = "answer about a single mark, left out"
 TURNED = "rotated box or ellipse, replaced by a polygon"
 OTHER_RESULT = "result of another type, left out"
 SECOND_GOLD = "second ground truth of a task, kept as a person's annotation"
@@ -214,10 +219,13 @@ def _take(
                 labelling.relations.append(_related(result))
             elif kind in SHAPES:
                 source.findings.mend(OTHER_SHAPES, f"{entry.external_id}: {kind}")
-            elif "start" in value or "x" in value:
-                source.findings.mend(ABOUT_A_REGION, f"{entry.external_id}: {kind}")
             else:
-                _take_answer(source, entry, labelling, kind, str(result.get("from_name")), value)
+                answers = _answers(source, entry, kind, str(result.get("from_name")), value)
+                mark = result.get("parentID") or (result.get("id") if PLACES & value.keys() else None)
+                if mark is None:
+                    labelling.answers += answers
+                else:
+                    labelling.about += [AboutMark(str(mark)[:64], *answer) for answer in answers]
         except (AttributeError, KeyError, IndexError, TypeError) as error:
             message = say("%(problem)s is not as expected", problem=repr(error))
             raise ValueError(at_field(field, message)) from error
@@ -315,19 +323,48 @@ def _turned_ellipse(
     ]
 
 
-def _take_answer(
-    source: LabelledSource, entry: Entry, labelling: Labelling, kind: str, name: str, value: dict[str, Any]
-) -> None:
+def _answers(
+    source: LabelledSource, entry: Entry, kind: str, name: str, value: dict[str, Any]
+) -> list[tuple[str, LayerType, str | int]]:
+    """Return the answers of a result with the name and type of their layer."""
     if kind == "choices":
-        labelling.answers += [(name, "choice", str(choice)) for choice in value["choices"]]
-    elif kind == "textarea":
+        return [(name, "choice", str(choice)) for choice in value["choices"]]
+    if kind == "textarea":
         text = value["text"]
         joined = "\n".join(text) if isinstance(text, list) else str(text)
-        labelling.answers += [(name, "text", joined)] if joined else []
-    elif kind == "rating":
-        labelling.answers.append((name, "rating", int(value["rating"])))
-    else:
-        source.findings.mend(OTHER_RESULT, f"{entry.external_id}: {kind}")
+        return [(name, "text", joined)] if joined else []
+    if kind == "rating":
+        return [(name, "rating", int(value["rating"]))]
+    source.findings.mend(OTHER_RESULT, f"{entry.external_id}: {kind}")
+    return []
+
+
+@dataclass(frozen=True)
+class _Predicted:
+    """A prediction as a source of one task."""
+
+    task: str
+    path: Path = Path("prediction")
+    images: None = None
+    findings: Findings = field(default_factory=Findings)
+    on_progress: None = None
+
+
+def task_to_predict(record: ItemRecord) -> dict[str, Any]:
+    """Return an item as a task without annotations."""
+    return {**_task(record.model_copy(update={"gold": None, "annotations": ()})), "predictions": []}
+
+
+def predicted_document(record: ItemRecord, result: Sequence[dict[str, Any]]) -> Document:
+    """Return the results of a model for an item by the layers of its task.
+
+    Raises:
+        ValueError: They do not fit.
+    """
+    given = {**task_to_predict(record), "annotations": [{"ground_truth": True, "result": list(result)}]}
+    source = _Predicted(record.program)
+    [entry] = tried(partial(_entries, source, given, 0))
+    return labelled_document(entry.labellings[0], task_of_record(record), source.findings, record.external_id)
 
 
 def write(records: Iterable[ItemRecord], path: Path) -> None:
@@ -371,6 +408,7 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         value: dict[str, Any] = {"start": span.span[0], "end": span.span[1], "text": span.quote}
         value |= {"labels": [span.label]}
         yield _result(layer.name, target, "labels", value, span.id) | _origin(span)
+        yield from _about(layer, span, target, {"start": span.span[0], "end": span.span[1]})
     for layer, mark in image_marks(record, document):
         image = record.images[mark.image]
         to = target if len(record.images) == 1 else f"image{mark.image}"
@@ -378,20 +416,35 @@ def _results(record: ItemRecord, document: Document) -> Iterator[dict[str, Any]]
         kind, value = _value_of(mark)
         more = {"image_rotation": 0, **size, **_origin(mark)}
         yield _result(layer.name, to, kind, value | {kind: [mark.label]}, mark.id) | more
+        yield from (each | size for each in _about(layer, mark, to, value))
     for layer, relation in relations(record, document):
         about = {"layer": layer.name, "id": relation.id}
         direction = "right" if layer.directed else "bi"
         ends = {"from_id": relation.ends[0], "to_id": relation.ends[1], "direction": direction}
         yield {"type": "relation", **ends, "labels": [relation.label], OURS: about}
-    forms: dict[LayerType, str] = {"text": "textarea", "rating": "rating"}
     for layer, values in answers(record, document):
-        kind = forms.get(layer.type, "choices")
-        value = (
-            {"rating": values[0]}
-            if kind == "rating"
-            else {"text" if kind == "textarea" else "choices": values}
-        )
+        kind, value = _value_of_answer(layer, values)
         yield _result(layer.name, target, kind, value, "")
+
+
+def _about(
+    layer: LabelLayer, mark: Box | Span, target: str, place: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the answers about a mark, which have its ID and its place."""
+    for name, values in mark.answers.items():
+        if (question := layer.question(name)) is not None:
+            kind, value = _value_of_answer(question, values)
+            yield _result(name, target, kind, place | value, mark.id)
+
+
+def _value_of_answer(asked: Question, values: Sequence[str | int]) -> tuple[str, dict[str, Any]]:
+    if asked.type == "rating":
+        return "rating", {"rating": values[0]}
+    return (
+        ("textarea", {"text": list(values)})
+        if asked.type == "text"
+        else ("choices", {"choices": list(values)})
+    )
 
 
 def _value_of(mark: Box) -> tuple[str, dict[str, Any]]:

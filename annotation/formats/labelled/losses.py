@@ -12,7 +12,7 @@ from annotation.formats.labelled.documents import (
     spans,
     task_of_record,
 )
-from annotation.formats.labelled.entries import RELATIONS
+from annotation.formats.labelled.entries import ABOUT_A_MARK, RELATIONS
 from annotation.schemas import Document, Ellipse, ItemRecord, KeyPoint, Polygon
 from foundation.findings import Findings
 
@@ -31,17 +31,17 @@ ROUND = "ellipse, replaced by a polygon"
 POINTS = "key point, left out"
 SPACES = "text whose white space becomes single spaces"
 
-_GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS, RELATIONS}
+_GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS, RELATIONS, ABOUT_A_MARK}
 LOSES: dict[str, set[str]] = {
     "jsonl": set(),
     "labelstudio": set(),
-    "w3c": {WRITTEN, STATES, RELATIONS, SEVERAL_IMAGES, EMPTY},
-    "prodigy": {WRITTEN, STATES, RELATIONS, LAYERS, ELLIPSES, POINTS},
-    "brat": {CHOICES, WRITTEN, STATES},
+    "w3c": {WRITTEN, STATES, RELATIONS, ABOUT_A_MARK, SEVERAL_IMAGES, EMPTY},
+    "prodigy": {WRITTEN, STATES, RELATIONS, ABOUT_A_MARK, LAYERS, ELLIPSES, POINTS},
+    "brat": {CHOICES, WRITTEN, STATES, ABOUT_A_MARK},
     "doccano": _GOLD_ALONE,
     "eraser": {*_GOLD_ALONE, MORE_CHOICES, WHOLE_TOKENS, SPACES},
     "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES},
-    "webanno": {PEOPLE, RELATIONS, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
+    "webanno": {PEOPLE, RELATIONS, ABOUT_A_MARK, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
     "coco": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND},
     "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND, POINTS},
     "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, POLYGONS, ELLIPSES, POINTS},
@@ -79,6 +79,8 @@ def _parts_of_document(record: ItemRecord, document: Document) -> Iterator[tuple
         yield (CHOICES if layer.labels else WRITTEN), len(values)
         yield MORE_CHOICES, len(values) - 1
     yield RELATIONS, sum(1 for _each in relations(record, document))
+    marks = [mark for each in (spans, image_marks) for _layer, mark in each(record, document)]
+    yield ABOUT_A_MARK, sum(len(mark.answers) for mark in marks)
     starts = {start for start, _end in record.tokens}
     ends = {end for _start, end in record.tokens}
     partial = [span for _layer, span in spans(record, document) if not _is_whole(span.span, starts, ends)]

@@ -5,9 +5,10 @@ import sys
 from functools import partial
 from typing import Any
 
+from accounts.models import User
 from accounts.policy import Act
-from annotation.actions.runs import start_run
-from annotation.models import OutputRun
+from annotation.actions.runs import start_backend_run, start_run
+from annotation.models import OutputRun, Project
 from annotation.parsed_items import task_of
 from annotation.queries.bots import project_named
 from annotation.queries.runs import progress
@@ -28,7 +29,11 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("project", type=slug, help="the project")
-        parser.add_argument("--system", required=True, type=system_name, help="a system of the model server")
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--system", type=system_name, help="a system of the model server")
+        which.add_argument(
+            "--ml-backend", action="store_true", help="the Label Studio ML backend of the project"
+        )
         parser.add_argument(
             "--reader", action="store_true", help="ask a reader or language model for suggestions instead"
         )
@@ -40,12 +45,10 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = project_named(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
-        kind: SystemKind = "reader" if options["reader"] else "modular"
-        fit = default_fit(task_of(project)) if options["reader"] else None
-        with Bar(f"{options['system']} on {project.slug}", project.items.count()) as bar:
+        name = options["system"] or "ML backend"
+        with Bar(f"{name} on {project.slug}", project.items.count()) as bar:
             try:
-                served = wait_for_system(options["system"], bar, kind=kind, patient=options["wait"])
-                run = start_run(project=project, system=served.name, revision=served.revision, fit=fit, by=by)
+                run = self._start(project, options, bar, by)
                 enqueue = partial(enqueue_missing, run, size=options["slice"])
                 enqueued = enqueue()
                 if options["wait"]:
@@ -60,6 +63,14 @@ class Command(JobCommand):
             self.stdout.write(f"{run}: {enqueued} slices enqueued")
         else:
             self._write_result(run)
+
+    def _start(self, project: Project, options: dict[str, Any], bar: Bar, by: User | None) -> OutputRun:
+        if options["ml_backend"]:
+            return start_backend_run(project=project, by=by)
+        kind: SystemKind = "reader" if options["reader"] else "modular"
+        fit = default_fit(task_of(project)) if options["reader"] else None
+        served = wait_for_system(options["system"], bar, kind=kind, patient=options["wait"])
+        return start_run(project=project, system=served.name, revision=served.revision, fit=fit, by=by)
 
     def _write_result(self, run: OutputRun) -> None:
         counts = progress(run)

@@ -59,6 +59,11 @@ def run_in_loop(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 
 
+async def in_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the event loop of requests and await it in another."""
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _loop()))
+
+
 class Gate:
     """The bounds of one server, shared by all systems that ask it."""
 

@@ -10,7 +10,7 @@
  */
 import { objectId } from "./identifiers.js";
 import { gettext } from "./language.js";
-import { context, inPlay, layerOf, thingOf } from "./program.js";
+import { context, inPlay, layerOf, thingOf, unanswered } from "./program.js";
 import { overlap } from "./rectangles.js";
 import { STATES, notYet } from "./words.js";
 
@@ -102,6 +102,22 @@ export function createActs(store, announce, askReason) {
         store.edit({ node: store.node, put: [{ ...chosen.thing, label }] });
       announce(gettext("Label: %(label)s.", { label }));
       store.tell("object");
+    },
+
+    /**
+     * Answer a question about a mark, or take an empty answer back; a chosen one of several is taken back.
+     * @param {string} id @param {import("./types.js").Question} question @param {string | number} value
+     */
+    answerAbout(id, { name, type }, value) {
+      const thing = thingOf(layer(), id);
+      if (store.locked || !thing) return;
+      const { answers: before, ...bare } = thing;
+      const { [name]: now = [], ...others } = before ?? {};
+      const kept = type !== "choices" ? [] : now.filter((each) => each !== value);
+      const next = value === "" || (type === "choices" && kept.length < now.length) ? kept : [...kept, value];
+      const answers = next.length ? { ...others, [name]: next } : others;
+      store.edit({ node: store.node, put: [Object.keys(answers).length ? { ...bare, answers } : bare] });
+      if (type !== "text") announce(`${name}: ${next.join(", ") || gettext("no answer")}.`);
     },
 
     /** Choose an answer at this step, or one more; a chosen one of several is taken back. @param {Value} value */
@@ -296,7 +312,11 @@ export function createActs(store, announce, askReason) {
           : state === "nothing" && objects
             ? gettext("This step has marked objects. Delete them first, or choose “done”.")
             : "";
-      if (obstacle) return (announce(obstacle), store.tell("status"), acts.onObstacle(obstacle));
+      if (obstacle) {
+        const [first] = state === "done" ? unanswered(store.program, store.document, node) : [];
+        if (first) store.select(first.id);
+        return (announce(obstacle), store.tell("status"), acts.onObstacle(obstacle));
+      }
       const next = layer().state === state ? "open" : state;
       store.edit({ node, state: next });
       announce(`${store.program.nodes[node].label}: ${STATES[next].word}.`);

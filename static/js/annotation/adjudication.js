@@ -43,7 +43,7 @@ export function createAdjudication(store, before, acts) {
 
   /** @param {Cluster} cluster @param {number} index */
   function row(cluster, index) {
-    const { letters, ...place } = cluster;
+    const { letters, said, ...place } = cluster;
     const answered = place.value !== undefined && answersAt(store, store.node).includes(place.value);
     const ends = place.ends?.map(markOf);
     const related = ends && store.objects.some(({ thing }) => isBetween(thing, ends, place.label));
@@ -64,6 +64,7 @@ export function createAdjudication(store, before, acts) {
       { class: "cluster" },
       ...letters.map((letter) => element("span", { class: "who" }, letter)),
       element("span", { class: "object-text", dir: "auto" }, text(place)),
+      ...Object.entries(said ?? {}).map(([name, answers]) => element("span", { class: "choice", dir: "auto" }, saidText(name, answers))),
       take,
     );
   }
@@ -75,6 +76,18 @@ export function createAdjudication(store, before, acts) {
   function endOf(place) {
     const mark = markOf(place);
     return mark ? endText(store, mark) : text(place);
+  }
+
+  /** What people say about a mark; by whom, if they differ. @param {string} name @param {Record<string, (string | number)[]>} answers */
+  function saidText(name, answers) {
+    /** @type {Map<string, string[]>} */
+    const groups = new Map();
+    for (const [letter, values] of Object.entries(answers)) {
+      const shown = [...values].sort().join(", ");
+      groups.set(shown, [...(groups.get(shown) ?? []), letter]);
+    }
+    const parts = [...groups].map(([shown, letters]) => (groups.size > 1 ? `${shown} (${letters.join(", ")})` : shown));
+    return `${name}: ${parts.join(" / ")}`;
   }
 
   /** @param {import("./types.js").Thing} thing @param {(string | null)[]} ends @param {string} [label] */

@@ -4,7 +4,7 @@
  *
  * @typedef {{name: string, color: string, key: string}} Label
  * @typedef {{type: string, name: string, labels: Label[], required: boolean, directed: boolean, lowest: number,
- *   highest: number, hint: string, condition: Condition | null}} Layer
+ *   highest: number, hint: string, condition: Condition | null, questions: Layer[]}} Layer; `questions` are about each mark
  * @typedef {{asked: Layer, labels: Label[]}} Condition a choice, and the labels of which it has to have one
  */
 import { gettext } from "./language.js";
@@ -27,6 +27,7 @@ const COLORS = ["#1d6fb8", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be185d"
 const MARKS = new Set(["spans", "boxes", "polygons", "ellipses", "points"]);
 const CHOICES = new Set(["choice", "choices"]);
 const LABELLED = new Set([...MARKS, "relations", ...CHOICES]);
+const QUESTIONS = new Set([...CHOICES, "text", "rating"]);
 
 /** @param {string} id @returns {any} */
 const part = (id) => document.getElementById(id);
@@ -80,7 +81,11 @@ function start() {
 
   /** Take up layers as a configuration has them, with conditions by name. @param {any[]} given */
   function take(given) {
-    layers = given.map(({ show_if: _condition, ...each }) => ({ ...blank(each.type), ...each }));
+    layers = given.map(({ show_if: _condition, ...each }) => ({
+      ...blank(each.type),
+      ...each,
+      questions: (each.questions ?? []).map((/** @type {any} */ asked) => ({ ...blank(asked.type), ...asked })),
+    }));
     for (const [index, { show_if: condition }] of given.entries()) {
       const asked = condition && layers.find(({ name }) => name === condition.layer);
       if (!asked) continue;
@@ -113,6 +118,7 @@ function start() {
     highest: 5,
     hint: "",
     condition: null,
+    questions: [],
   });
 
   /** Write names of layers and labels again where conditions show them. @type {(() => void)[]} */
@@ -146,19 +152,30 @@ function start() {
 
   function changed() {
     const kept = layers.map((whole) => {
-      const { labels, condition: _condition, ...layer } = whole;
-      const named = LABELLED.has(layer.type) ? labels.filter((label) => label.name.trim()) : [];
+      const { condition: _condition, questions, ...layer } = withNamed(whole);
       const directed = layer.type !== "relations" || layer.directed;
-      return { ...layer, directed, labels: named, ...conditionOf(whole) };
+      const asked = MARKS.has(layer.type) ? { questions: questions.map(asQuestion) } : {};
+      return { ...layer, directed, ...asked, ...conditionOf(whole) };
     });
     for (const rename of renamings) rename();
     text.value = JSON.stringify({ layers: kept }, null, 1);
     preview.replaceChildren(...kept.map(layerPreview));
   }
 
-  /** @param {Layer} layer @param {number} index */
-  function layerFields(layer, index) {
-    const id = `layer-${index}`;
+  /** A layer or question without labels that have no name. @param {Layer} layer @returns {Layer} */
+  const withNamed = (layer) => ({
+    ...layer,
+    labels: LABELLED.has(layer.type) ? layer.labels.filter((label) => label.name.trim()) : [],
+  });
+
+  /** @param {Layer} question */
+  function asQuestion(question) {
+    const { directed: _directed, condition: _condition, questions: _questions, ...asked } = withNamed(question);
+    return asked;
+  }
+
+  /** @param {Layer} layer @param {string} id @param {(type: string) => boolean} isOffered */
+  function typeOf(layer, id, isOffered) {
     const type = element(
       "select",
       {
@@ -168,10 +185,48 @@ function start() {
             layer.type = type.value;
           }),
       },
-      ...Object.entries(TYPES).map(([value, words]) =>
-        element("option", { value, selected: value === layer.type }, words),
-      ),
+      ...Object.entries(TYPES)
+        .filter(([value]) => isOffered(value))
+        .map(([value, words]) => element("option", { value, selected: value === layer.type }, words)),
     );
+    return type;
+  }
+
+  /** The questions about each mark of a layer. @param {Layer} layer @param {string} id */
+  function questionFields(layer, id) {
+    const asked = layer.questions.map((question, index) => {
+      const own = `${id}-question-${index}`;
+      return element(
+        "fieldset",
+        { class: "builder-layer" },
+        element("legend", {}, gettext("Question %(number)s about each mark", { number: index + 1 })),
+        field(`${own}-type`, gettext("Type"), typeOf(question, own, (type) => QUESTIONS.has(type))),
+        field(`${own}-name`, gettext("Name"), input(`${own}-name`, question, "name", { required: true, maxlength: "60" })),
+        field(`${own}-hint`, gettext("Hint for annotators"), input(`${own}-hint`, question, "hint", { maxlength: "500" })),
+        question.type === "rating" ? bounds(question, own) : null,
+        LABELLED.has(question.type) ? labelFields(question, own) : null,
+        checked(question, own, "required", gettext("Annotators have to answer it")),
+        button(gettext("Remove question"), () => change(() => layer.questions.splice(index, 1)), {
+          class: "button plain",
+          "aria-label": gettext("Remove question %(number)s", { number: index + 1 }),
+        }),
+      );
+    });
+    return element(
+      "div",
+      {},
+      ...asked,
+      button(gettext("Ask about each mark"), () => change(() => layer.questions.push(blank("choice"))), {
+        class: "button second small-button",
+        id: `${id}-ask`,
+      }),
+    );
+  }
+
+  /** @param {Layer} layer @param {number} index */
+  function layerFields(layer, index) {
+    const id = `layer-${index}`;
+    const type = typeOf(layer, id, () => true);
     return element(
       "fieldset",
       { class: "builder-layer" },
@@ -181,6 +236,7 @@ function start() {
       field(`${id}-hint`, gettext("Hint for annotators"), input(`${id}-hint`, layer, "hint", { maxlength: "500" })),
       layer.type === "rating" ? bounds(layer, id) : null,
       LABELLED.has(layer.type) ? labelFields(layer, id) : null,
+      MARKS.has(layer.type) ? questionFields(layer, id) : null,
       checked(layer, id, "required", gettext("Annotators have to complete it")),
       layer.type === "relations" ? checked(layer, id, "directed", gettext("Relations have a direction")) : null,
       condition(layer, id),
@@ -286,7 +342,9 @@ function start() {
     });
     const add = () =>
       change(() => {
-        const keys = new Set(layer.labels.map(({ key }) => key));
+        // A key chooses a label of the layer or of a question about its marks.
+        const whole = layers.find((each) => each === layer || each.questions.includes(layer)) ?? layer;
+        const keys = new Set([whole, ...whole.questions].flatMap(({ labels }) => labels.map(({ key }) => key)));
         const key = [..."123456789"].find((each) => !keys.has(each)) ?? "";
         layer.labels.push({ name: "", color: COLORS[layer.labels.length % COLORS.length], key });
         setTimeout(() => part(`${id}-label-${layer.labels.length - 1}`)?.focus());
@@ -361,6 +419,7 @@ function layerPreview(layer) {
       ? element("p", { class: "quiet small" }, gettext("Only if “%(layer)s” is %(labels)s", { layer: layer.show_if.layer, labels: layer.show_if.labels.join(" / ") }))
       : null,
     element("div", { class: layer.type === "rating" ? "in-a-row label-options" : "" }, ...(rows?.() ?? [])),
+    ...(layer.questions ?? []).map(layerPreview),
   );
 
   /** @param {Label} label */

@@ -7,9 +7,9 @@
 import { closed, openDialog } from "./dialogs.js";
 import { capital, gettext, ngettext } from "./language.js";
 import { button, element, sign } from "./markup.js";
-import { layerOf } from "./program.js";
+import { unanswered } from "./program.js";
 import { LoggedOut, Refused } from "./site.js";
-import { STATES, valueText } from "./words.js";
+import { STATES, notYet, stateOf, valueText } from "./words.js";
 
 /**
  * @param {Store} store @param {HTMLElement} root @param {Acts} acts
@@ -82,8 +82,9 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   async function handIn() {
     const left = store.document.problem ? [] : store.open;
     if (left.length) {
-      store.go(left[0]);
-      return say(stillOpen(left));
+      const [lacking] = unanswered(store.program, store.document, left[0]);
+      store.go(left[0], lacking?.id);
+      return say(lacking ? `${stillOpen(left)} ${notYet(store, left[0])}` : stillOpen(left));
     }
     await once(async () => {
       if (!(await queue.flush()))
@@ -171,7 +172,7 @@ export function createFinishing(store, root, acts, site, queue, announce, keyOf)
   function render() {
     const { role, label } = store.program.nodes[store.node];
     if (now.textContent !== label) now.textContent = label;
-    const present = layerOf(store.document, store.node).state;
+    const present = stateOf(store, store.node);
     const count = store.document.problem ? 0 : store.open.length;
     for (const { state, made } of states) {
       const { sign: mark, word } = STATES[state];

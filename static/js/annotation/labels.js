@@ -39,13 +39,20 @@ export function answersAt(store, node) {
   return layerOf(store.document, node).objects.flatMap(({ value }) => (value === undefined ? [] : [value]));
 }
 
-/** What can be chosen at a layer by a button or key. @param {LabelLayer} layer */
-function choicesOf({ type, labels, lowest, highest }) {
+/** What can be chosen at a layer or question by a button or key. @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer */
+export function choicesOf({ type, labels, lowest, highest }) {
   if (type !== "rating") return labels.map(({ name, key }) => ({ value: /** @type {Value} */ (name), key }));
   return Array.from({ length: highest - lowest + 1 }, (_none, index) => ({
     value: /** @type {Value} */ (lowest + index),
     key: lowest + index < 10 ? String(lowest + index) : "",
   }));
+}
+
+/** @param {{value: Value, key: string}[]} choices @param {string} name @returns {[string, string][]} */
+function keysOf(choices, name) {
+  return choices.flatMap(({ value, key }) =>
+    key ? [/** @type {[string, string]} */ ([key.toUpperCase(), `${name}: ${value}`])] : [],
+  );
 }
 
 /**
@@ -162,11 +169,12 @@ export function createLabels(store, root, acts, looks) {
     },
     /** The keys of the labels, for the list of keys. @returns {[string, string][]} */
     keys: () =>
-      store.program.nodes.flatMap(({ label, layer }) =>
-        (layer ? choicesOf(layer) : []).flatMap(({ value, key }) =>
-          key ? [/** @type {[string, string]} */ ([key.toUpperCase(), `${label}: ${value}`])] : [],
+      store.program.nodes.flatMap(({ label, layer }) => [
+        ...(layer ? keysOf(choicesOf(layer), label) : []),
+        ...(layer?.questions ?? []).flatMap(({ name, labels }) =>
+          keysOf(labels.map((each) => ({ value: each.name, key: each.key })), name),
         ),
-      ),
+      ]),
     focus: () => /** @type {HTMLElement | null} */ (part.querySelector("input:checked, input, textarea"))?.focus(),
   };
 }

@@ -255,6 +255,16 @@ function start() {
         },
       },
       {
+        name: "to-questions",
+        key: ";",
+        group: gettext("View"),
+        text: gettext("go to the questions about the selected mark"),
+        act: () => {
+          panels.show("details");
+          if (!panel.focusQuestions()) announce(gettext("There is no question here. Select a mark first."));
+        },
+      },
+      {
         name: "to-task",
         key: "e",
         group: gettext("View"),

@@ -12,7 +12,7 @@ import { element } from "./markup.js";
 import { split } from "./operations.js";
 import { canKeepBoth } from "./rebase.js";
 import { drawingOf } from "./shapes.js";
-import { PROBLEMS, STATES, placeText, relationText } from "./words.js";
+import { PROBLEMS, STATES, answersText, placeText, relationText } from "./words.js";
 
 /** @param {Store} store */
 export function createMerge(store) {
@@ -105,7 +105,8 @@ export function createMerge(store) {
     if (!value) return gettext("Deleted.");
     if (value.value !== undefined) return String(value.value);
     if (value.ends) return relationText(store, value, undefined, split(name)[1]);
-    return value.quote ? `“${value.quote}”` : value.ref ? gettext("Chosen.") : placeText(store, value);
+    const place = value.quote ? `“${value.quote}”` : value.ref ? gettext("Chosen.") : placeText(store, value);
+    return [value.label, place, answersText(value.answers)].filter(Boolean).join(" · ");
   }
 
   /** The mark on a small version of its image. @param {any} value */

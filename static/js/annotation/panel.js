@@ -11,10 +11,11 @@ import { createLabels } from "./labels.js";
 import { gettext, numeral } from "./language.js";
 import { button, element, sign, unseen } from "./markup.js";
 import { createNote } from "./note.js";
-import { context } from "./program.js";
+import { context, unanswered } from "./program.js";
+import { createQuestions, questionsHere } from "./questions.js";
 import { resizedTo } from "./rectangles.js";
 import { pointAt, reshaped } from "./shapes.js";
-import { STATES, TASKS, endText, imageName, markText, markType, originText, relationText, sizeText, stateOf, valueText } from "./words.js";
+import { STATES, TASKS, answersText, endText, imageName, markText, markType, originText, relationText, sizeText, stateOf, valueText } from "./words.js";
 
 const MOST_ROWS = 80;
 /** @type {Record<string, string>} */
@@ -66,10 +67,14 @@ export function createPanel(store, root, acts, view, looks) {
   const suggestions = element("div");
   root.append(title, words, task, state, suggestions);
   const labels = createLabels(store, root, acts, looks);
+  const questions = createQuestions(store, acts);
   root.append(list, more, detail);
   createNote(store, root);
   root.append(guideline);
   let detailOf = "";
+  let detailFor = "";
+  /** @type {Set<string>} marks that lack an answer */
+  let lacking = new Set();
 
   list.addEventListener("click", (event) => {
     const row = /** @type {Element} */ (event.target).closest?.("[data-id]");
@@ -116,6 +121,7 @@ export function createPanel(store, root, acts, view, looks) {
     );
     const first = Math.max(0, Math.min(place - MOST_ROWS / 2, objects.length - MOST_ROWS));
     const rows = objects.slice(first, first + MOST_ROWS);
+    lacking = new Set(unanswered(store.program, store.document, store.node).map(({ id }) => id));
     const focused = list.contains(document.activeElement)
       ? /** @type {HTMLElement} */ (document.activeElement).dataset.id
       : undefined;
@@ -164,6 +170,8 @@ export function createPanel(store, root, acts, view, looks) {
       ...(chooses
         ? [element("span", { class: "choice" }, each.chosen ? gettext("✓ chosen") : gettext("not chosen"))]
         : []),
+      ...(each.thing.answers ? [element("span", { class: "choice", dir: "auto" }, answersText(each.thing.answers))] : []),
+      ...(lacking.has(each.id) ? [element("span", { class: "missing" }, gettext("answer?"))] : []),
       ...(each.own && each.thing.suggested ? [element("span", { class: "choice" }, originText(each.thing.suggested))] : []),
       ...(each.own && each.thing.reason ? [element("span", { class: "choice" }, gettext("new"))] : []),
       ...(links ? [links] : []),
@@ -196,7 +204,11 @@ export function createPanel(store, root, acts, view, looks) {
     ]);
     if (key === detailOf) return;
     const focused = detail.contains(document.activeElement) ? document.activeElement?.id : "";
+    const typing = focused?.startsWith("about-") && document.activeElement?.matches("textarea");
+    const what = `${store.node}/${chosen?.id}`;
     detailOf = key;
+    if (typing && what === detailFor) return; // what is being written is newer than the document
+    detailFor = what;
     detail.hidden = !chosen;
     if (!chosen) return detail.replaceChildren();
     const number = store.objects.indexOf(chosen) + 1;
@@ -207,7 +219,12 @@ export function createPanel(store, root, acts, view, looks) {
         : store.program.nodes[store.node].role === "relate"
           ? [relating(chosen)]
         : chosen.own
-        ? [boxes ? boxFields(chosen) : spanFields(chosen), ...reason(chosen), ...sources(chosen)]
+        ? [
+            ...questions.fields(chosen),
+            boxes ? boxFields(chosen) : spanFields(chosen),
+            ...reason(chosen),
+            ...sources(chosen),
+          ]
         : [choice(chosen)]),
     );
     if (focused) document.getElementById(focused)?.focus();
@@ -424,11 +441,21 @@ export function createPanel(store, root, acts, view, looks) {
   render();
 
   return {
-    labels,
+    /** The labels of the step, with those of questions about the selected mark. */
+    labels: { ...labels, press: (/** @type {string} */ key) => labels.press(key) || questions.press(key) },
     /** Where the suggestions of models go. */
     suggestions,
     /** Return the field to select the sources of the selected object. */
     focusSources: () => /** @type {HTMLElement | null} */ (detail.querySelector(".sources button"))?.focus(),
+    /** Go to the first open question about the selected mark. @returns {boolean} whether there are questions */
+    focusQuestions() {
+      const fields = [...detail.querySelectorAll(".about")];
+      const open = fields.find((each) => !each.querySelector(":checked")) ?? fields[0];
+      const field = /** @type {HTMLElement | null} */ (open?.querySelector("input:checked, input") ?? detail.querySelector("textarea"));
+      if (!field || !questionsHere(store).length) return false;
+      field.focus();
+      return true;
+    },
     toggleGuideline() {
       guideline.open = !guideline.open;
     },

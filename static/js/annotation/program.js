@@ -213,6 +213,24 @@ export function hiddenIn(program, document) {
   return hidden;
 }
 
+/**
+ * The required questions about its marks that a node leaves open.
+ * @param {Program} program @param {Document} document @param {number} index
+ * @returns {{id: string, question: string}[]}
+ */
+export function unanswered(program, document, index) {
+  const asked = (program.nodes[index].layer?.questions ?? []).filter(({ required }) => required);
+  if (!asked.length) return [];
+  return layerOf(document, index).objects.flatMap(({ id, answers }) =>
+    asked.filter(({ name }) => !answers?.[name]).map(({ name }) => ({ id, question: name })),
+  );
+}
+
+/** Return true if a node is done, but for questions about its marks. @param {Program} program @param {Document} document @param {number} index */
+export function lacksAnswers(program, document, index) {
+  return layerOf(document, index).state === "done" && unanswered(program, document, index).length > 0;
+}
+
 /** Return true if a node is still open. @param {Document} document @param {number} node */
 export function isOpen(document, node) {
   return layerOf(document, node).state === "open";

@@ -14,12 +14,12 @@ import { stacks } from "./history.js";
 import { operationId } from "./identifiers.js";
 import { gettext } from "./language.js";
 import { apply, inverse, joined, same } from "./operations.js";
-import { createProgram, hiddenIn, inPlay, isOpen, layerOf, thingOf } from "./program.js";
+import { createProgram, hiddenIn, inPlay, isOpen, lacksAnswers, layerOf, thingOf } from "./program.js";
 
 const JOIN_MS = 1200;
 const MOST_SENT = 200;
 /** What an object says about the item. @type {(keyof import("./types.js").Thing)[]} */
-const STATED = ["image", "box", "polygon", "point", "span", "label", "value"];
+const STATED = ["image", "box", "polygon", "point", "span", "label", "answers", "value"];
 
 /** @param {Annotation} annotation */
 export function createStore(annotation) {
@@ -231,7 +231,12 @@ export function createStore(annotation) {
   /** Steps that a person has to say something about. @param {Document} present */
   function openSteps(present) {
     const hidden = hiddenIn(program, present);
-    return program.asked.filter((index) => isOpen(present, index) && !hidden.has(index));
+    const asked = new Set(program.asked);
+    return program.walk.filter(
+      (index) =>
+        !hidden.has(index) &&
+        ((asked.has(index) && isOpen(present, index)) || lacksAnswers(program, present, index)),
+    );
   }
 
   /**

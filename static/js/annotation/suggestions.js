@@ -9,7 +9,7 @@ import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { undecided } from "./predictions.js";
 import { layerOf } from "./program.js";
-import { sizeText } from "./words.js";
+import { answersText, sizeText } from "./words.js";
 
 const MOST_ROWS = 40;
 
@@ -29,10 +29,11 @@ export function createSuggestions(store, root, acts, announce, keyOf, focusAnswe
 
   /** @param {Open} suggestion */
   function text(suggestion) {
-    const { box, quote, label, value } = suggestion;
+    const { box, quote, label, value, answers } = suggestion;
     const where = box ? sizeText(store, suggestion) : `“${quote}”`;
     const what = value !== undefined ? String(value) : where;
-    return label ? `${label}: ${what}` : what;
+    const name = label ? `${label}: ${what}` : what;
+    return answers ? `${name} (${answersText(answers)})` : name;
   }
 
   /** @param {Open} suggestion @param {boolean} isFirst whether the keys act on it */

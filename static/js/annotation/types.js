@@ -25,6 +25,7 @@
  * @property {string[]} [links]
  * @property {string} [reason]
  * @property {string} [label] of a mark or relation of a plain task
+ * @property {Record<string, (string | number)[]>} [answers] what a person says about a mark, by the name of the question
  * @property {[string, string]} [ends] of a relation: the ids of two marks
  * @property {Value} [value]
  * @property {Origin} [suggested] the suggestion of a model that it was accepted from
@@ -48,8 +49,10 @@
  * @property {number} representative index of the first equal subtree, whose layer this node shares
  *
  * @typedef {{type: "spans" | "boxes" | "polygons" | "ellipses" | "points" | "relations" | "choice" | "choices" | "text" | "rating", labels: {name: string, color: string,
- *   key: string}[], required: boolean, directed: boolean, lowest: number, highest: number, hint: string, show_if: {layer: string, labels: string[]} | null}} LabelLayer
- *   `show_if` hides a layer until the choice of that name has one of the labels
+ *   key: string}[], required: boolean, directed: boolean, lowest: number, highest: number, hint: string, show_if: {layer: string, labels: string[]} | null, questions: Question[]}} LabelLayer
+ *   `show_if` hides a layer until the choice of that name has one of the labels; `questions` are about each of its marks
+ * @typedef {{type: "choice" | "choices" | "text" | "rating", name: string, labels: {name: string, color: string, key: string}[],
+ *   required: boolean, lowest: number, highest: number, hint: string}} Question
  * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
  *
  * @typedef {Object} Change one act of a person: what it says about one layer, about others that follow (`also`),
@@ -85,7 +88,8 @@
  * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[], score: number | null,
  *   suggestions: Record<string, Suggested[]>}} Prediction
  *
- * @typedef {Place & {letters: string[], ends?: Place[]}} Cluster objects of several people that mean the same, and their middle
+ * @typedef {Place & {letters: string[], ends?: Place[], said?: Record<string, Record<string, (string | number)[]>>}} Cluster
+ *   objects of several people that mean the same, and their middle; `said` is what each says about it, by question
  * @typedef {{states: Record<string, State>, clusters: Cluster[]}} Others
  *
  * @typedef {Object} Annotation
@@ -108,7 +112,7 @@
  * @property {Record<string, string>} keys
  *
  * @typedef {{image?: number, box?: Rect, polygon?: Corner[], point?: Corner, shape?: "ellipse", line?: Corner[], span?: Range,
- *   tokens?: Range, quote?: string, probability?: number, label?: string, value?: Value, suggested?: Origin}} Place
+ *   tokens?: Range, quote?: string, probability?: number, label?: string, value?: Value, answers?: Record<string, (string | number)[]>, suggested?: Origin}} Place
  *   where an object lies; of a suggestion also how likely it is
  *
  * @typedef {Object} InPlay an object that the person can act on while working on a node

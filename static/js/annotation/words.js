@@ -7,7 +7,7 @@
  * @typedef {import("./store.js").Store} Store
  */
 import { gettext, ngettext } from "./language.js";
-import { layerOf, placed, unlinked } from "./program.js";
+import { lacksAnswers, layerOf, placed, unanswered, unlinked } from "./program.js";
 
 /** Sign and word of each state of a node; the order is that of the buttons. */
 export const STATES = {
@@ -111,12 +111,14 @@ export function valueText(value) {
 }
 
 /**
- * State of a node as it is shown: nodes that are computed have none of their own.
+ * State of a node as it is shown: nodes that are computed have none of their own, and one that is done is open
+ * while its marks lack answers.
  * @param {Store} store
  * @param {number} index
  */
 export function stateOf(store, index) {
   const shared = store.program.nodes[index].representative;
+  if (lacksAnswers(store.program, store.document, shared)) return "open";
   return store.program.nodes[index].role === "compute" ? "compute" : layerOf(store.document, shared).state;
 }
 
@@ -198,6 +200,14 @@ export function notYet(store, node) {
     return gettext("Nothing is related yet. If no marks are, choose “nothing here”.");
   if (!placed(store.program, store.document, node).length)
     return gettext("Nothing is marked yet. If nothing matches, choose “nothing here”.");
+  const open = unanswered(store.program, store.document, node);
+  if (open.length)
+    return ngettext(
+      "%(count)s question about a mark is open, such as “%(question)s”.",
+      "%(count)s questions about marks are open, such as “%(question)s”.",
+      open.length,
+      { question: open[0].question },
+    );
   const missing = unlinked(store.program, store.document, node);
   return missing
     ? ngettext(
@@ -206,6 +216,13 @@ export function notYet(store, node) {
         missing,
       )
     : "";
+}
+
+/** What a person says about a mark. @param {Record<string, (string | number)[]>} [answers] by question */
+export function answersText(answers = {}) {
+  return Object.entries(answers)
+    .map(([name, values]) => `${name}: ${values.join(", ")}`)
+    .join(" · ");
 }
 
 /** Say that an object comes from a model. @param {import("./types.js").Origin} origin */

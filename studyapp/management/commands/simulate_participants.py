@@ -4,7 +4,9 @@ import argparse
 import asyncio
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -16,22 +18,26 @@ from accounts.policy import Act
 from jobs.base_command import check_right, slug
 from jobs.progress_bar import Bar
 from jobs.simulation_command import SimulationCommand, get_status
+from modelserver.wire.errors import UnusableSystem
+from modelserver.wire.schema import Usage
 from studyapp.actions.links import create_link
 from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.definition.freezing import MinTimeRule
-from studyapp.models import EntryLink, Mode, Study
+from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import NotAdmitted, check_admission
-from studyapp.queries.bots import condition_of, plan_of, stored
+from studyapp.queries.bots import conditions_of, plan_of, public_id_of, stored
 from studyapp.queries.studies import frozen, latest_version, study_named
 from studyapp.simulation import walk
+from studyapp.simulation.language_model import LLM, Respondent, open_respondent, run_respondents
 from studyapp.simulation.planted_effects import check_effects, parse_effect
 from studyapp.simulation.walk import BEHAVIOURS, Bot, Effect, Planted, StudyPlan
+from studyapp.simulations import crowd_of, expected_usage
 
 
 class Command(SimulationCommand):
     help = (
         "Have bots walk the real pages of a study over HTTP, from a link to the completion code. The site "
-        f"must run on this database. Behaviours: {', '.join(BEHAVIOURS)}."
+        f"must run on this database. Behaviours: {', '.join(BEHAVIOURS)}, or {LLM}: a language model."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -42,12 +48,24 @@ class Command(SimulationCommand):
         )  # fmt: skip
         self.add_bot_arguments(
             parser,
-            behaviours=BEHAVIOURS,
+            behaviours=[*BEHAVIOURS, LLM],
             default="honest",
             example="honest=0.7,random=0.2,drop-out=0.1",
             seed="decides what the bots answer",
             think="really wait this long on each page; the server's clock shows it",
         )
+        parser.add_argument(
+            "--model", type=Path, metavar="SYSTEM.yaml",
+            help=f"the language model of --behaviour {LLM}: the file of a chat system",
+        )  # fmt: skip
+        parser.add_argument(
+            "--remember", type=int, default=0, choices=range(101), metavar="PAGES",
+            help=f"earlier pages that the model of --behaviour {LLM} sees again with its answers (0)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--dry-run", action="store_true",
+            help="say where the pages go and what the language model costs at most; send nothing",
+        )  # fmt: skip
         parser.add_argument(
             "--effect", type=_effect, action="append", default=[], metavar="CONDITION:NAME=NUMBER,...",
             help="what bots of a condition do otherwise: the role or key of a question and what is added to "
@@ -62,15 +80,31 @@ class Command(SimulationCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
         by = check_right(options, Act.STUDY_EDIT, study)
+        _check_options(options)
         if options["rehearse"]:
             study = start_rehearsal(study=study, by=by)
+        if options["model"]:
+            self._simulate_by_model(study, by, options)
+        else:
+            self._simulate(study, by, options)
+        if options["rehearse"] and not options["dry_run"]:
+            self.stdout.write(f"rehearsed the draft with the hash {study.versions.get().hash}")
+
+    def _simulate(self, study: Study, by: User | None, options: Mapping[str, Any]) -> None:
+        """Have bots of one or several behaviours take part."""
         plan = dataclasses.replace(plan_of(study), item_spread=options["spread"][1])
         planted = _planted(study, options["effect"], options["behaviour"], plan)
         self._warn(study, options["think"])
-        link, address = _link(study, options["url"], by)
+        mix = ",".join(f"{name}={share:g}" for name, share in options["behaviour"].items())
+        link, address = _link(study, options["url"], by, mix.removesuffix("=1"))
         crowd = walk.make_bots(
             options["n"], options["behaviour"], seed=options["seed"], spread=options["spread"][0]
         )
+        self._run(crowd, partial(walk.run_bots, crowd, address, plan, planted=planted), options)
+        self._compare(crowd, link)
+
+    def _run(self, crowd: Sequence[Bot], walking: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        """Have all bots walk, with a progress bar, and print what they saw."""
         done = 0
         begun = time.monotonic()
         with Bar("Bots", total=len(crowd)) as bar:
@@ -80,16 +114,60 @@ class Command(SimulationCommand):
                 done += 1
                 bar.at(done)
 
-            walking = walk.run_bots(
-                crowd, address, plan,
-                concurrency=options["concurrency"], think=options["think"], on_finish=on_finish,
-                planted=planted,
-            )  # fmt: skip
-            asyncio.run(walking)
+            asyncio.run(
+                walking(concurrency=options["concurrency"], think=options["think"], on_finish=on_finish)
+            )
         self._write_result(crowd, time.monotonic() - begun)
-        self._compare(crowd, link)
-        if options["rehearse"]:
-            self.stdout.write(f"rehearsed the draft with the hash {link.study.versions.get().hash}")
+
+    def _simulate_by_model(self, study: Study, by: User | None, options: Mapping[str, Any]) -> None:
+        """Have a language model take part; go on where an earlier call stopped."""
+        try:
+            model = open_respondent(options["model"], remember=options["remember"])
+        except UnusableSystem as error:
+            raise CommandError(f"--model: {error}") from error
+        try:
+            label = f"language model, seed {options['seed']}"
+            came = Participant.objects.filter(
+                version__study=study, link__behaviour=model.behaviour, link__label=label
+            )
+            crowd = crowd_of(options["n"], LLM, seed=options["seed"], came=came, url=options["url"])
+            spent = model.paid.store.spent()
+            self._write_expected(study, len(crowd), model)
+            if options["dry_run"] or not crowd:
+                return
+            self._warn(study, options["think"])
+            _known, address = _link(study, options["url"], by, model.behaviour, label)
+            identify = sync_to_async(public_id_of)
+            self._run(crowd, partial(run_respondents, crowd, address, model, identify=identify), options)
+            self._write_cost(model, spent)
+        finally:
+            model.close()
+        completed = came.filter(status=Participant.Status.COMPLETED).count()
+        self.stdout.write(f"stored: {came.count()} participants, {completed} completed")
+        self.require_success(sum(bool(bot.error) for bot in crowd), len(crowd))
+
+    def _write_expected(self, study: Study, n: int, model: Respondent) -> None:
+        version = latest_version(study)
+        if version is None:
+            raise CommandError(f"{study} was never launched; launch it, or give --rehearse")
+        requests, usage = expected_usage(frozen(version), n, model)
+        asked = model.language_model
+        budgets = [f"{asked.budget_tokens} tokens"] if asked.budget_tokens else []
+        budgets += [f"{asked.budget_money:g} {asked.currency}"] if asked.budget_money else []
+        self.stdout.write(
+            f"pages go to: {asked.recipient} ({asked.model})\n"
+            f"participants to simulate: {n}\nrequests, about: {requests}\n"
+            f"input tokens, about: {usage.input_tokens}\noutput tokens, at most: {usage.output_tokens}\n"
+            f"cost, at most about: {_money(model, usage)}\n"
+            f"budget: {', '.join(budgets) or 'none'}; spent so far: {asked.spent_tokens} tokens"
+        )
+
+    def _write_cost(self, model: Respondent, before: Usage) -> None:
+        after = model.paid.store.spent()
+        usage = Usage(**{name: getattr(after, name) - getattr(before, name) for name in Usage.model_fields})
+        self.stdout.write(
+            f"{usage.input_tokens} tokens sent, {usage.output_tokens} received, cost {_money(model, usage)}"
+        )
 
     def _warn(self, study: Study, think: float) -> None:
         """Warn if rules of the study would exclude bots as too fast.
@@ -139,6 +217,24 @@ class Command(SimulationCommand):
         self.require_success(sum(bool(bot.error) for bot in crowd), len(crowd))
 
 
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that do not go together."""
+    by_model = LLM in options["behaviour"]
+    if by_model and len(options["behaviour"]) > 1:
+        raise CommandError(f"--behaviour: {LLM} goes with no other behaviour")
+    if by_model != bool(options["model"]):
+        raise CommandError(f"--behaviour {LLM} and --model SYSTEM.yaml go together")
+    if by_model and (options["effect"] or any(options["spread"])):
+        raise CommandError("--effect and --spread plant nothing in a language model")
+    if not by_model and (options["dry_run"] or options["remember"]):
+        raise CommandError(f"--dry-run and --remember are for --behaviour {LLM}")
+
+
+def _money(model: Respondent, usage: Usage) -> str:
+    prices = model.paid.file.prices
+    return f"{prices.of(usage):.4f} {prices.currency}" if prices else "unknown: the file declares no prices"
+
+
 def _planted(
     study: Study, given: Sequence[tuple[str, Effect]], mix: Mapping[str, float], plan: StudyPlan
 ) -> Planted | None:
@@ -155,10 +251,12 @@ def _planted(
         check_effects(effects, mix, plan, [condition.name for condition in content.conditions])
     except ValueError as error:
         raise CommandError(f"--effect: {error}") from error
-    return Planted(effects, sync_to_async(condition_of), varies=content.design != "between")
+    return Planted(effects, sync_to_async(conditions_of), varies=content.design != "between")
 
 
-def _link(study: Study, url: str, by: User | None) -> tuple[EntryLink, str]:
+def _link(
+    study: Study, url: str, by: User | None, behaviour: str, label: str = "bots"
+) -> tuple[EntryLink, str]:
     """Create a link for bots and check that the site knows it.
 
     Returns:
@@ -169,7 +267,7 @@ def _link(study: Study, url: str, by: User | None) -> tuple[EntryLink, str]:
         check_admission(EntryLink(study=study))
     except NotAdmitted as refusal:
         raise CommandError(f"{study} takes nobody: {refusal}") from refusal
-    link, token = create_link(study=study, by=by, label="bots", mode=Mode.BOT)
+    link, token = create_link(study=study, by=by, label=label, mode=Mode.BOT, behaviour=behaviour)
     address = url + reverse("studyapp:join", args=[token])
     if get_status(address, url) == 404:
         raise CommandError(f"the site at {url} does not know study {study}: it runs on another database")

@@ -10,6 +10,7 @@ from analysis.participants.bundle import load_bundle
 from analysis.stats.sequential import observed_z
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study
+from tests.analysis.tasks import preference_study
 
 ASSUMED = ["--participant-sd", "0.1069", "--residual-sd", "0", "--items", "1"]
 
@@ -50,6 +51,33 @@ def test_a_pilot_gives_its_people_and_items(capsys, tmp_path, measure):
     assert (status, err) == (0, "")
     assert "over 8 items" in out
     assert "24 participants of the pilot" in out
+
+
+def test_win_rates_are_planned_by_assumption_and_from_a_pilot(capsys, tmp_path):
+    assumption = ("--participant-sd", "0.1", "--items", "10", "--out", tmp_path / "page")
+    options = ("--measure", "win_rate", "--effect", "0.1", "--simulations", 300)
+    status, out, _ = run(capsys, "power", *options, *assumption)
+    assert status == 0
+    assert "for a pair of conditions with the win rate 0.6 over 10 items a pair" in out
+    assert "Participants per condition" not in (tmp_path / "page/report.html").read_text("utf-8")
+    preference_study(tmp_path / "pilot", people=12, items=12)
+    status, out, err = run(capsys, "power", *options, "--pilot", tmp_path / "pilot")
+    assert (status, err) == (0, "")
+    assert "over 4 items a pair" in out  # three pairs of conditions
+    assert "12 participants of the pilot" in out
+    status, _, err = run(capsys, "power", *options, "--pilot", tmp_path / "pilot", "--normal")
+    assert status == 1
+    assert "can only be drawn" in err
+
+
+def test_the_effect_on_predictions_is_a_change_between_blocks(capsys):
+    options = ("--effect", "0.2", "--participant-sd", "0.1", "--mean-share", "0.6", "--simulations", 300)
+    sizes = []
+    for measure in ("simulation_effect", "after_accuracy"):
+        status, out, _ = run(capsys, "power", "--measure", measure, "--items", "12", *options)
+        assert status == 0
+        sizes.append(int(out.split()[0]))
+    assert sizes[0] > 1.3 * sizes[1]  # a difference of two blocks varies more
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from analysis.participants.bundle import load_bundle
 from analysis.planning.power import (
@@ -85,6 +85,38 @@ def test_no_effect_gives_false_alarms_as_often_as_alpha_says(population):
     assert found.all is None
     assert found.false_alarm.value <= stats.binom.ppf(0.999, 4000, 0.05) / 4000
     assert found.false_alarm.value >= stats.binom.ppf(0.001, 4000, 0.035) / 4000
+
+
+@pytest.mark.parametrize(
+    "population", [Assumed(0.2, residual_sd=0.3, change=True), Assumed(0.05, mean=0.6, change=True)]
+)
+def test_a_change_between_blocks_keeps_the_level_of_participants(population):
+    found = simulate(population, participants=20, items=12)
+    trial = 0.3**2 if population.mean is None else (0.6 * 0.4 + 0.7 * 0.3 / 2 + 0.6 * 0.4 / 2) / 2 - 0.05**2
+    assert found.all.value == pytest.approx(t_power(0.1, np.sqrt(2 * trial / 12), 20), abs=0.04)
+    none = simulate(population, effects=[0, 0], simulations=4000)
+    assert (
+        stats.binom.ppf(0.001, 4000, 0.035)
+        <= 4000 * none.false_alarm.value
+        <= stats.binom.ppf(0.999, 4000, 0.05)
+    )
+
+
+def test_a_win_rate_is_tested_against_one_half():
+    """Against the one-sample t test (statsmodels)."""
+    found = simulate(Assumed(0.1, mean=0.5), effects=[0.1], participants=20, items=10, reference=0.5)
+    sd = np.sqrt(0.1**2 + (0.6 * 0.4 - 0.1**2) / 10)
+    assert found.all.value == pytest.approx(TTestPower().power(0.1 / sd, 20, 0.05), abs=0.03)
+    three = simulate(Assumed(0.1, mean=0.5), effects=[0.1, 0, 0], participants=20, items=10, reference=0.5)
+    assert three.all == three.each[0, 0]
+    assert three.all.value < found.all.value  # Holm
+    assert (
+        stats.binom.ppf(0.001, 3000, 0.025)
+        <= 3000 * three.false_alarm.value
+        <= stats.binom.ppf(0.999, 3000, 0.05)
+    )
+    with pytest.raises(ValueError, match="one or more pairs"):
+        simulate(Assumed(0.1, mean=0.5), effects=[], reference=0.5)
 
 
 def test_own_items_per_condition_are_a_trap():

@@ -12,6 +12,7 @@ from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import Plan
 from analysis.report.build import build_report
 from analysis.report.page import SORTING, Page, render, write_page
+from analysis.report.section_exclusions import exclusions_section
 from analysis.report.section_systems import ranks_section
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse
@@ -247,11 +248,9 @@ def test_a_missing_score_says_why(tmp_path):
     assert study.retained.relations.get("agreement", "em").n == 2
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_without_rules_nothing_is_excluded(tmp_path):
     study = analyse(load_bundle(planted_study(tmp_path, rules=[])), OPTIONS)
-    html = render(build_report(study))
-    assert "The study has no exclusion rules" in html
+    assert "The study has no exclusion rules" in str(exclusions_section(study))
     assert study.exclusions.excluded == 0
 
 
@@ -298,7 +297,6 @@ def test_withdrawn_people_and_other_modes_are_left_out(tmp_path):
     assert len(bots.people) == 1
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_marks_of_the_export_that_disagree_are_reported(tmp_path):
     folder = planted_study(tmp_path)
     lines = (folder / "trials.csv").read_text("utf-8").splitlines()
@@ -310,7 +308,7 @@ def test_marks_of_the_export_that_disagree_are_reported(tmp_path):
     (folder / "trials.csv").write_text("\n".join(lines), "utf-8")
     study = analyse(load_bundle(folder), OPTIONS)
     wrong = 1 + study.exclusions.excluded
-    assert f"In {wrong} trials the column excluded_by" in render(build_report(study))
+    assert f"In {wrong} trials the column excluded_by" in str(exclusions_section(study))
 
 
 @pytest.mark.usefixtures("no_drawing")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -16,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from scripts import servers
+from scripts.commands import Commands
 from scripts.example import load_example, new_link
-from scripts.processes import ROOT
+from scripts.site import prepare_sqlite
 from scripts.walkers import Tally, crowd
 from tests.site import Site, postgres_or_sqlite, running_site
 from tests.waiting import eventually
@@ -43,17 +42,22 @@ class Folder:
 
     var: Path
     env: Mapping[str, str]
+    commands: Commands
 
     def run(self, *arguments: str, status: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=dict(self.env),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout if status == 0 else done.stderr
+        return said_by(self.commands, *arguments, status=status)
+
+    def prepare(self) -> None:
+        if self.env["DATABASE_URL"].startswith("sqlite:"):
+            prepare_sqlite(self.var)
+        else:
+            self.run("prepare_site")
+
+
+def said_by(commands: Commands, *arguments: str, status: int = 0) -> str:
+    done = commands.run(*arguments)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout if status == 0 else done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -80,11 +84,12 @@ def empty(worked_on: Site, postgres_or_sqlite: str | None, tmp_path: Path) -> It
         if postgres_or_sqlite:
             url = stack.enter_context(servers.postgres_database(postgres_or_sqlite))
         var.mkdir()
-        yield Folder(var, {**worked_on.env, "VAR_DIR": str(var), "DATABASE_URL": url})
+        env = {**worked_on.env, "VAR_DIR": str(var), "DATABASE_URL": url}
+        yield Folder(var, env, stack.enter_context(Commands(env)))
 
 
-def bundle(env: Mapping[str, str], out: Path) -> dict[str, bytes]:
-    Folder(out, env).run("export_results", "example", "--mode", "live", "--out", str(out))
+def bundle(commands: Commands, out: Path) -> dict[str, bytes]:
+    said_by(commands, "export_results", "example", "--mode", "live", "--out", str(out))
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
@@ -105,7 +110,7 @@ def test_it_works_while_people_work(worked_on: Site, empty: Folder, tmp_path: Pa
     (archive,) = (tmp_path / "backups").iterdir()
     said = empty.run("restore", str(archive), "--key-file", str(key))
     assert "SECRET_KEY" not in said
-    assert bundle(empty.env, tmp_path / "b") == bundle(worked_on.env, tmp_path / "a")
+    assert bundle(empty.commands, tmp_path / "b") == bundle(worked_on.commands, tmp_path / "a")
     found = empty.run("shell", "--no-imports", "--command", TORN)
     assert "torn" not in found
     assert int(re.findall(r"people (\d+)", found)[0]) >= 4 + (before > 0)
@@ -131,22 +136,22 @@ def test_a_used_site_is_replaced_only_when_told(worked_on: Site, empty: Folder, 
     (empty.var / "jobs/1/later.csv").write_text("x")
     empty.run("restore", str(archive), "--replace")
     assert [path.name for path in (empty.var / "jobs/1").iterdir()] == ["out.csv"]
-    assert bundle(empty.env, tmp_path / "b") == bundle(worked_on.env, tmp_path / "a")
+    assert bundle(empty.commands, tmp_path / "b") == bundle(worked_on.commands, tmp_path / "a")
 
 
 def test_an_older_backup_is_migrated_and_another_key_is_said(worked_on: Site, empty: Folder, tmp_path: Path):
-    empty.run("prepare_site")
+    empty.prepare()
     before = empty.run("showmigrations", "--plan")
     empty.run("migrate", "jobs", "0001", "--verbosity", "0")
     empty.run("backup", str(tmp_path))
     (archive,) = tmp_path.glob("*.backup")
-    other = Folder(empty.var, {**empty.env, "SECRET_KEY": "another"})
-    assert "SECRET_KEY differs from that of the backup" in other.run("restore", str(archive))
+    with Commands({**empty.env, "SECRET_KEY": "another"}) as other:
+        assert "SECRET_KEY differs from that of the backup" in said_by(other, "restore", str(archive))
     assert empty.run("showmigrations", "--plan") == before
 
 
 def test_a_newer_backup_is_refused(worked_on: Site, empty: Folder, tmp_path: Path):
-    empty.run("prepare_site")
+    empty.prepare()
     add = "from django.db.migrations.recorder import MigrationRecorder as M\n"
     add += "from django.db import connection\nM(connection).record_applied('jobs', '9999_of_the_future')"
     empty.run("shell", "--no-imports", "--command", add)
@@ -176,13 +181,13 @@ def test_a_weights_folder_is_stored_on_request(worked_on: Site, empty: Folder, t
     (archive,) = (tmp_path / "to").iterdir()
     empty.run("restore", str(archive), "--weights", str(tmp_path / "back"))
     assert (tmp_path / "back/mine/model.safetensors").read_bytes() == b"weights"
-    said = Folder(empty.var, worked_on.env).run("backup", str(tmp_path), "--weights", "/nowhere", status=1)
+    said = said_by(worked_on.commands, "backup", str(tmp_path), "--weights", "/nowhere", status=1)
     assert "/nowhere: is not a folder" in said
 
 
 def test_only_administrators_make_one_by_name(worked_on: Site, tmp_path: Path):
     made = "from accounts.models import User; User.objects.get_or_create(username='rosa')"
     worked_on.manage("shell", "--no-imports", "--command", made)
-    said = Folder(tmp_path, worked_on.env).run("backup", str(tmp_path / "to"), "--as", "rosa", status=1)
+    said = said_by(worked_on.commands, "backup", str(tmp_path / "to"), "--as", "rosa", status=1)
     assert "rosa is not an administrator of this site" in said
     assert not (tmp_path / "to").exists()

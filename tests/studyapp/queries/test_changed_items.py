@@ -3,7 +3,9 @@
 import pytest
 
 from predictions.models import Prediction, PredictionRun, Question
+from studyapp.actions.correctness import judge, queue_answers
 from studyapp.errors import StudyRefused
+from studyapp.models import JudgedAnswer
 from studyapp.queries.designs import design
 from studyapp.queries.drafts import definition_of
 from tests.studyapp import factories
@@ -33,6 +35,26 @@ def test_it_works():
         assert shown.options == unexplained.shown[item.id].options
     assert [explained.shown[item].changed_answer for item in ("q1", "q2")] == ["the sea", "Elsewhere"]
     assert [explained.shown[item].changed_correct for item in ("q1", "q2")] == [True, False]
+
+
+def judged_correct(study):
+    """One judge finds the system's answer to the changed q2 as good as the gold answer."""
+    question = changed_of(study).get(external_id="q2:1")
+    queue_answers(answers=[(question.pk, "Elsewhere")], by=None)
+    row = JudgedAnswer.objects.get(question=question)
+    judge(judged=row, is_correct=True, by=factories.make_user())
+
+
+def test_judges_decide_whether_the_answer_to_a_changed_item_is_correct():
+    study = draft()
+    before = planned(study).conditions[1].shown["q2"].options
+    assert {"Elsewhere", "the sea"} <= set(before)
+    judged_correct(study)
+    shown = planned(study).conditions[1].shown["q2"]
+    assert shown.changed_correct is True
+    assert "the sea" not in shown.options  # it means the same, and choosing it would count as wrong
+    assert "Elsewhere" in shown.options
+    assert len(shown.options) > 1
 
 
 def test_a_missing_prediction_is_refused_with_system_and_item():

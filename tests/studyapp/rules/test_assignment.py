@@ -153,7 +153,7 @@ class TestSeveralConditions:
     def test_rows_and_rotations_differ_by_at_most_one_at_any_time(self, n):
         counts: Counter[tuple[int, int]] = Counter()
         for person in range(100):
-            counts[choose_cell(n, counts, seed=person)] += 1
+            counts[choose_cell(len(condition_orders(n)), n, counts, seed=person)] += 1
             rows = Counter(dict.fromkeys(range(len(condition_orders(n))), 0))
             turns = Counter(dict.fromkeys(range(n), 0))
             for (row, turn), times in counts.items():

@@ -1,12 +1,19 @@
 """Tests of the sample-size page: the simulation, what takes longer, what is wrong with assumptions."""
 
-import pytest
+import random
 
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.participants.tasks.simulation import effect, trial_values
 from foundation.errors import NoBroker
 from studyapp import tasks
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
 from studyapp.rules.sample_sizes import SizeSettings, simulate
+from studyapp.simulation.behaviours import BEHAVIOURS, own_chance, prediction
 from studyapp.views import staff_sizes
 from tests import workspaces
 from tests.studyapp import factories
@@ -42,10 +49,78 @@ def test_assumptions_that_make_no_design(changes, complaint):
         settings(**changes)
 
 
+def test_the_effect_of_bots_is_found_as_often_as_the_power_says():
+    """Bots predict before and after a learning block; the size that the page gives finds what was planted."""
+    behaviour, planted, items = BEHAVIOURS["honest"], {"plain": 0.0, "facts": 0.2}, 12
+    sized = simulate(
+        settings(
+            measure="change", effects=[*planted.values()], items=items, participant_sd=0, residual_sd=None,
+            mean=own_chance(behaviour),
+        )
+    ).participants  # fmt: skip
+    assert sized is not None
+    rng, studies = random.Random(1), 100
+    shape = (studies, len(planted), sized, 2, items)
+    right = np.zeros(shape)
+    for study, condition, person, after, item in np.ndindex(*shape):
+        shift = after * list(planted.values())[condition]
+        shifts = {"cannot_tell": -1.0, "prediction_right": shift}
+        said = prediction(["yes", "no", "cannot_tell"], "yes", behaviour, rng, shifts)
+        right[study, condition, person, after, item] = said == "yes"
+    trials = pd.DataFrame(
+        {
+            "block": np.where(np.indices(shape)[3].ravel(), "after", "before"),
+            "prediction_right": right.ravel(),
+            "options": 2.0,
+        }
+    )
+    values = pd.DataFrame(trial_values(trials)).groupby(np.arange(len(trials)) // (2 * items))
+    sums = {**values.sum(), **values.count().add_suffix("_n")}
+    effects = effect(sums).reshape(studies, len(planted), sized)
+    p = stats.ttest_ind(effects[:, 1], effects[:, 0], axis=1, equal_var=False).pvalue
+    found = int((p < 0.05).sum())
+    assert stats.binom.ppf(0.001, studies, 0.8) <= found <= stats.binom.ppf(0.999, studies, 0.88)
+
+
+def test_a_win_rate_needs_as_many_as_its_t_test():
+    asked = {"measure": "win_rate", "residual_sd": None, "participant_sd": 0.1, "items": 10}
+    result = simulate(settings(**asked, effects=[0.1]))
+    # statsmodels: TTestPower().solve_power(0.1 / sqrt(0.1**2 + 0.23 / 10), power=0.8) is 27.8
+    assert result.participants is not None
+    assert 25 <= result.participants <= 31
+    assert "participants reach a power of" in result.sentence
+    assert "for a pair of conditions with the win rate 0.6 over 10 items a pair" in result.sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"residual_sd": 0.1}, "won or lost"),
+        ({"effects": [0.6]}, "between -0.5 and 0.5"),
+        ({"effects": [0.0]}, "one is not 0"),
+        ({"measure": "trials", "effects": [0.1]}, "two or more conditions"),
+    ],
+)
+def test_wrong_assumptions_of_a_win_rate(changes, complaint):
+    asked = {"measure": "win_rate", "residual_sd": None, "participant_sd": 0.1, "effects": [0.1]}
+    with pytest.raises(ValueError, match=complaint):
+        SizeSettings(**asked | changes)
+
+
 @pytest.fixture
 def staff(client, db):
     client.force_login(factories.make_user())
     return client
+
+
+def test_the_page_plans_a_win_rate(staff):
+    sent = SENT | {"measure": "win_rate", "effects": "0.1", "items": "10", "participant_sd": "0.1"}
+    refused = staff.post("/staff/sample-size/", sent)
+    assert "won or lost" in refused.content.decode()
+    page = staff.post("/staff/sample-size/", sent | {"residual_sd": ""}, follow=True).content.decode()
+    assert "participants per condition" not in page.lower()
+    assert "with the win rate 0.6" in page
+    assert SizePlan.objects.get().assumptions["measure"] == "win_rate"
 
 
 def test_the_page_simulates(staff):

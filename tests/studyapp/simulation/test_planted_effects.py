@@ -83,12 +83,12 @@ def test_a_bot_learns_its_condition_from_its_cookie():
         headers = {"Set-Cookie": "participant=somebody.signed; Path=/"}
         return httpx.Response(410, headers=headers, text="<title>Closed</title>")
 
-    async def condition_of(cookie: str) -> str:
+    async def conditions_of(cookie: str) -> tuple[str, ...]:
         asked.append(cookie)
-        return "a"
+        return ("a",)
 
     [bot] = make_bots(1, {"honest": 1.0}, seed=1)
-    planted = Planted({"a": {"time": 2.0}}, condition_of)
+    planted = Planted({"a": {"time": 2.0}}, conditions_of)
     asyncio.run(
         run_bots(
             [bot],

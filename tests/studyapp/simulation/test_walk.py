@@ -19,11 +19,13 @@ from studyapp.definition.questionnaires import TEMPLATES
 from studyapp.link_tokens import resume_token
 from studyapp.models import Participant, Trial
 from studyapp.queries.bots import plan_of, stored
+from studyapp.queries.studies import condition_names
 from studyapp.simulation.walk import (
     BEHAVIOURS,
     Bot,
     BotError,
     Page,
+    Planted,
     Post,
     StudyPlan,
     Think,
@@ -42,6 +44,10 @@ QUESTIONS = TEMPLATES["xqa-2020"].item
 NONE = dict.fromkeys(("participants", "stages", "items", "surveys", "completed", "ended"), 0)
 
 
+async def nobody(_cookie: str) -> tuple[str, ...]:
+    raise AssertionError("the conditions are known")
+
+
 def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
     """Walk with Django's test client, which goes through the whole site but no socket; return the paths.
 
@@ -54,7 +60,8 @@ def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
             if effects:
                 ahead = Trial.objects.filter(answers__isnull=True).order_by("-participant", "position")
                 following = ahead.first()
-                bot.effect = effects.get(following.condition.name, {}) if following else {}
+                names = condition_names(following) if following else ()
+                bot.effect = Planted(effects, nobody).effect_of(names)
             step = steps.send(response)
             if isinstance(step, Think):
                 response = None

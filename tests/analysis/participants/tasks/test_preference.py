@@ -7,7 +7,7 @@ import pytest
 from analysis.io.errors import InputError
 from analysis.participants.bundle import load_bundle
 from analysis.participants.study_version import TaskOptions
-from analysis.participants.tasks import TASKS
+from analysis.participants.tasks import TASKS, find_measure
 from analysis.participants.tasks.preference import both_sides, count_preferences
 from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.report.build import build_report
@@ -49,6 +49,13 @@ def bundle_of(folder, answers):
     task = {"kind": "preference", "criteria": [{"key": "x", "text": "Which is better?"}]}
     systems = {"a": "sys-1", "b": "sys-2", "c": "sys-3"}
     return write_bundle(folder, systems, trials, people, [], task=task, item_questions=[], rules=[])
+
+
+def test_win_rates_are_found_by_their_key():
+    found = find_measure("win_rate_clear")
+    assert (found.label, found.unit, found.wanted) == ("Win rate, clear", "share", "higher")
+    assert find_measure("win_rate_overall").label == "Win rate"
+    assert find_measure("win_rate_") is None
 
 
 def test_win_rates_by_hand(tmp_path):
@@ -166,6 +173,7 @@ def test_criteria_are_needed_and_differ():
 def test_the_preregistration_names_the_criteria(tmp_path):
     text = preregistration(load_frozen(preference_study(tmp_path / "b", people=2)))
     assert "Which is clearer?" in text
+    assert "two at a time" in text
     assert "Win rate, clear" in text
     assert "Completion time" not in text
 

@@ -118,7 +118,7 @@ def test_what_has_no_place_is_left_out_and_counted(tmp_path: Path) -> None:
         entries.DANGLING: 1,
         entries.NO_LABEL: 1,
         entries.SEVERAL_LABELS: 1,
-        label_studio.ABOUT_A_REGION: 1,
+        entries.ABOUT_A_MARK: 1,
         label_studio.OTHER_RESULT: 1,
         label_studio.PREDICTION: 1,
     }

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from modelserver.systems.language import chat_requests
-from modelserver.systems.language.chat import STORES, ChatSystem, open_chat
+from modelserver.systems.language.chat import ChatSystem, open_chat
+from modelserver.systems.language.paid_requests import STORES
 from modelserver.wire.errors import BudgetSpent, Unavailable, UnusableSystem
 from modelserver.wire.schema import ItemError, QAItem, QAPrediction, Usage
 from tests import fake_openai

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 from modelserver.systems.language.chat_file import read_chat_file
@@ -30,18 +33,26 @@ def test_no_stored_answer_is_requested_again(tmp_path: Path) -> None:
     with FakeOpenAI(delay=0.01) as server:
         path.write_text(f"url: {server.url}\nmodel: fake\nlimits: {{concurrency: {CONCURRENCY}}}\n")
         assert read_chat_file(path).limits.concurrency == CONCURRENCY
+        stored: list[tuple[int, set[str]]] = []
         for kill in range(1, KILLS + 1):
             with subprocess.Popen([sys.executable, "-c", RUN, str(path), str(ITEMS)]) as process:
                 _wait_for(server, kill * ITEMS // (KILLS + 1))
                 process.kill()
+            stored.append((len(server.requests), digests(tmp_path)))
         subprocess.run([sys.executable, "-c", RUN, str(path), str(ITEMS)], check=True)
 
         times = Counter(str(body["messages"]) for body in server.requests)
         assert len(times) == ITEMS
         assert len(server.requests) - ITEMS <= KILLS * CONCURRENCY
-    with sqlite3.connect(tmp_path / "model.answers.sqlite3") as rows:
-        assert rows.execute("SELECT count(*) FROM answers").fetchone() == (ITEMS,)
-    rows.close()
+        asked = [sha256(json.dumps([server.url, body]).encode()).hexdigest() for body in server.requests]
+        assert all(before.isdisjoint(asked[count:]) for count, before in stored)
+    assert digests(tmp_path) == set(asked)
+
+
+def digests(folder: Path) -> set[str]:
+    """The digests of the requests whose answers are stored."""
+    with closing(sqlite3.connect(folder / "model.answers.sqlite3")) as rows:
+        return {digest for (digest,) in rows.execute("SELECT digest FROM answers")}
 
 
 def _wait_for(server: FakeOpenAI, count: int) -> None:

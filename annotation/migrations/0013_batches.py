@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0010_item_order_of_assignment'),
+        ('annotation', '0012_ml_backend'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

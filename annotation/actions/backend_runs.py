@@ -1,0 +1,148 @@
+"""Ask a Label Studio ML backend about items, for suggestions."""
+
+import base64
+import mimetypes
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import ValidationError
+
+from accounts.models import User
+from annotation.actions import projects
+from annotation.errors import Conflict
+from annotation.formats.labelled.label_studio import predicted_document, task_to_predict
+from annotation.formats.labelled.label_studio_config import labelling_config, object_names
+from annotation.labels import LabelTask
+from annotation.models import ImageFile, Item, OutputRun, Project
+from annotation.parsed_items import kind_of, task_of
+from annotation.schemas import Image, ItemRecord, Object, Relation, SystemRecord
+from foundation.image_files import read_image
+from foundation.import_fields import first_error
+from foundation.messages import say
+from jobs.ml_backend import Backend, Prediction, Problem, check_backend_address, predict_tasks, set_up
+from modelserver.wire.schema import ItemError
+
+MOST_IMAGE_BYTES = 8_000_000  # of the images of one request
+
+
+def set_backend(*, project: Project, url: str, by: User) -> Project:
+    """Set the address of the project's ML backend; "" for none.
+
+    Raises:
+        ValidationError: The address is not public, or not one of the web.
+    """
+    url = url.strip()
+    if url:
+        check_backend_address(url)
+    return projects.change_settings(project=project, by=by, ml_backend=url)
+
+
+def prepared_backend(project: Project) -> Backend:
+    """Give the project's backend its labels; return the backend's model.
+
+    Raises:
+        Conflict: The project has no labels, or no backend.
+        Unavailable: The backend does not answer.
+        RunFailed: It does not speak the protocol.
+    """
+    task = task_of(project)
+    if task is None:
+        raise Conflict(say("An ML backend needs labels; this project has programs."))
+    if not project.ml_backend:
+        raise Conflict(say("The project has no ML backend. Enter its address first."))
+    return set_up(project.ml_backend, project=project.slug, config=_config(project, task))
+
+
+def _config(project: Project, task: LabelTask) -> str:
+    images = max((len(names) for names in _some_images(project)), default=1)
+    return labelling_config(task, kind_of(project), images)
+
+
+def _some_images(project: Project) -> Iterable[list[str]]:
+    return project.items.order_by("position").values_list("images", flat=True)[:1000]
+
+
+def predict_items(run: OutputRun, items: Sequence[Item]) -> list[tuple[Item, SystemRecord | ItemError]]:
+    """Ask the backend of a run about items."""
+    project = run.project
+    task = task_of(project)
+    assert task is not None  # the run began with labels, which projects keep
+    config = _config(project, task)
+    outcomes: list[tuple[Item, SystemRecord | ItemError]] = []
+    for part in _parts(project, items):
+        tasks = [task_to_predict(record) | {"id": item.pk} for item, record, _data in part]
+        for sent, (_item, _record, data) in zip(tasks, part, strict=True):
+            sent["data"] = {**sent["data"], **data}
+        answers = predict_tasks(run.backend, project=project.slug, config=config, tasks=tasks)
+        outcomes += [
+            (item, _suggested(record, answer))
+            for (item, record, _data), answer in zip(part, answers, strict=True)
+        ]
+    return outcomes
+
+
+Part = list[tuple[Item, ItemRecord, dict[str, str]]]
+
+
+def _parts(project: Project, items: Sequence[Item]) -> Iterable[Part]:
+    """Yield the items with their images in parts that fit into a request."""
+    names = {name for item in items for name in item.images}
+    files = {file.name: file for file in ImageFile.objects.filter(project=project, name__in=names)}
+    part: Part = []
+    size = 0
+    for item in items:
+        data = _image_data(item, files)
+        own = sum(map(len, data.values()))
+        if part and size + own > MOST_IMAGE_BYTES:
+            yield part
+            part, size = [], 0
+        part.append((item, _record(project, item, files), data))
+        size += own
+    if part:
+        yield part
+
+
+def _record(project: Project, item: Item, files: Mapping[str, ImageFile]) -> ItemRecord:
+    def image(name: str) -> Image:
+        file = files.get(name)
+        return Image(name=name, width=file.width, height=file.height) if file else Image(name=name)
+
+    return ItemRecord(
+        external_id=item.external_id,
+        kind=kind_of(project),
+        program=item.program,
+        text=item.text,
+        passage=item.passage,
+        tokens=item.tokens,
+        images=tuple(map(image, item.images)),
+    )
+
+
+def _image_data(item: Item, files: Mapping[str, ImageFile]) -> dict[str, str]:
+    """Return the images as data addresses, because a backend cannot log in."""
+    data = {}
+    for key, name in zip(object_names("boxes", len(item.images)), item.images, strict=False):
+        file = files.get(name)
+        if file is not None and file.path:
+            kind = mimetypes.guess_type(file.path)[0] or "application/octet-stream"
+            data[key] = f"data:{kind};base64,{base64.b64encode(read_image(file.path)).decode()}"
+    return data
+
+
+def _suggested(record: ItemRecord, answer: Prediction | Problem) -> SystemRecord | ItemError:
+    if isinstance(answer, Problem):
+        return ItemError(id=record.external_id, error="prediction_failed", message=answer.message)
+    try:
+        document = predicted_document(record, answer.result)
+    except ValueError as error:
+        message = first_error(error) if isinstance(error, ValidationError) else str(error)
+        return ItemError(id=record.external_id, error="invalid_answer", message=message)
+    marks = {node: _without_relations(layer.objects) for node, layer in document.layers.items()}
+    score = None if answer.score is None else min(max(answer.score, 0.0), 1.0)
+    return SystemRecord(
+        id=record.external_id, marks={node: own for node, own in marks.items() if own}, score=score
+    )
+
+
+def _without_relations(objects: Iterable[Object]) -> tuple[Object, ...]:
+    """Leave out relations, which cannot be suggested."""
+    return tuple(each for each in objects if not isinstance(each, Relation))

@@ -1,0 +1,34 @@
+"""How simulated participants compare two conditions. No Django."""
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+
+from studyapp.definition.comparing import LEFT, RIGHT
+from studyapp.simulation.behaviours import Behaviour
+
+# What can be planted on all criteria; `preferred_KEY` is for one. Its number is the logarithm of a strength,
+# which may have any value.
+PREFERRED = "preferred"
+TIES = 0.5  # Davidson's parameter: of two equally strong conditions, one in five comparisons is a tie
+
+
+def effect_of_pair(effects: Mapping[str, Mapping[str, float]], left: str, right: str) -> dict[str, float]:
+    """Return how much stronger the left condition is, by name of the effect."""
+    ours, theirs = effects.get(left, {}), effects.get(right, {})
+    return {name: ours.get(name, 0.0) - theirs.get(name, 0.0) for name in (*ours, *theirs)}
+
+
+def preference(offered: Sequence[str], behaviour: Behaviour, rng: random.Random, advantage: float) -> str:
+    """Return the side that a bot prefers, or a tie, by Davidson's model.
+
+    Args:
+        offered: The choices: left, right and perhaps tie.
+        behaviour: How it answers; a straight-liner takes the last choice.
+        rng: Draws the choice.
+        advantage: Logarithm of the left strength less that of the right one.
+    """
+    if behaviour.spread == 0:
+        return offered[-1]
+    weights = {LEFT: math.exp(advantage / 2), RIGHT: math.exp(-advantage / 2)}
+    return rng.choices(offered, [weights.get(choice, TIES) for choice in offered])[0]

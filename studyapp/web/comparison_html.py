@@ -1,0 +1,81 @@
+"""The HTML of two conditions side by side.
+
+As `stimulus_html`, each piece is rendered once per process.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from predictions.articles import articles
+from studyapp.definition.comparing import SIDES
+from studyapp.definition.freezing import FrozenItem, FrozenStudy
+from studyapp.definition.tasks import Preference
+from studyapp.models import StudyVersion
+from studyapp.queries.studies import image_paths, localised, study_slug
+from studyapp.web.stimulus_html import program_context, shown_context
+
+# Characters of text that stand above the two sides. A longer text opens on demand, as does one that a side
+# shows with highlights.
+SHORT = 700
+
+
+def comparison_html(
+    version: StudyVersion, conditions: Sequence[str], *, item_id: str, language: str = ""
+) -> SafeString:
+    """Return the part of an item page with the left and the right condition.
+
+    ``language`` has to be the active one, since the cache key contains it.
+    """
+    return _comparison_html(version.hash, version.pk, *conditions, item_id, language)
+
+
+@lru_cache(maxsize=1024)
+def _comparison_html(
+    version_hash: str, version_pk: int, left: str, right: str, item_id: str, language: str
+) -> SafeString:
+    version = StudyVersion(pk=version_pk, hash=version_hash)
+    slug = study_slug(version_pk) if image_paths(version) else ""
+    return rendered_comparison(localised(version, language), (left, right), item_id, slug=slug)
+
+
+def rendered_comparison(
+    content: FrozenStudy, conditions: Sequence[str], item_id: str, *, slug: str = "draft"
+) -> SafeString:
+    """Render two conditions of an item of content that may be a draft.
+
+    ``slug`` is the study in the addresses of images; staff may use any.
+    """
+    assert isinstance(content.task, Preference)
+    item = content.item(item_id)
+    sides = [
+        {"title": _(title), **_side(content, name, item, slug)}
+        for title, name in zip(SIDES[content.task.of], conditions, strict=True)
+    ]
+    _marked, plain = articles(item.context or [], [], [])
+    length = sum(len(sentence.text) for article in plain for sentence in article.sentences)
+    # The steps of a program come with the whole passage.
+    texts = [] if any(side["steps"] and side["passage"] for side in sides) else plain
+    return render_to_string(
+        "studyapp/participant/comparison.html",
+        {
+            "question": item.question or "",
+            "images": sides[0]["images"],
+            "sides": sides,
+            "others": texts,
+            "is_open": length <= SHORT and not any(side["explained"] for side in sides),
+            "has_steps": any(side["steps"] for side in sides),
+        },
+    )
+
+
+def _side(content: FrozenStudy, name: str, item: FrozenItem, slug: str) -> dict[str, object]:
+    condition, context = content.condition(name), item.context or []
+    shown = condition.shown[item.id]
+    return {
+        **shown_context(shown, condition.explanation, condition.saliency, item.question or "", context),
+        **program_context(shown, item.images, context, slug),
+    }

@@ -1,0 +1,251 @@
+"""Questions about each mark: configuration, editing, comparison, other tools' files, and bots."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.gold_agreement import agreement
+from annotation.bots.behaviours import BEHAVIOURS
+from annotation.bots.drawing import Sheet, draw, edits
+from annotation.comparison import draft, likeness, question_items, steps
+from annotation.errors import BadEdit
+from annotation.formats.checks import check_record, program_of_text
+from annotation.formats.labelled import entries
+from annotation.formats.labelled.losses import LOSES
+from annotation.labels import LabelProgram, check_extends, label_yaml, read_label_task
+from annotation.operations import Edit, apply, checked, open_nodes
+from annotation.queries.annotations import program_tree
+from annotation.schemas import Box, Document, ItemRecord, Span
+from foundation.findings import Findings
+from tests.annotation.factories import PASSAGE, SPANS, span
+from tests.annotation.formats.labelled.plain_items import read, written
+
+TASK = """
+layers:
+  - type: spans
+    name: Entities
+    labels: [Person, Place]
+    questions:
+      - {type: choice, name: Certainty, labels: [sure, unsure]}
+      - {type: choices, name: Roles, labels: [author, reader], required: false}
+      - {type: rating, name: Fame, required: false}
+      - {type: text, name: Why, required: false}
+  - {type: choice, name: Certainty of the text, labels: [sure, unsure], required: false}
+"""
+ALL = {"Certainty": ["sure"], "Roles": ["author", "reader"], "Fame": [4], "Why": ["A name."]}
+
+
+def program(text: str = TASK) -> LabelProgram:
+    made = program_of_text(read_label_task(text).text, "spans")
+    assert isinstance(made, LabelProgram)
+    return made
+
+
+def marked(**answers: Any) -> Document:
+    """A document with two marks, of which the first has these answers."""
+    marks = [
+        span("a", 0, 1, label="Person", answers=answers or ALL),
+        span("b", 2, 3, label="Place", answers={"Certainty": ["unsure"]}),
+    ]
+    edit = Edit.model_validate({"node": 1, "put": marks, "state": "done"})
+    return apply(Document(), edit, program(), SPANS)[0]
+
+
+def marks_of(document: Document | None) -> dict[str, dict[str, Any]]:
+    """The answers about each mark, by its words."""
+    assert document is not None
+    given = document.layers[1].objects
+    return {each.quote: each.answers for each in given if isinstance(each, Span)}
+
+
+def record(gold: Document) -> ItemRecord:
+    about = {"external_id": "text-1", "kind": "spans", "program": read_label_task(TASK).text, "text": ""}
+    given = about | {"passage": PASSAGE, "tokens": SPANS.tokens, "gold": gold}
+    return check_record(ItemRecord.model_validate(given))
+
+
+def test_it_works() -> None:
+    task = read_label_task(TASK)
+    assert read_label_task(label_yaml(task)) == task
+    assert read_label_task(task.text).text == task.text
+    document = marked()
+    assert checked(document, program(), SPANS) == document
+    assert Document.model_validate_json(document.model_dump_json()) == document
+    assert open_nodes(document, program()) == []
+
+
+def test_a_mark_without_answers_is_stored_as_before() -> None:
+    assert "answers" not in Span.model_validate(span("a", 0, 1, label="Person")).model_dump(mode="json")
+
+
+def test_keys_of_questions_follow_those_of_the_labels() -> None:
+    shown = read_label_task(TASK).layers[0].shown()
+    keys = [label["key"] for each in (shown, *shown["questions"]) for label in each["labels"]]
+    assert keys == ["1", "2", "3", "4", "5", "6"]
+
+
+@pytest.mark.parametrize(
+    ("layer", "sentence"),
+    [
+        ({"type": "choice", "labels": ["x", "y"]}, "has no marks to ask about"),
+        ({"questions": [{"type": "boxes", "name": "Q", "labels": ["x"]}]}, "cannot ask for boxes"),
+        ({"questions": [{"type": "text", "name": "Q"}] * 2}, "asks “Q” twice"),
+        ({"questions": [{"type": "choice", "name": "Q", "labels": ["x"]}]}, "two labels or more"),
+        (
+            {
+                "labels": [{"name": "x", "key": "q"}],
+                "questions": [{"type": "choices", "name": "Q", "labels": [{"name": "y", "key": "q"}]}],
+            },
+            "the key “q” twice",
+        ),
+    ],
+)
+def test_a_configuration_that_makes_no_sense_is_refused(layer: dict[str, Any], sentence: str) -> None:
+    given = {"type": "spans", "name": "N", "labels": ["x"], "questions": [{"type": "text", "name": "Q"}]}
+    with pytest.raises(ValueError, match=sentence):
+        read_label_task(json.dumps({"layers": [given | layer]}))
+
+
+@pytest.mark.parametrize(
+    ("answers", "field", "sentence"),
+    [
+        ({"Mood": ["sure"]}, "Mood", "does not ask “Mood” about its marks"),
+        ({"Certainty": ["maybe"]}, "Certainty", "'maybe' is not a label of “Certainty”"),
+        ({"Certainty": ["sure", "unsure"]}, "Certainty", "takes one answer"),
+        ({"Roles": ["author", "author"]}, "Roles", "has an answer twice"),
+        ({"Fame": [9]}, "Fame", "9 is not a rating of “Fame”: 1 to 5"),
+        ({"Fame": ["4"]}, "Fame", "is not a rating"),
+        ({"Why": [3]}, "Why", "takes a text"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused(answers: Any, field: str, sentence: str) -> None:
+    with pytest.raises(BadEdit, match=sentence) as error:
+        marked(**answers)
+    assert error.value.field == f"put.0.answers.{field}"
+
+
+def test_a_step_is_open_until_required_questions_are_answered() -> None:
+    assert open_nodes(marked(Fame=[1]), program()) == [1]
+    unsure = marked(Fame=[1])
+    unsure = unsure.model_copy(
+        update={"layers": {1: unsure.layers[1].model_copy(update={"state": "unsure"})}}
+    )
+    assert open_nodes(unsure, program()) == []
+
+
+def test_undo_brings_an_answer_back() -> None:
+    before = marked()
+    edit = Edit.model_validate({"node": 1, "put": [span("a", 0, 1, label="Person")]})
+    without, inverse = apply(before, edit, program(), SPANS)
+    assert marks_of(without)["Ada"] == {}
+    assert apply(without, Edit.model_validate(inverse), program(), SPANS)[0] == before
+
+
+def test_questions_can_be_added_to_a_project_under_way_but_not_dropped() -> None:
+    task = read_label_task(TASK)
+    without = read_label_task("layers: [{type: spans, name: Entities, labels: [Person, Place]}]")
+    only_marks = task.model_copy(update={"layers": task.layers[:1]})
+    check_extends(without, only_marks)
+    with pytest.raises(ValueError, match="keeps the question “Certainty”"):
+        check_extends(only_marks, without)
+    fewer = read_label_task(TASK.replace("[author, reader]", "[author]"))
+    with pytest.raises(ValueError, match="“Roles” keeps the label “reader”"):
+        check_extends(task, fewer)
+
+
+def test_adjudication_keeps_what_all_say_and_leaves_the_rest_open() -> None:
+    people = {"A": marked(), "B": marked(**ALL | {"Certainty": ["unsure"], "Roles": ["reader", "author"]})}
+    step = steps(program(), people, SPANS.tokens)[0]
+    assert not step.unanimous
+    first = step.clusters[0]
+    assert step.answers(first)["Certainty"] == {"A": ("sure",), "B": ("unsure",)}
+    begun = draft(program(), people, SPANS.tokens, PASSAGE)
+    assert begun.layers[1].state == "open"
+    assert marks_of(begun)["Ada"].keys() == {"Roles", "Fame", "Why"}
+    same = draft(program(), {"A": marked(), "B": marked()}, SPANS.tokens, PASSAGE)
+    assert same.layers[1].state == "done"
+
+
+def test_agreement_counts_the_marks_that_two_people_share() -> None:
+    people = {"A": marked(), "B": marked(Certainty=["unsure"], Fame=[4])}
+    items = question_items("i", program(), people, SPANS.tokens)
+    measured = agreement(items, "spans")
+    named = {group.name: metrics for group, metrics in measured.groups.items() if group.by == "module"}
+    assert named["Entities – Certainty: sure"]["agreed"].value == pytest.approx(0.5)
+    assert named["Entities – Fame"]["agreed"].value == 1
+    assert "Entities – Why" not in named
+    assert question_items("i", program("layers: [{type: spans, name: E, labels: [x]}]"), {}) == []
+
+
+def test_scores_count_the_answers() -> None:
+    assert likeness(program(), marked(), marked(), SPANS.tokens, "spans") == 1
+    other = likeness(program(), marked(), marked(**ALL | {"Fame": [2]}), SPANS.tokens, "spans")
+    # F1 of the marks is 1; of four answers that count one loses half of the scale.
+    assert other == pytest.approx((1 + 3.5 / 4) / 2)
+
+
+@pytest.mark.parametrize("with_task", [True, False])
+def test_label_studio_holds_answers_about_marks(tmp_path: Path, *, with_task: bool) -> None:
+    lost, findings = Findings(), Findings()
+    path = written("labelstudio", [record(marked())], tmp_path, lost)
+    results = json.loads(path.read_text())[0]["annotations"][0]["result"]
+    [rating] = [each for each in results if each["type"] == "rating"]
+    assert rating["id"] == results[0]["id"]
+    assert rating["value"] == {"start": 0, "end": 3, "rating": 4}
+    [again] = read("labelstudio", path, task=read_label_task(TASK) if with_task else None, findings=findings)
+    assert not lost.mended
+    assert not findings.mended
+    assert marks_of(again.gold) == marks_of(marked())
+
+
+def test_questions_follow_from_a_foreign_file(tmp_path: Path) -> None:
+    place = {"x": 10, "y": 10, "width": 20, "height": 20, "rotation": 0}
+    results = [
+        {"id": "r1", "type": "rectanglelabels", "from_name": "box", "to_name": "image",
+         "value": place | {"rectanglelabels": ["Dog"]}},
+        {"id": "r1", "type": "choices", "from_name": "size", "to_name": "image",
+         "value": place | {"choices": ["small"]}},
+        {"id": "r1", "type": "textarea", "from_name": "breed", "to_name": "image",
+         "value": place | {"text": ["?"]}},
+        {"id": "c1", "type": "choices", "from_name": "scene", "to_name": "image",
+         "value": {"choices": ["park"]}},
+    ]  # fmt: skip
+    task = {"id": 1, "data": {"image": "dog.png"}, "annotations": [{"ground_truth": True, "result": results}]}
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps([task]))
+    [item] = read("labelstudio", path, kind="boxes")
+    layer = read_label_task(item.program).layers[0]
+    assert [(each.type, each.name, each.required) for each in layer.questions] == [
+        ("choices", "size", False),
+        ("text", "breed", False),
+    ]
+    assert item.gold is not None
+    [box] = item.gold.layers[1].objects
+    assert isinstance(box, Box)
+    assert box.answers == {"size": ("small",), "breed": ("?",)}
+
+
+@pytest.mark.parametrize("name", sorted(set(LOSES) - {"jsonl", "labelstudio", "coco", "yolo", "voc", "cvat"}))
+def test_other_formats_count_the_answers_that_they_leave_out(tmp_path: Path, name: str) -> None:
+    lost = Findings()
+    written(name, [record(marked())], tmp_path, lost)
+    found = {kind: each.count for kind, each in lost.mended.items()}
+    assert found.get(entries.ABOUT_A_MARK, 0) == (5 if entries.ABOUT_A_MARK in LOSES[name] else 0)
+    assert entries.ABOUT_A_MARK in LOSES[name]
+
+
+def test_bots_answer_about_their_marks() -> None:
+    task, plain = read_label_task(TASK), program()
+    tree = program_tree(plain, task)
+    sheet = Sheet(tree["nodes"], tree["walk"], "spans", 0, PASSAGE, SPANS.tokens)
+    for gold in (None, marked()):
+        document = Document()
+        for edit in edits(draw(sheet, gold, BEHAVIOURS["careful"], random.Random(1))):
+            document, _inverse = apply(document, Edit.model_validate(edit), plain, SPANS)
+        assert document.layers[1].objects
+        assert open_nodes(document, plain) == []

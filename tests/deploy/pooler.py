@@ -1,0 +1,51 @@
+"""PgBouncer, which gives each transaction one of a few connections to PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+
+from scripts import servers
+from scripts.debian import pgbouncer
+from scripts.processes import Part, free_port
+
+
+def pooler(folder: Path, database_url: str, *, connections: int) -> tuple[Part, str]:
+    """Return PgBouncer in front of a server of tests, and the URL of the database by way of it.
+
+    ``folder`` is one that every user of the machine can reach.
+    """
+    program = pgbouncer()
+    if program is None:
+        raise servers.NotAvailable("PgBouncer is not installed (Debian package pgbouncer).")
+    server, port, user = urlsplit(database_url), free_port(), servers.unprivileged_user()
+    lines = [
+        "[databases]",
+        f"* = host={server.hostname} port={server.port} user={server.username}",
+        "[pgbouncer]",
+        f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =",
+        "auth_type = any\npool_mode = transaction",
+        f"default_pool_size = {connections}\nmax_client_conn = 300",
+    ]
+    path = folder / "pgbouncer.ini"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = [str(program), str(path)]
+    if user:  # PgBouncer refuses to run as root
+        shutil.chown(folder, user)
+        command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+    url = f"postgres://{server.username}@127.0.0.1:{port}{server.path}"
+
+    def ready() -> bool:
+        try:
+            with psycopg.connect(url, connect_timeout=2, prepare_threshold=None) as connection:
+                connection.execute("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    part = Part(name="pgbouncer", command=command, log=folder / "log", env=os.environ, ready=ready)
+    return part, url

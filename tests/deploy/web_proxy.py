@@ -1,0 +1,49 @@
+"""nginx with the file of deploy/, on a port of loopback and in front of servers of tests."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from scripts import servers
+from scripts.debian import nginx
+from scripts.processes import Part, port_is_taken
+from tests.deploy.certificates import Certificate
+from tests.paths import ROOT
+
+
+def web_proxy(folder: Path, port: int, upstreams: Sequence[int], tls: Certificate) -> Part:
+    """Return nginx with TLS; only ports, names and files are others than in ``deploy/nginx.conf``."""
+    program = nginx()
+    if program is None:
+        raise servers.NotAvailable("nginx is not installed (Debian package nginx-light).")
+    folder.mkdir()
+    given = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
+    given = re.sub(r"server \{\s+listen 80;.*?\n\}\n", "", given, flags=re.DOTALL)
+    given = re.sub(r"\n\s+listen \[::\].*", "", given)
+    replaced = {
+        "listen 443": f"listen 127.0.0.1:{port}",
+        "server_name study.example.org": "server_name 127.0.0.1",
+        "/etc/letsencrypt/live/study.example.org/fullchain.pem": str(tls.certificate),
+        "/etc/letsencrypt/live/study.example.org/privkey.pem": str(tls.key),
+        "127.0.0.1:8001": f"127.0.0.1:{upstreams[0]}",
+        "127.0.0.1:8002": f"127.0.0.1:{upstreams[1]}",
+    }
+    for old, new in replaced.items():
+        assert old in given, old
+        given = given.replace(old, new)
+    temporary = "".join(
+        f"{name}_temp_path {folder};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    path = folder / "nginx.conf"
+    path.write_text(
+        f"daemon off; pid {folder}/pid; error_log stderr warn; events {{}}\n"
+        f"http {{\naccess_log {folder}/access.log;\n{temporary}{given}}}\n",
+        encoding="utf-8",
+    )
+    command = [str(program), "-e", "stderr", "-p", str(folder), "-c", str(path)]
+    return Part(
+        name="nginx", command=command, log=folder / "log", env=os.environ, ready=lambda: port_is_taken(port)
+    )  # fmt: skip

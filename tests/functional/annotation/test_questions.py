@@ -1,0 +1,135 @@
+"""Questions about marks in a real browser: by mouse, keys and touch, undo, and the form of a project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from accounts.models import Role
+from annotation.labels import LabelTask
+from annotation.models import Annotation, Project
+from tests import workspaces
+from tests.annotation import factories
+from tests.functional.annotation.conftest import PHONE, Editor
+from tests.functional.annotation.steps import drag
+from tests.functional.annotation.test_plain_tasks import look, make, saved, word
+
+pytestmark = [pytest.mark.service]
+
+TASK = """
+layers:
+  - type: spans
+    name: Entities
+    labels: [Person, Place]
+    questions:
+      - {type: choice, name: Certainty, labels: [sure, unsure]}
+      - {type: choices, name: Roles, labels: [author, reader], required: false}
+      - {type: rating, name: Fame, required: false}
+      - {type: text, name: Why, required: false}
+"""
+BOXES = """
+layers:
+  - type: boxes
+    name: Objects
+    labels: [Ball, Tower]
+    questions: [{type: choice, name: Cut off, labels: ["yes", "no"]}]
+"""
+
+
+def about(editor: Editor, pk: int) -> dict[str, dict[str, Any]]:
+    """What is stored about each mark, by its words."""
+    return {each["quote"]: each.get("answers", {}) for each in editor.objects(pk, 1)}
+
+
+def test_it_works(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, TASK)
+    editor.open(page, pk)
+    word(page, "Lovelace")
+    page.get_by_role("radio", name="sure", exact=True).check()
+    page.keyboard.press("5")  # the label "author" has the fifth key
+    page.get_by_role("checkbox", name="reader").check()
+    page.get_by_role("group", name="Fame").get_by_role("radio", name="4").check()
+    page.get_by_role("textbox", name="Why").fill("She wrote it.")
+    look(page, "questions")
+    word(page, "London")
+    page.get_by_role("button", name="Done").click()
+    expect(page.locator(".foot-message")).to_contain_text(
+        "1 question about a mark is open, such as “Certainty”."
+    )
+    page.locator(".token", has_text="London").click()
+    page.keyboard.press(";")
+    page.keyboard.press("Space")
+    saved(page)
+    assert about(editor, pk) == {
+        "Lovelace": {
+            "Certainty": ["sure"],
+            "Roles": ["author", "reader"],
+            "Fame": [4],
+            "Why": ["She wrote it."],
+        },
+        "London": {"Certainty": ["sure"]},
+    }
+    page.keyboard.press("Control+z")
+    saved(page)
+    assert about(editor, pk)["London"] == {}
+    page.keyboard.press("4")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator(".foot-message")).to_contain_text("Still open: Entities.")
+    page.keyboard.press("d")
+    page.get_by_role("button", name="Submit").click()
+    page.wait_for_url("**/annotate/plain/")
+    assert about(editor, pk)["London"] == {"Certainty": ["unsure"]}
+
+
+def test_a_new_mark_opens_a_step_that_was_done(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, TASK)
+    editor.open(page, pk)
+    word(page, "Lovelace")
+    page.keyboard.press("3")
+    page.keyboard.press("d")
+    expect(page.locator(".still-open")).to_have_text("All steps done")
+    word(page, "London")
+    expect(page.locator(".still-open")).to_have_text("1 step still open")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator(".foot-message")).to_contain_text("Still open: Entities. 1 question about a mark")
+    page.keyboard.press("3")
+    expect(page.locator(".still-open")).to_have_text("All steps done")
+    page.get_by_role("button", name="Submit").click()
+    page.wait_for_url("**/annotate/plain/")
+    assert Annotation.objects.get(pk=pk).status == Annotation.Status.SUBMITTED
+
+
+def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser) -> None:
+    [pk] = make(editor, BOXES, kind="boxes")
+    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    page = editor.open(context.new_page(), pk)
+    drag(page, 0, (0.2, 0.3), (0.5, 0.7))
+    page.locator(".about .label-option", has_text="no").tap()
+    look(page, "questions-phone")
+    saved(page)
+    [box] = editor.objects(pk, 1)
+    assert box["answers"] == {"Cut off": ["no"]}
+    context.close()
+
+
+def test_a_manager_asks_about_marks(editor: Editor, page: Page) -> None:
+    editor.log_in(page, workspaces.give(factories.make_user(), Role.MANAGER))
+    page.goto(f"{editor.server.url}/annotate/new/")
+    page.get_by_label("Title").fill("Aspects")
+    page.get_by_label("Project ID (URL)").fill("aspects")
+    page.get_by_label("Task", exact=True).select_option(label="Opinions on aspects of a text")
+    page.get_by_role("button", name="Ask about each mark").click()
+    asked = page.get_by_role("group", name="Question 2 about each mark")
+    asked.get_by_label("Type").select_option(label="Rating")
+    asked.get_by_label("Name").fill("Strength")
+    asked.get_by_label("Annotators have to answer it").uncheck()
+    look(page, "questions-builder")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/annotate/aspects/items/upload/")
+    layer = LabelTask.model_validate(Project.objects.get(slug="aspects").labels).layers[0]
+    assert [(each.name, each.type, each.required) for each in layer.questions] == [
+        ("Opinion", "choice", True),
+        ("Strength", "rating", False),
+    ]
