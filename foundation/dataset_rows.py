@@ -1,4 +1,4 @@
-"""Read the rows of Parquet and Arrow files as if they were elements of JSON.
+"""Read the rows of Parquet and Arrow files like elements of JSON.
 
 Datasets of the Hugging Face hub are Parquet files, and its library saves them as a folder of Arrow files with
 ``state.json``. Both name the classes of a column of numbers.

@@ -1,6 +1,6 @@
-"""Fetch datasets of the Hugging Face hub by name, as the Parquet files that the hub makes of each.
+"""Fetch datasets of the Hugging Face hub by name.
 
-No code of a dataset runs here. No token is sent, so only public datasets are found.
+They come as the Parquet files that the hub makes of each. No code of a dataset runs here. No token is sent, so only public datasets are found.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -63,8 +63,8 @@ def fetch_dataset(
     try:
         with httpx.Client(timeout=TIMEOUT, follow_redirects=True, transport=transport) as client:
             files = _Files.model_validate_json(client.get(address).raise_for_status().content).root
-            subset = _one(files, wanted.subset, "choose a subset of the dataset: there are %(names)s")
-            split = _one(files[subset], wanted.split, "choose a split of the dataset: there are %(names)s")
+            subset = _chosen(files, wanted.subset, "choose a subset of the dataset: there are %(names)s")
+            split = _chosen(files[subset], wanted.split, "choose a split of the dataset: there are %(names)s")
             if split.startswith(PARTIAL):
                 text = "the hub has converted only a part of %(name)s; download it, and upload a file"
                 raise Conflict(say(text, name=wanted.name))
@@ -82,7 +82,7 @@ def fetch_dataset(
 
 @contextmanager
 def fetched(upload: Path, folder: Path, on_progress: Callable[[int, int | None], None]) -> Iterator[Path]:
-    """Yield the rows of the dataset that an upload names, until the block ends.
+    """Yield the rows of a dataset that an upload names, for one block.
 
     Raises:
         NotFound, Conflict: As `fetch_dataset`.
@@ -92,7 +92,7 @@ def fetched(upload: Path, folder: Path, on_progress: Callable[[int, int | None],
         yield fetch_dataset(wanted, folder, on_progress=on_progress)
 
 
-def _one(there: Mapping[str, object], wanted: str, text: str) -> str:
+def _chosen(there: Mapping[str, object], wanted: str, text: str) -> str:
     """Return the wanted key, or the only one."""
     if wanted in there:
         return wanted

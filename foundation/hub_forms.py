@@ -1,4 +1,4 @@
-"""Fields of uploads that name a dataset of the Hugging Face hub instead of a file."""
+"""Fields of uploads that name a dataset of the Hugging Face hub."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ FIELDS = ("hub_name", "hub_subset", "hub_split")
 
 
 class Upload(NamedTuple):
-    """What a job reads: a file, or the name of a dataset as JSON."""
+    """A file, or the name of a dataset as JSON, that a job reads."""
 
     name: str
     content: Iterable[bytes]
@@ -67,6 +67,7 @@ class HubFields(forms.Form):
             raise forms.ValidationError(_("Choose a file, or name a dataset, but not both."))
         if file:
             return given | {"upload": Upload(file.name or "upload", file.chunks(), hub=False)}
+        name = str(name)
         try:
             wanted = HubDataset(name=name, subset=given["hub_subset"], split=given["hub_split"])
         except (KeyError, ValidationError):

@@ -108,7 +108,7 @@ def _locked(keys: Sequence[int]) -> list[Item]:
 def _reserve_all(batch: Batch, member: Membership, items: Sequence[Item]) -> None:
     given_back = {annotation.item_id: annotation for annotation in _earlier(member, items)}
     woven = list(_with_hidden_gold(member, items))
-    new = []
+    new: list[Annotation] = []
     for item in woven:
         annotation = given_back.get(item.pk) or new_annotation(member, item)
         annotation.batch = batch
@@ -126,7 +126,7 @@ def _reserve_all(batch: Batch, member: Membership, items: Sequence[Item]) -> Non
 
 
 def _with_hidden_gold(member: Membership, items: Sequence[Item]) -> Iterator[Item]:
-    """Yield the items, with hidden gold as often as single assignments have it."""
+    """Yield the items, and hidden gold as often as single assignments do."""
     every, handed_out = member.project.hidden_gold_every, member.handed_out
     hidden = iter(
         new_to(member.user_id, member.project.items.filter(purpose=Item.Purpose.HIDDEN_GOLD))
@@ -134,9 +134,13 @@ def _with_hidden_gold(member: Membership, items: Sequence[Item]) -> Iterator[Ite
         else ()
     )
     for item in items:
-        if every is not None and (handed_out + 1) % every == 0 and (known := next(hidden, None)) is not None:
+        if (
+            every is not None
+            and (handed_out + 1) % every == 0
+            and (gold_item := next(hidden, None)) is not None
+        ):
             handed_out += 1
-            yield known
+            yield gold_item
         handed_out += 1
         yield item
 

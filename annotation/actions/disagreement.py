@@ -11,7 +11,7 @@ MOST_AT_ONCE = 2_000  # items that are compared in one request, which takes some
 
 
 def measure(*, item: int) -> None:
-    """Compare the finished annotations of an item, after one was added or left.
+    """Compare the finished annotations of an item, after one came or left.
 
     Call it in a transaction that has changed the row of the item, so that two do not miss each other.
     """

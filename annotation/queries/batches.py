@@ -35,7 +35,7 @@ def is_overdue(project: Project) -> bool:
 
 
 def batches(project: Project) -> QuerySet[Batch]:
-    """Return the batches of a project with their counts, the earliest due first."""
+    """Return a project's batches with their counts, the earliest due first."""
     rows = Batch.objects.filter(project=project).select_related("annotator", "project")
     return rows.annotate(
         items=Count("annotations"),

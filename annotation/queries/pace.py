@@ -1,4 +1,4 @@
-"""The pace of annotators: how much they submit, and how long an item takes.
+"""The pace of annotators: how much they submit, how long an item takes.
 
 Seconds are those between edits, without pauses (`Annotation.active_seconds`).
 """

@@ -53,8 +53,8 @@ def hub(files: object = FILES, asked: list[str] | None = None) -> httpx.MockTran
         if path == "/api/datasets/ada/pairs/parquet":
             return httpx.Response(200, content=json.dumps(files))
         if path.startswith("/api/datasets/ada/pairs/parquet/plain/test/"):
-            number = path.split("/")[-1].removesuffix(".parquet")
-            return httpx.Response(302, headers={"Location": f"https://store.test/{number}"})
+            name = path.split("/")[-1].removesuffix(".parquet")
+            return httpx.Response(302, headers={"Location": f"https://store.test/{name}"})
         return httpx.Response(404)
 
     return httpx.MockTransport(answer)

@@ -135,7 +135,7 @@ class Projects:
             project: The short name of the project.
             user: The name of the person.
             role: Their role.
-            blind: Whether they work without seeing model outputs; None leaves that as it is.
+            blind: True hides model outputs from them; None leaves that as it is.
         """
         body = {"user": user, "role": role} | ({} if blind is None else {"blind": blind})
         row: ProjectMemberRow = self._post(project, "members", body)
