@@ -1,6 +1,7 @@
 """Fetch datasets of the Hugging Face hub by name.
 
-They come as the Parquet files that the hub makes of each. No code of a dataset runs here. No token is sent, so only public datasets are found.
+They come as the Parquet files that the hub makes of each. No code of a dataset runs here. No token is sent,
+so only public datasets are found.
 """
 
 from collections.abc import Callable, Iterator, Mapping
