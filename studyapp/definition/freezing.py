@@ -220,13 +220,13 @@ class Shown(Growing):
     ``rationale`` is the explanation that the system wrote; None if the condition shows none.
     ``changed_answer`` is what the system answers to the changed version, which nobody is shown, and
     ``changed_correct`` whether that is correct, None if that is unknown; ``options`` are the answers that
-    participants choose from.
+    participants choose from. ``correct`` is whether the answer is correct, where participants predict it.
     """
 
     LATER = frozenset(
         {
             *("tokens", "question_tokens", "steps", "rationale"),
-            *("changed_answer", "changed_correct", "options"),
+            *("changed_answer", "changed_correct", "options", "correct"),
         }
     )
 
@@ -239,6 +239,14 @@ class Shown(Growing):
     changed_answer: str | None = None
     changed_correct: bool | None = None
     options: list[str] = []
+    correct: bool | None = None
+
+    @property
+    def outcome(self) -> tuple[str | None, bool | None]:
+        """The answer that participants predict, and whether it is correct."""
+        if self.changed_answer is None:
+            return self.answer, self.correct
+        return self.changed_answer, self.changed_correct
 
 
 class FrozenCondition(Growing):

@@ -59,6 +59,20 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("task: advice: time_limits", "", tasks.AdviceLimits),
     ("task: advice: bonus", "", tasks.Bonus),
     (
+        "task: simulation",
+        "Items come in three blocks: a test, a learning block, and a second test (Hase and Bansal 2020). "
+        "On each page people predict what the system answers; in the learning block a second page then "
+        "shows the answer and, by condition, its explanation, with the questions of the role "
+        "`helpfulness`. All other questions of an item are asked with its prediction. The system is right "
+        "in half of every block, by exact match; which item comes in which block is drawn for each "
+        "participant. `items` needs a seed only, or as many `ids` as the blocks have items. The answers "
+        "to choose from are those of the system, of gold and of other systems, and what the articles "
+        "mention of their type. All of it is frozen.",
+        tasks.Simulation,
+    ),
+    ("task: simulation: blocks", "", tasks.Blocks),
+    ("task: simulation: time_limits", "", tasks.SimulationLimits),
+    (
         "task: counterfactual",
         "Each item has one page: the question with the system's answer and, by condition, its explanation; "
         "then what was changed, and the prediction of what the system answers now, or “cannot tell”. "

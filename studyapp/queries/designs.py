@@ -36,6 +36,7 @@ from studyapp.definition.task_questions import own_options
 from studyapp.definition.tasks import Advice, Preference, Task
 from studyapp.errors import StudyRefused
 from studyapp.queries.changed_items import ChangedItems, changed_items
+from studyapp.queries.simulated_items import SimulatedItems, simulated_items
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,9 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     _check_images(definition)
     conditions = [_planned(dataset, index, written) for index, written in enumerate(definition.conditions)]
     runs = {row.run.system.name: row.run for row in conditions if row.run}
-    pool = _pool(dataset, conditions, changed_items(definition, workspace, runs))
+    changed = changed_items(definition, workspace, runs)
+    simulated = simulated_items(definition, dataset, runs)
+    pool = _pool(dataset, conditions, changed, simulated)
     attention = [_attention(dataset, index, row) for index, row in enumerate(definition.attention)]
     taken = {row.item for row in attention if row.item is not None}
     questions = _items(pool, "items", definition.items, taken)
@@ -87,7 +90,7 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     ids = [question.external_id for question in (*questions, *practice)]
     _check_attention(definition, attention, ids)
     _check_item_rules(definition, ids[: len(questions)])
-    content = _content(definition, conditions, questions, practice, attention, pool.changed)
+    content = _content(definition, conditions, questions, practice, attention, changed or simulated)
     _check_compared(content)
     return Design(dataset, conditions, questions, practice, content)
 
@@ -143,7 +146,8 @@ class _Pool:
     """The questions that can be shown.
 
     ``keys`` maps the ids of all questions to keys; ``shows`` has keys by condition. ``changed`` are the
-    changed items of the task counterfactual, whose originals alone can be shown.
+    changed items of the task counterfactual, whose originals alone can be shown, and ``simulated`` chooses
+    the items of the task simulation.
     """
 
     dataset: Dataset
@@ -151,6 +155,7 @@ class _Pool:
     keys: Mapping[str, int]
     shows: Mapping[str, set[int]]
     changed: ChangedItems | None
+    simulated: SimulatedItems | None
 
     @property
     def usable(self) -> list[str]:
@@ -162,7 +167,12 @@ class _Pool:
         ]  # fmt: skip
 
 
-def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition], changed: ChangedItems | None) -> _Pool:
+def _pool(
+    dataset: Dataset,
+    conditions: Sequence[PlannedCondition],
+    changed: ChangedItems | None,
+    simulated: SimulatedItems | None,
+) -> _Pool:
     keys = dict(Question.objects.filter(dataset=dataset).values_list("external_id", "pk"))
     shows = {}
     for index, condition in enumerate(conditions):
@@ -185,7 +195,7 @@ def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition], changed: Cha
                 ("conditions", index, "explanation"),
                 say("%(run)s has no rationales", run=str(condition.run)),
             )
-    return _Pool(dataset, conditions, keys, shows, changed)
+    return _Pool(dataset, conditions, keys, shows, changed, simulated)
 
 
 def _whose(condition: PlannedCondition) -> str:
@@ -210,6 +220,8 @@ def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> 
             if items.stratify
             else draw(usable, items.count, items.seed or 0)
         )
+    if pool.simulated and field == "items":
+        ids = pool.simulated.chosen(items, [each for each in pool.usable if each not in taken])
     by_key = Question.objects.in_bulk([pool.keys[external_id] for external_id in ids])
     return [by_key[pool.keys[external_id]] for external_id in ids]
 
@@ -455,7 +467,7 @@ def _content(
     questions: Sequence[Question],
     practice: Sequence[Question],
     attention: Sequence[FrozenAttention],
-    changed: ChangedItems | None,
+    asked: ChangedItems | SimulatedItems | None,
 ) -> FrozenStudy:
     complete = definition.filled_translations()
     for language, lacking in definition.missing_texts().items():
@@ -466,6 +478,7 @@ def _content(
         for name, members in groups_of(definition.design, definition.conditions).items()
         for member in members
     }
+    changed = asked if isinstance(asked, ChangedItems) else None
     items = [_frozen_item(question, definition.task, changed) for question in (*questions, *practice)]
     return definition.freeze(
         translations=complete,
@@ -476,7 +489,7 @@ def _content(
         condition_order=definition.condition_order,
         conditions=[
             _frozen_condition(
-                condition, index, groups[condition.definition.name], [*questions, *practice], items, changed
+                condition, index, groups[condition.definition.name], [*questions, *practice], items, asked
             )
             for index, condition in enumerate(conditions)
         ],
@@ -520,11 +533,11 @@ def _frozen_condition(
     group: str,
     questions: Sequence[Question],
     items: Sequence[FrozenItem],
-    changed: ChangedItems | None,
+    asked: ChangedItems | SimulatedItems | None,
 ) -> FrozenCondition:
     shown = _shown(condition, index, questions)
-    if changed is not None:
-        shown = changed.predicted(shown, items, condition.definition.system)
+    if asked is not None:
+        shown = asked.predicted(shown, items, condition.definition.system)
     return FrozenCondition(
         name=condition.definition.name,
         label=condition.definition.label,

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from studyapp.definition.exclusion_rules import RULES_2020, RULES_PICTURES
 from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.tasks import Blocks
 from studyapp.studio.drafts import Draft, opened
-from studyapp.studio.texts import CONSENT, DOES, INSTRUCTIONS
+from studyapp.studio.texts import CONSENT, DOES, DOES_PICTURES, INSTRUCTIONS, INSTRUCTIONS_PICTURES
 
 
 class Start(NamedTuple):
@@ -49,6 +50,12 @@ STARTS: dict[str, Start] = {
         "Participants answer, see a system’s answer with or without its explanation, and answer again; a "
         "control condition shows no answer.",
         task="advice",
+    ),
+    "simulation": Start(
+        "Simulation",
+        "Participants predict a system’s answers, see some of its answers with or without explanations, and "
+        "predict again.",
+        task="simulation",
     ),
     "counterfactual": Start(
         "Counterfactual",
@@ -112,8 +119,8 @@ def _of_pictures(conditions: Sequence[Draft]) -> Draft:
     return {
         "conditions": [{**condition, "explanation": "program"} for condition in conditions],
         "questionnaire": TEMPLATES["pictures"].model_dump(mode="json", exclude_none=True),
-        "consent": CONSENT.format(does=DOES["pictures"]),
-        "instructions": INSTRUCTIONS["pictures"],
+        "consent": CONSENT.format(does=DOES_PICTURES),
+        "instructions": INSTRUCTIONS_PICTURES,
         "exclusions": [rule.model_dump(mode="json") for rule in RULES_PICTURES],
     }
 
@@ -128,8 +135,10 @@ def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
     shown = [{"system": name, **more} for name in systems for more in styles]
     if task == "preference":
         shown.append({"ground_truth": True})
+    items = {"items": {"count": Blocks().total, "seed": 1}} if task == "simulation" else {}
     return {
         "task": {"kind": task, **source},
+        **items,
         "conditions": [*control, *shown],
         "consent": CONSENT.format(does=DOES[task]),
         "instructions": INSTRUCTIONS[task],

@@ -279,7 +279,7 @@ def test_field_errors(problems, change, expected):
         (
             "questionnaire: {template: x}",
             "8: questionnaire: unknown template 'x'; known templates: advice, counterfactual, pictures, "
-            "preference, xqa-2020",
+            "preference, simulation, xqa-2020",
         ),
         (
             "questionnaire:\n  template: xqa-2020\n  item:\n    - {key: a, text: A, scale: {kind: stars}}",
