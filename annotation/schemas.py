@@ -292,7 +292,8 @@ class ItemRecord(FrozenModel):
 class ModuleOutput(FrozenModel):
     """A system's output at one node: probabilities, attention or a value.
 
-    There is a probability per proposal, or attention per token. Without an index it belongs to the next
+    There is a probability per proposal, or attention per token. ``values`` are those of a node that runs for
+    each image, the left one first. Without an index it belongs to the next
     node of that module in the program, in pre-order.
     """
 
@@ -301,6 +302,7 @@ class ModuleOutput(FrozenModel):
     probabilities: tuple[Fraction, ...] = ()
     attention: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()
     value: Value | None = None
+    values: tuple[Value, ...] = ()
 
 
 class SystemRecord(FrozenModel):

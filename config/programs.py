@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.programs import OBJECTS, FoundBox, FoundSpan, Node, Program, Value
+from analysis.programs import OBJECTS, Execution, FoundBox, FoundSpan, Node, Program, Value
 from annotation.models import Gold, ImageFile, Item, Project, SystemOutput
 from annotation.operations import executed
 from annotation.parsed_items import document_of, program_of
@@ -21,7 +21,8 @@ from predictions.formats.records import QuestionRecord
 from predictions.program_steps import ItemImage, Step, StepBox
 
 Tokens = list[tuple[int, int, int]]
-Output = tuple[Value | None, list[StepBox] | None, Tokens | None]  # None: no output
+Values = tuple[Value | None, list[Value]]  # the single value, or those of the runs for each image
+Output = tuple[Values, list[StepBox] | None, Tokens | None]  # None: no output
 
 GOLD_STRENGTH = 3  # a span is gold or it is not
 
@@ -101,9 +102,18 @@ def _gold_steps(program: Program, stored: object) -> list[Step] | None:
         objects = ran.objects[index] or ()
         boxes: list[StepBox] = [(one.image, *one.box, None) for one in objects if isinstance(one, FoundBox)]
         spans = sorted((one.start, one.end, GOLD_STRENGTH) for one in objects if isinstance(one, FoundSpan))
-        return ran.values[index], boxes, spans
+        return _values(ran, index, program.nodes[index].module), boxes, spans
 
     return _steps(program, output)
+
+
+def _values(ran: Execution, index: int, module: str) -> Values:
+    """Return the value of a node, or those of its runs if it has several."""
+    runs = ran.runs[index]
+    if len(runs) == 1 or module.isdecimal():  # a number in the program is the same for each image
+        return ran.values[index], []
+    values = [value for value in runs if value is not None]
+    return None, values if len(values) == len(runs) else []
 
 
 def _system_steps(row: SystemOutput, project: Project) -> list[Step]:
@@ -114,7 +124,7 @@ def _system_steps(row: SystemOutput, project: Project) -> list[Step]:
         module = outputs.get(index, {})
         boxes = _likely(row.proposals, module["probabilities"]) if "probabilities" in module else None
         tokens = _attended(row.item, module["attention"]) if "attention" in module else None
-        return module.get("value"), boxes, tokens
+        return (module.get("value"), module.get("values", [])), boxes, tokens
 
     return _steps(program, output)
 
@@ -127,13 +137,14 @@ def _steps(program: Program, output: Callable[[int], Output]) -> list[Step]:
     numbers = {index: number for number, index in enumerate(program.walk, start=1)}
 
     def step(node: Node) -> Step:
-        value, boxes, tokens = output(node.index)
+        (value, values), boxes, tokens = output(node.index)
         gives = node.type in OBJECTS
         return Step(
             module=node.module,
             argument=node.argument,
             inputs=[numbers[program.representative[child]] for child in node.children],
             value=None if node.type in ("boxes", "spans") else value,  # how many there are
+            values=[] if node.type in ("boxes", "spans") else values,
             boxes=boxes if gives and program.kind == "boxes" else None,
             tokens=tokens if gives and program.kind == "spans" else None,
         )

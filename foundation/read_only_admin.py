@@ -1,8 +1,9 @@
 """Admin pages of rows that only actions may write."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db import models
 from django.http import HttpRequest
 
 
@@ -11,6 +12,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     list_per_page = 50
     show_full_result_count = False
+    formfield_overrides: ClassVar = {models.URLField: {"assume_scheme": "https"}}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Return False, because only actions write."""

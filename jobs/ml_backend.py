@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from foundation.errors import RunFailed
 from foundation.import_fields import first_error
 from foundation.messages import say
-from jobs.webhooks.addresses import NotFound, Refused, checked_address
+from jobs.webhooks.addresses import NotFound, Refused, checked_address, pinned_request
 from modelserver.wire.errors import DeadlineExceeded, Unavailable
 
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
@@ -134,22 +134,20 @@ def predict_tasks(
 
 def _call(method: str, url: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
     """Send a request to the checked address; return the JSON of the answer."""
+    whole = url.rstrip("/") + path
     try:
-        address = checked_address(url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
+        request = pinned_request(
+            method,
+            whole,
+            allow_private=settings.WEBHOOK_ALLOW_PRIVATE,
+            timeout=TIMEOUT,
+            headers={"Accept": "application/json"},
+            json=body,
+        )
     except NotFound as error:
         raise Unavailable(str(error)) from error
     except Refused as error:
         raise RunFailed(str(error)) from error
-    whole = httpx.URL(url.rstrip("/") + path)
-    headers = {"Host": whole.netloc.decode("ascii"), "User-Agent": "Touchstone", "Accept": "application/json"}
-    request = httpx.Request(
-        method,
-        whole.copy_with(host=address),
-        json=body,
-        headers=headers,
-        # The certificate must be that of the name, not of the address.
-        extensions={"sni_hostname": whole.raw_host.decode("ascii"), "timeout": TIMEOUT.as_dict()},
-    )
     try:
         status, content = _send(request)
     except httpx.TimeoutException as error:

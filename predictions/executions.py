@@ -86,6 +86,7 @@ def steps_of(execution: Execution, item: ModuleItem) -> list[Step] | None:
             argument=node.argument,
             inputs=[numbers[program.representative[child]] for child in node.children],
             value=None if output is None or node.type in ("boxes", "spans") else output.value,
+            values=[] if output is None else output.values,
             boxes=boxes if gives and program.kind == "boxes" else None,
             tokens=tokens if gives and program.kind == "spans" else None,
         )

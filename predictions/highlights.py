@@ -5,31 +5,44 @@ Strengths are relative to the largest weight of the item, because each system ha
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from foundation.messages import say
 
 Context = Sequence[tuple[str, Sequence[str]]]
 Weight = tuple[str, int, int, int, float]  # title, 0-based sentence, start, end (exclusive), weight
 Piece = tuple[str, int, int, int, int]  # the same with a level from 1 (weak) to 3 (strong)
+QuestionWeight = tuple[int, int, float]  # start, end and weight in the question
+QuestionPiece = tuple[int, int, int]
 
 # The smallest share of the largest weight for each level.
 LEVELS = ((0.7, 3), (0.4, 2), (0.1, 1))
 
 
-def highlights(weights: Iterable[Weight]) -> list[Piece]:
-    """Return the pieces to highlight by title, sentence and position.
+class Highlights(NamedTuple):
+    """The pieces to highlight, each list in order."""
 
-    Weights at or below 0 give none.
+    context: list[Piece]
+    question: list[QuestionPiece]
+
+
+def highlights(weights: Iterable[Weight], question: Iterable[QuestionWeight] = ()) -> Highlights:
+    """Return the pieces of context and question to highlight.
+
+    Both have one scale, so that their strengths can be compared. Weights at or below 0 give none.
     """
-    given = sorted(weights, key=lambda weight: weight[:4])
-    largest = max((weight for *_place, weight in given), default=0.0)
+    given, asked = sorted(weights, key=lambda weight: weight[:4]), sorted(question)
+    largest = max([row[4] for row in given] + [row[2] for row in asked], default=0.0)
     if largest <= 0:
-        return []
-    return [
-        (title, index, start, end, level)
-        for title, index, start, end, weight in given
-        if (level := level_of(weight / largest))
-    ]
+        return Highlights([], [])
+    return Highlights(
+        [
+            (title, index, start, end, level)
+            for title, index, start, end, weight in given
+            if (level := level_of(weight / largest))
+        ],
+        [(start, end, level) for start, end, weight in asked if (level := level_of(weight / largest))],
+    )
 
 
 def level_of(share: float) -> int:
@@ -70,6 +83,18 @@ def check_places(context: Context, weights: Sequence[Weight]) -> None:
                     first2=first[0],
                     second=second[2],
                 )
+            )
+
+
+def check_question_places(question: str, weights: Sequence[QuestionWeight]) -> None:
+    """Raise ValueError if a weight has no text or two weights overlap."""
+    for start, end, _weight in weights:
+        if not 0 <= start < end <= len(question):
+            raise ValueError(say("the question has no characters %(start)s to %(end)s", start=start, end=end))
+    for first, second in pairwise(sorted(weights)):
+        if second[0] < first[1]:
+            raise ValueError(
+                say("two weights overlap in the question at character %(start)s", start=second[0])
             )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from foundation.frozen_model import FrozenModel
+from foundation.frozen_model import FrozenModel, Growing
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Level = Annotated[int, Field(ge=1, le=3)]  # of an attention: 1 weak, 2 medium, 3 strong
@@ -28,20 +28,24 @@ class ItemImage(FrozenModel):
     height: Annotated[int, Field(gt=0)]
 
 
-class Step(FrozenModel):
+class Step(Growing):
     """The output of one module.
 
     Attributes:
         inputs: The numbers, from 1, of the steps that it builds on.
+        values: Those of a module that runs for each image, the left one first, which has no single value.
         boxes: None for a module without boxes; empty if it found none.
         tokens: ``[start, end, level]`` in code points of the passage, end exclusive; None and empty as for
         boxes.
     """
 
+    LATER = frozenset({"values"})
+
     module: str
     argument: str | None = None
     inputs: list[Annotated[int, Field(ge=1)]] = []
     value: bool | int | float | str | None = None
+    values: list[bool | int | float | str] = []
     boxes: list[StepBox] | None = None
     tokens: list[tuple[Number, Number, Level]] | None = None
 

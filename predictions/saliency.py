@@ -32,9 +32,9 @@ def highlighting(method: SaliencyMethod) -> SaliencyOptions:
 
 
 def weights(context: Context, explanation: Explanation) -> list[tuple[str, int, int, int, float]]:
-    """Return title, sentence, start, end and score of each word, in order.
+    """Return title, sentence, start, end and score of the context's words.
 
-    Words of the question and of titles belong to no fact. Of articles with one title the last counts, because
+    Words of titles belong to no fact. Of articles with one title the last counts, because
     a fact can name no other.
     """
     last = {title: number for number, (title, _) in enumerate(context)}
@@ -43,3 +43,8 @@ def weights(context: Context, explanation: Explanation) -> list[tuple[str, int, 
         for one in explanation.scores
         if one.title is not None and one.index is not None and last[one.title] == one.article
     ]
+
+
+def question_weights(explanation: Explanation) -> list[tuple[int, int, float]]:
+    """Return start, end and score of the question's words, in order."""
+    return [(one.start, one.end, one.score) for one in explanation.scores if one.title is None]

@@ -13,6 +13,7 @@ import json
 import os
 import runpy
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from typing import Self
 
 from scripts.processes import ROOT
 
-SECONDS = 900  # that a command may take
+SECONDS = 300  # that a command may take
 
 
 class Commands:
@@ -37,7 +38,10 @@ class Commands:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, *arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-        """Run a command in a folder. Raises TimeoutError if slow."""
+        """Run a command in a folder.
+
+        Raises TimeoutError if it is slow; it is ended then, and the next one finds a new process.
+        """
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -46,6 +50,9 @@ class Commands:
             process.stdin.write(json.dumps([arguments, str(output), str(error), str(folder)]) + "\n")
             process.stdin.flush()
             if not select.select([process.stdout], [], [], SECONDS)[0]:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                self._process = None
                 raise TimeoutError(f"{' '.join(arguments)} takes more than {SECONDS} s")
             status = int(process.stdout.readline())
             return subprocess.CompletedProcess(
@@ -57,6 +64,7 @@ class Commands:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "scripts.commands", *self._modules],
                 cwd=ROOT, env=dict(self._env), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                start_new_session=True,
             )  # fmt: skip
         return self._process
 

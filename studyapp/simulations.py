@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Annotated
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -22,14 +23,15 @@ from studyapp.actions.links import create_link
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Question, parts_of
 from studyapp.definition.task_questions import task_pages
+from studyapp.definition.tasks import Simulation
 from studyapp.link_tokens import resume_token
 from studyapp.models import EntryLink, Mode, Participant, Study
 from studyapp.policies import check_admission
-from studyapp.queries.bots import plan_of
+from studyapp.queries.bots import conditions_of, plan_of
 from studyapp.simulation import walk
 from studyapp.simulation.language_model import Respondent
 from studyapp.simulation.page_text import read_text
-from studyapp.simulation.walk import BEHAVIOURS, Bot
+from studyapp.simulation.walk import BEHAVIOURS, Bot, Planted
 from studyapp.web.stimulus_html import rendered_stimulus
 
 MOST_BOTS = 200
@@ -77,11 +79,14 @@ def simulate_participants(job: Job, report: Report) -> JobResult:
         study=study, by=job.created_by, label=label, mode=Mode.BOT, behaviour=options.behaviour
     )
     address = settings.SITE_URL + reverse("studyapp:join", args=[token])
+    planted = Planted({}, sync_to_async(conditions_of)) if plan.blocks else None
     ended = options.n - len(crowd)
     finished: list[Bot] = []
     begun = time.monotonic()
     run_watched(
-        walk.run_bots(crowd, address, plan, concurrency=CONCURRENCY, on_finish=finished.append),
+        walk.run_bots(
+            crowd, address, plan, concurrency=CONCURRENCY, on_finish=finished.append, planted=planted
+        ),
         lambda: report(ended + len(finished), options.n),
     )
     errors = [f"{bot.kind}: {bot.error}" for bot in crowd if bot.error]
@@ -160,6 +165,8 @@ def expected_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int
         for item in content.items[:ESTIMATED_ITEMS]
     ]
     items = (len(content.practice) + content.pages) * max(1, len(task_pages(content.task)))
+    if isinstance(content.task, Simulation):
+        items += content.task.blocks.learning  # their second pages
     instructions = content.instructions_for(content.viewer(content.conditions))
     page = sum(shown) / len(shown) + len(instructions) + _characters(content.item_questionnaire)
     requests = n * (len(asked) + items)

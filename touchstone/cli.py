@@ -22,6 +22,7 @@ MODEL_SERVER = {
     "train": "Train a system.",
     "search": "Search hyperparameters at random.",
     "predict": "Predict a file of questions.",
+    "predict-parquet": "Predict Parquet files of questions.",
     "evaluate": "Score a system on questions with gold answers.",
     "list": "List the systems.",
     "convert": "Write safetensors from weights saved by torch.",

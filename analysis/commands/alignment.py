@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
 
 from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
 from ..io.whole_files import sha256, write_text
@@ -225,10 +227,11 @@ def generalisation_table(answers: Mapping[Answer, Array], drops: Marks) -> Table
 
 def crossed_table(results: Sequence[Alignment]) -> Table:
     """Tabulate systems by reasoning step and method (table 4)."""
+    names = _varied(results, ("system", "dataset", "context"))
 
     def place(alignment: Alignment) -> tuple[str, tuple[str, str]]:
         group = alignment.group
-        return _title(alignment, ("system", "dataset", "context")), (group.step, group.method)
+        return _title(alignment, names), (group.step, group.method)
 
     columns = [
         *fields("dataset", "system", "step", "method", "context", "distribution", of="group"),
@@ -279,22 +282,27 @@ def _among_cell(alignment: Alignment) -> Cell:
 
 
 def alignment_figure(results: Sequence[Alignment]) -> Figure:
-    """Draw alignment scores with intervals; the control is a grey line."""
+    """Draw alignment scores with intervals; the control is a grey line.
+
+    Each setting, such as a reasoning step, has a panel of systems, and methods
+    stand side by side.
+    """
+    names = _varied(results, ("step", "dataset", "context"))
+    panels: dict[str, list[Alignment]] = {}
+    for alignment in results:
+        panels.setdefault(_title(alignment, names), []).append(alignment)
     methods = list(dict.fromkeys(alignment.group.method for alignment in results))
+    rows = [len({each.group.system for each in panel}) for panel in panels.values()]
+    heights = [0.3 + count * (0.14 + 0.16 * len(methods)) for count in rows]
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(7.4, 1.2 + 0.32 * len(results)), layout="constrained")
-        axes = canvas.subplots()
-        for row, alignment in enumerate(results):
-            turn = methods.index(alignment.group.method) % len(COLOURS)
-            low, high = alignment.interval
-            axes.hlines(row, 100 * low, 100 * high, color=COLOURS[turn], linewidth=1.8)
-            axes.plot(100 * alignment.score, row, MARKERS[turn], color=COLOURS[turn])
-            if alignment.control is not None:
-                axes.plot(100 * alignment.control, row, "|", color=GREY, markersize=14)
-        axes.set_yticks(range(len(results)), [_title(alignment) for alignment in results])
-        axes.invert_yaxis()
-        axes.set_xlim(0, 100)
-        axes.set_xlabel("Alignment score (%); grey stroke: random partition")
+        canvas = Canvas(figsize=(7.4, 1.1 + sum(heights)), layout="constrained")
+        grid = canvas.subplots(len(panels), sharex=True, squeeze=False, height_ratios=heights)
+        for axes, (title, panel) in zip(grid[:, 0], panels.items(), strict=True):
+            _draw_panel(axes, title, panel, methods)
+        grid[-1, 0].set_xlim(0, 100)
+        grid[-1, 0].set_xlabel("Alignment score (%); grey stroke: random partition")
+        if any(methods):
+            canvas.legend(handles=_keys(methods), loc="outside upper left", ncols=len(methods))
         svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{_title(alignment)}: {number(100 * alignment.score, 1)} % of {alignment.n} "
@@ -304,6 +312,30 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
     return Figure(
         "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, prints=prints
     )
+
+
+def _draw_panel(axes: Axes, title: str, panel: Sequence[Alignment], methods: Sequence[str]) -> None:
+    """Draw the scores of systems, one line for each method."""
+    systems = list(dict.fromkeys(alignment.group.system for alignment in panel))
+    for alignment in panel:
+        turn = methods.index(alignment.group.method)
+        colour, marker = COLOURS[turn % len(COLOURS)], MARKERS[turn % len(MARKERS)]
+        at = systems.index(alignment.group.system) + (turn - (len(methods) - 1) / 2) * 0.7 / len(methods)
+        low, high = alignment.interval
+        axes.hlines(at, 100 * low, 100 * high, color=colour, linewidth=1.8)
+        axes.plot(100 * alignment.score, at, marker, color=colour)
+        if alignment.control is not None:
+            axes.plot(100 * alignment.control, at, "|", color=GREY, markersize=9)
+    axes.set_title(title, loc="left", fontsize="medium")
+    axes.set_yticks(range(len(systems)), [system or "all" for system in systems])
+    axes.set_ylim(len(systems) - 0.5, -0.5)
+
+
+def _keys(methods: Sequence[str]) -> list[Line2D]:
+    return [
+        Line2D([], [], color=COLOURS[n % len(COLOURS)], marker=MARKERS[n % len(MARKERS)], label=method)
+        for n, method in enumerate(methods)
+    ]
 
 
 def drop_tests(answers: Mapping[Answer, Array], rng: np.random.Generator) -> dict[Answer, float]:
@@ -349,6 +381,13 @@ def _title(
     group = alignment.group
     outside = "outside training words" if group.distribution == "out" else ""
     return ", ".join(_words((*(getattr(group, name) for name in names), outside))) or "all"
+
+
+def _varied(results: Sequence[Alignment], names: Sequence[str]) -> list[str]:
+    """Return the names that tell the groups apart, and the first one."""
+    return [
+        name for name in names if name == names[0] or len({getattr(each.group, name) for each in results}) > 1
+    ]
 
 
 def _words(names: Iterable[str]) -> Iterator[str]:

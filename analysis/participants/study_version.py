@@ -183,10 +183,17 @@ class Criterion(BaseModel):
 
 
 class TaskOptions(BaseModel):
-    """The task of participants in a trial."""
+    """The task of participants in a trial.
+
+    blocks: numbers of items by block, of a simulation. ask: what is predicted, the answer or if it is
+        correct.
+    """
 
     kind: Kind = "verification"
     criteria: list[Criterion] = []
+    blocks: dict[str, int] = {}
+    ask: str = ""
+    explained_test: bool = False
 
     @model_validator(mode="after")
     def _preferences_have_criteria(self) -> "TaskOptions":

@@ -25,6 +25,7 @@ from ..participants.study_version import (
     Kind,
     Points,
     Question,
+    TaskOptions,
     Version,
 )
 from ..participants.tasks import TASKS
@@ -46,10 +47,11 @@ _TASK_WORDS: dict[Kind, tuple[str, ...]] = {  # what participants do, where they
         "",
     ),
     "simulation": (
-        "The items come in three blocks: before, learning, and after. In the blocks before and after, "
-        "participants predict what the system answers, from options in a seeded order or as right or wrong. "
-        "In the learning block they see its answers, with explanations where the condition has them. Correct "
-        "and wrong answers of the system are balanced in each block.",
+        "The items come in three blocks: before, learning, and after. Participants predict what the system "
+        "answers, from options in a seeded order or as right or wrong. In the learning block they see its "
+        "answer after each prediction, with its explanation where the condition has one. Correct and wrong "
+        "answers of the system are balanced in each block. Which item comes in which block is drawn for each "
+        "participant.",
         "",
     ),
     "preference": (
@@ -403,8 +405,18 @@ def _who_sees_what(frozen: FrozenVersion) -> list[str]:
     return [*lines, *(f"- Group {name}: {', '.join(own)}" for name, own in groups.items())]
 
 
+def _simulated(task: TaskOptions) -> list[str]:
+    """Return the lines on the blocks of a simulation; none for another task."""
+    if not task.blocks:
+        return []
+    sizes = ", ".join(f"{name} {size}" for name, size in task.blocks.items())
+    asked = "whether its answer is correct" if task.ask == "correct" else "the answer"
+    explained = "Explanations, without the answer, are" if task.explained_test else "No explanation is"
+    return [f"Items by block: {sizes}. Predicted is {asked}. {explained} shown while people predict.", ""]
+
+
 def _questions(version: Version) -> list[str]:
-    lines = [*_TASK_WORDS.get(version.task.kind, ())]
+    lines = [*_TASK_WORDS.get(version.task.kind, ()), *_simulated(version.task)]
     if version.task.criteria:
         lines += [*(f"- `{one.key}`: “{one.text}”" for one in version.task.criteria), ""]
     if version.item_questionnaire or not lines:

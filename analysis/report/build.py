@@ -42,7 +42,7 @@ from .section_sample import sample_section
 from .section_scales import scales_section
 from .section_summary import no_results_section, summary_section
 from .section_systems import ranks_section, scores_section
-from .tables import Table, inputs_table, pairs_table
+from .tables import Table, counted, inputs_table, pairs_table
 
 BANNERS = {
     "bot": "These participants are programs, not people. The report shows that the study and the analysis "
@@ -192,9 +192,10 @@ def _leads(study: Study) -> dict[str, str]:
     """Return a sentence beside the heading of a section, by its name."""
     exclusions, relations = study.exclusions, study.retained.relations
     return {
-        "sample": f"{len(study.people)} participants",
-        "participants": f"{len(study.people)} participants in {len(study.conditions)} conditions",
-        "exclusions": f"{exclusions.excluded} of {exclusions.total} trials",
+        "sample": counted(len(study.people), "participant"),
+        "participants": f"{counted(len(study.people), 'participant')} in "
+        f"{counted(len(study.conditions), 'condition')}",
+        "exclusions": f"{exclusions.excluded} of {counted(exclusions.total, 'trial')}",
         "figures": "answers, participants and times",
         "models": "the same comparisons under other assumptions",
         "scores": f"{len(relations.scores)} scores of {len(study.systems)} systems",
@@ -289,9 +290,9 @@ def methods_paragraph(study: Study, inference: Inference) -> str:
         else f"{size} comparisons of the main measures were tested as exploratory"
     )
     sentences = [
-        f"{len(study.people)} participants in {len(study.conditions)} {study.allocation.words} conditions "
-        f"submitted {exclusions.total} trials, of which {exclusions.excluded} were excluded by the study's "
-        "rules.",
+        f"{counted(len(study.people), 'participant')} in {len(study.conditions)} {study.allocation.words} "
+        f"conditions submitted {counted(exclusions.total, 'trial')}, of which {exclusions.excluded} were "
+        "excluded by the study's rules.",
         "Measures were computed per participant and averaged over the participants of a condition.",
         *TASK_SENTENCES.get(study.version.task.kind, ()),
         f"{family} for two claims: about items like these, with participants and items as samples, by t of a "

@@ -29,7 +29,7 @@ from ..study.analysis import Study, View
 from ..study.human_vs_model import Quantity, Relations
 from .flow_diagram import flow_layout
 from .page import FORMS, Figure
-from .tables import interval, number
+from .tables import counted, interval, number
 
 INK = "#1c2430"
 GRID = "#e3e7ec"
@@ -123,7 +123,7 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
         svg, prints = drawn(canvas)
     sentences = [
         f"{styles[name].title}: {_spoken(estimates.get(measure, name), scale)}, "
-        f"{estimates.get(measure, name).participants} participants"
+        f"{counted(estimates.get(measure, name).participants, 'participant')}"
         for name in shown
     ]
     alternative = f"{first.label} ({UNITS[first.unit] or 'no unit'}) per condition. {'. '.join(sentences)}."
@@ -164,7 +164,7 @@ def certainty_figure(study: Study) -> Figure | None:
     spoken = "; ".join(
         f"certainty {entry.level}: {number(entry.seconds, 1)} s"
         + (f" ({_range(entry.interval, 1.0, 1)})" if entry.interval else "")
-        + f", {entry.trials} trials of {entry.participants} participants"
+        + f", {counted(entry.trials, 'trial')} of {counted(entry.participants, 'participant')}"
         for entry in times
     )
     caption = (

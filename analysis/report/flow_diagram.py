@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from ..participants.attrition import ArmFlow, ParticipantFlow
+from .tables import counted
 
 BOX = 210  # width of a box
 GAP = 26  # between columns, and between rows
@@ -125,7 +126,7 @@ def flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", prefix: 
 
 def describe_flow(flow: ParticipantFlow) -> str:
     """The same facts as sentences."""
-    text = [f"{flow.consented} participants consented."] if flow.consented is not None else []
+    text = [f"{counted(flow.consented, 'participant')} consented."] if flow.consented is not None else []
     for arm in flow.arms:
         text.append("; ".join(fact for row in _rows([arm]) for facts in row.facts for fact in facts) + ".")
     return " ".join(text)
@@ -139,7 +140,13 @@ def _rows(arms: Sequence[ArmFlow]) -> list[_Row]:
         (_left, True),
         (lambda arm: [*_count("Completed", arm.completed), f"Submitted trials: {arm.trials}"], False),
         (_excluded, True),
-        (lambda arm: [f"Retained trials: {arm.retained}", f"of {arm.contributing} participants"], False),
+        (
+            lambda arm: [
+                f"Retained trials: {arm.retained}",
+                f"of {counted(arm.contributing, 'participant')}",
+            ],
+            False,
+        ),
     )
     rows = [_Row([facts(arm) for arm in arms], loss) for facts, loss in steps]
     return [row for row in rows if any(row.facts)]

@@ -13,7 +13,7 @@ from .claims import Claim, claims_of, format_of
 from .figures import condition_figure
 from .page import Card
 from .section_participants import FORMATS
-from .tables import interval, number, p_text, scale
+from .tables import counted, interval, number, p_text, scale
 
 SMALL_MARKS = "Small marks are participants, large ones their means with 95 % confidence intervals."
 
@@ -120,7 +120,7 @@ def _card(study: Study, inference: Inference, question: Question) -> Card:
         if estimates.get(question.measure, name).participants
     )
     if undefined and question.undefined:
-        points.append(f"Left out: {undefined} participants who {question.undefined}.")
+        points.append(f"Left out: {counted(undefined, 'participant')} who {question.undefined}.")
     points.append(ABOUT_CLAIM[inference.plan.target])
     return Card(
         question.title, points, condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}")

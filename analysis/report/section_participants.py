@@ -30,7 +30,7 @@ from .distribution_figures import boxes_figure, likert_figure, times_figure
 from .figures import certainty_figure, condition_figure, flow_prints
 from .flow_diagram import flow_svg
 from .page import Block, Data, Figure, Points, Section, Text
-from .tables import Cell, Column, Table, fields, interval, number, scale
+from .tables import Cell, Column, Table, counted, fields, interval, number, scale
 
 
 @dataclass(frozen=True)
@@ -251,8 +251,8 @@ def _who_counts(study: Study) -> str:
     people, trials = len(study.people), len(study.trials)
     unfinished = int((study.people["status"] == "active").sum())
     text = (
-        f"{people} participants submitted {trials} trials in mode {study.mode}, version "
-        f"{study.version.version} of the study."
+        f"{counted(people, 'participant')} submitted {counted(trials, 'trial')} in mode {study.mode}, "
+        f"version {study.version.version} of the study."
     )
     if unfinished:
         text += f" {unfinished} of them had not finished; their submitted trials count."
@@ -366,7 +366,7 @@ def _heads(study: Study) -> dict[str, str]:
     titles = {condition.name: condition.title for condition in study.conditions}
     return {
         grid.condition: f"{titles[grid.condition]} "
-        f"({len(grid.participants)} participants, {grid.trials} trials)"
+        f"({counted(len(grid.participants), 'participant')}, {counted(grid.trials, 'trial')})"
         for grid in study.retained.grids
     }
 

@@ -74,8 +74,10 @@ def _differ_card(study: Study, inference: Inference, title: str) -> Card:
     shown = first_rows(claims, alpha)
     left = len(claims) - len(shown)
     caption = (
-        "Differences with 95 % confidence intervals; a filled diamond is clear after Holm’s correction. The "
-        f"claim is {TARGET_WORDS[inference.plan.target]}."
+        "Differences with 95 % confidence intervals of each comparison alone; a filled diamond is clear "
+        "after Holm’s correction over all of them, so an interval may leave out 0 beside an empty one. The "
+        "claim is "
+        f"{TARGET_WORDS[inference.plan.target]}."
         + (f" {left} more are in the table of differences." if left else "")
     )
     figure = claims_figure(study, shown, alpha, "differences-forest", caption)

@@ -225,6 +225,11 @@ def number(value: float | None, decimals: int = 2) -> str:
     return text.replace("-", "−")
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 trial", "2 trials"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def interval(bounds: tuple[float, float] | None, decimals: int = 2) -> str:
     """Format an interval in brackets; "" for None."""
     return f"[{number(bounds[0], decimals)}, {number(bounds[1], decimals)}]" if bounds else ""

@@ -8,42 +8,32 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from analysis.programs import Node, Program, Value, describe
+from analysis.programs import Execution, Node, Program, Value, describe
 from annotation.models import Gold, Item, Project, SystemOutput
 from annotation.operations import executed
 from annotation.parsed_items import document_of, program_of
 from annotation.queries.annotations import images
 from annotation.queries.outputs import Pair, gold_by_node, outputs_by_node, score_of_node
 from annotation.schemas import Box, Span
+from predictions.box_labels import Rectangle, place_labels
 
 LIKELY = 0.5  # probability above which a proposal counts as output
-LETTERS, GAP = 34, 8  # height of a label in units of the drawing, and its distance from the box
+WIDTH = 1000  # units of a drawing
+LETTERS, LETTER, GAP = 28, 20, 8  # height of a label, width of one letter, and their distance from the box
 STRENGTHS = ((0.7, 3), (0.4, 2), (0.1, 1))  # least share of the largest attention, and its strength
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A box in an image 1000 units wide; ``base`` is the label's baseline.
+    """A box in an image 1000 units wide; its label begins at ``at``, ``base``.
 
-    Gold has no label. A label in the right third ends where its box does, so that it stays in the image.
+    Gold has no label.
     """
 
-    x: int
-    y: int
-    width: int
-    height: int
-    label: str
-    base: int
-
-    @property
-    def right(self) -> int:
-        """Return the right edge."""
-        return self.x + self.width
-
-    @property
-    def ends(self) -> bool:
-        """Return True if the label ends where the box does."""
-        return self.x > 670
+    box: Rectangle
+    label: str = ""
+    at: int = 0
+    base: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,14 +61,17 @@ class Step:
     """A node: its output, the gold, both values, and the score if any.
 
     ``same_as`` is the number of an equal step whose output it shares. ``table`` lists proposals or tokens
-    by falling probability or attention. ``score`` is F1 for boxes, and a loss in nats for spans.
+    by falling probability or attention. ``values`` are those for the left and the right image where a node
+    has no single one. ``score`` is F1 for boxes, and a loss in nats for spans.
     """
 
     number: int
     depth: int
     label: str
     value: Value | None
+    values: list[Value]
     gold_value: Value | None
+    gold_values: list[Value]
     gold_count: int | None
     has_output: bool
     same_as: int | None
@@ -93,7 +86,7 @@ def steps(output: SystemOutput, item: Item, project: Project) -> list[Step]:
     program = program_of(item, project.kind)
     gold = Gold.objects.filter(item=item, current=True).first()
     drawn = gold_by_node(program, gold.document) if gold else {}
-    values = executed(document_of(gold.document), program).values if gold else (None,) * len(program.nodes)
+    ran = executed(document_of(gold.document), program) if gold else None
     pair = Pair(
         item.external_id,
         len(item.images),
@@ -102,11 +95,16 @@ def steps(output: SystemOutput, item: Item, project: Project) -> list[Step]:
         outputs_by_node(program, {each["index"]: each for each in output.modules}),
     )
     shown = images(project, item.images)
-    return [_step(node, program, item, pair, shown, values[node.index]) for node in program.nodes]
+    return [_step(node, program, item, pair, shown, ran) for node in program.nodes]
 
 
 def _step(
-    node: Node, program: Program, item: Item, pair: Pair, shown: Sequence[dict[str, Any]], value: Value | None
+    node: Node,
+    program: Program,
+    item: Item,
+    pair: Pair,
+    shown: Sequence[dict[str, Any]],
+    ran: Execution | None,
 ) -> Step:
     output = pair.outputs.get(node.index, {})
     gold = pair.gold[node.index][1] if node.index in pair.gold else None
@@ -117,7 +115,9 @@ def _step(
         depth=node.depth,
         label=describe(node),
         value=_rounded(output.get("value")),
-        gold_value=value,
+        values=[_rounded(value) for value in output.get("values", [])],
+        gold_value=None if ran is None else ran.values[node.index],
+        gold_values=_apart(ran, node.index),
         gold_count=None if gold is None else len(gold),
         has_output=bool(output),
         same_as=None if first == node.index else first + 1,
@@ -134,6 +134,14 @@ def _step(
     )
 
 
+def _apart(ran: Execution | None, index: int) -> list[Value]:
+    """Return the values of a node's runs where they differ, all being known."""
+    if ran is None or ran.values[index] is not None:
+        return []
+    values = [value for value in ran.runs[index] if value is not None]
+    return values if len(values) == len(ran.runs[index]) else []
+
+
 def _pictures(
     shown: Sequence[dict[str, Any]],
     proposals: Sequence[Sequence[Sequence[float]]],
@@ -142,29 +150,43 @@ def _pictures(
 ) -> Iterator[Picture]:
     start = 0
     for place, image in enumerate(shown):
-        high = round(1000 * (image["height"] or 3) / (image["width"] or 4))
+        high = round(WIDTH * (image["height"] or 3) / (image["width"] or 4))
         placed = proposals[place] if place < len(proposals) else []
         own = probabilities[start : start + len(placed)]
-        proposed = [
-            _drawn(box, high, f"{number} · {p:.0%}")
-            for number, (box, p) in enumerate(zip(placed, own, strict=False), start=start + 1)
-            if p > LIKELY
-        ]
+        proposed = _labelled(
+            [
+                (_rectangle(box, high), f"{number} · {p:.0%}")
+                for number, (box, p) in enumerate(zip(placed, own, strict=False), start=start + 1)
+                if p > LIKELY
+            ],
+            high,
+        )
         start += len(placed)
         marked = [
-            _drawn(shape.box, high, "") for shape in gold if isinstance(shape, Box) and shape.image == place
+            Drawn(_rectangle(shape.box, high))
+            for shape in gold
+            if isinstance(shape, Box) and shape.image == place
         ]
         yield Picture(image["name"], image["url"], high, proposed, marked)
 
 
-def _drawn(box: Sequence[float], high: int, label: str) -> Drawn:
+def _rectangle(box: Sequence[float], high: int) -> Rectangle:
     left, top, right, bottom = box
-    x, y = round(1000 * left), round(high * top)
-    base = y - GAP if y - GAP >= LETTERS else min(high - GAP, round(high * bottom) + LETTERS)
-    return Drawn(x, y, round(1000 * (right - left)), round(high * (bottom - top)), label, base)
+    return Rectangle(
+        round(WIDTH * left), round(high * top), round(WIDTH * (right - left)), round(high * (bottom - top))
+    )
 
 
-def _rounded(value: Value | None) -> Value | None:
+def _labelled(boxes: Sequence[tuple[Rectangle, str]], high: int) -> list[Drawn]:
+    sizes = [(LETTER * len(label), LETTERS) for _box, label in boxes]
+    labels = place_labels([box for box, _label in boxes], sizes, (WIDTH, high), gap=GAP)
+    return [
+        Drawn(box, label, place.x, place.y + place.height)
+        for (box, label), place in zip(boxes, labels, strict=True)
+    ]
+
+
+def _rounded(value: Any) -> Any:
     """Round an expected value to two decimals, or to an integer if equal."""
     if not isinstance(value, float):
         return value

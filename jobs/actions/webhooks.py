@@ -22,7 +22,7 @@ from django.utils import timezone
 from accounts.models import User
 from foundation.errors import Conflict
 from foundation.messages import say
-from jobs.webhooks.addresses import NotFound, Refused, checked_address
+from jobs.webhooks.addresses import NotFound, Refused, checked_address, pinned_request
 from jobs.webhooks.models import TEST, DeliveryBase, WebhookBase
 from jobs.webhooks.queries import rows_of
 from jobs.webhooks.signatures import signature
@@ -167,15 +167,13 @@ def _send(held: Any, post: Post) -> str:
     """Post a delivery; return an error message or ""."""
     body = json.dumps({"delivery": held.pk, **held.body}, ensure_ascii=False).encode()
     try:
-        address = checked_address(held.webhook.url, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
-        url = httpx.URL(held.webhook.url)
-        request = httpx.Request(
+        request = pinned_request(
             "POST",
-            url.copy_with(host=address),
+            held.webhook.url,
+            allow_private=settings.WEBHOOK_ALLOW_PRIVATE,
+            timeout=TIMEOUT,
+            headers=_headers(held, body),
             content=body,
-            headers=_headers(held, url, body),
-            # The certificate must be that of the name, not of the address.
-            extensions={"sni_hostname": url.raw_host.decode("ascii"), "timeout": TIMEOUT.as_dict()},
         )
         response = post(request)
     except TimeoutError:
@@ -189,12 +187,10 @@ def _send(held: Any, post: Post) -> str:
     return f"answered {response.status_code}"
 
 
-def _headers(held: Any, url: httpx.URL, body: bytes) -> dict[str, str]:
+def _headers(held: Any, body: bytes) -> dict[str, str]:
     moment = int(timezone.now().timestamp())
     return {
-        "Host": url.netloc.decode("ascii"),
         "Content-Type": "application/json",
-        "User-Agent": "Touchstone",
         "Touchstone-Event": held.kind,
         "Touchstone-Signature": f"t={moment},v1={signature(held.webhook.secret, moment, body)}",
     }

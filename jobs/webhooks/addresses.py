@@ -1,4 +1,4 @@
-"""Restrict webhooks to addresses of the public internet.
+"""Restrict webhooks and ML backends to the public internet.
 
 A name is resolved once, all its addresses are checked, and the connection goes to a checked one. A name that
 resolves differently later (DNS rebinding) therefore leads nowhere.
@@ -6,8 +6,11 @@ resolves differently later (DNS rebinding) therefore leads nowhere.
 
 import ipaddress
 import socket
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 from django.utils.translation import gettext as _
 
 from foundation.errors import TouchstoneError
@@ -51,6 +54,40 @@ def checked_address(url: str, *, allow_private: bool) -> str:
                 sentence = _("%(host)s is %(address)s, which is not a public address.")
                 raise Refused(sentence % {"host": host, "address": address})
     return addresses[0]
+
+
+def pinned_request(
+    method: str,
+    url: str,
+    *,
+    allow_private: bool,
+    timeout: httpx.Timeout,
+    headers: Mapping[str, str],
+    **body: Any,
+) -> httpx.Request:
+    """Return a request that connects to the address that was checked.
+
+    Args:
+        method: The HTTP method.
+        url: The address by name.
+        allow_private: As of `checked_address`.
+        timeout: The time limits.
+        headers: Further headers.
+        body: ``content`` or ``json`` of the request.
+
+    Raises:
+        Refused: As `checked_address`.
+        httpx.InvalidURL: The URL cannot be parsed.
+    """
+    address, named = checked_address(url, allow_private=allow_private), httpx.URL(url)
+    return httpx.Request(
+        method,
+        named.copy_with(host=address),
+        headers={"Host": named.netloc.decode("ascii"), "User-Agent": "Touchstone", **headers},
+        # The certificate must be that of the name, not of the address.
+        extensions={"sni_hostname": named.raw_host.decode("ascii"), "timeout": timeout.as_dict()},
+        **body,
+    )
 
 
 def is_public(address: str) -> bool:

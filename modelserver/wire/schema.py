@@ -168,15 +168,12 @@ class FactProbability(Wire):
         return (self.title, self.index)
 
 
-class TokenWeight(Wire):
-    """How much a token of a fact supported the answer.
+class QuestionWeight(Wire):
+    """How much a token of the question supported the answer.
 
-    Larger is more; 0 or less is not at all. ``start`` and ``end`` are code points in the sentence, end
-    exclusive.
+    Larger is more; 0 or less is not at all. ``start`` and ``end`` are code points, end exclusive.
     """
 
-    title: Text
-    index: NonNegativeInt
     start: NonNegativeInt
     end: NonNegativeInt
     weight: Annotated[float, Field(allow_inf_nan=False)]
@@ -186,6 +183,16 @@ class TokenWeight(Wire):
         if self.end <= self.start:
             raise ValueError("end must lie after start")
         return self
+
+
+class TokenWeight(QuestionWeight):
+    """How much a token of a fact supported the answer.
+
+    ``start`` and ``end`` count in the sentence.
+    """
+
+    title: Text
+    index: NonNegativeInt
 
 
 class Usage(Wire):
@@ -204,7 +211,8 @@ class QAPrediction(Wire):
 
     ``facts`` are those predicted relevant, most relevant first. ``fact_probabilities`` hold every
     fact of the context in its order, or None when the system gives none. ``threshold`` is what a
-    probability must exceed to count as relevant. ``explanation_weights`` are of tokens, where known.
+    probability must exceed to count as relevant. ``explanation_weights`` are of the context's tokens and
+    ``question_weights`` of the question's, where known.
 
     ``rationale`` is the explanation that a language model wrote, and ``unknown_citations`` are the
     sentence numbers it cited that no sentence has. ``answer_logprob`` is the logarithm of the probability
@@ -219,6 +227,7 @@ class QAPrediction(Wire):
     fact_probabilities: list[FactProbability] | None = None
     threshold: Probability | None = None
     explanation_weights: list[TokenWeight] | None = None
+    question_weights: list[QuestionWeight] | None = None
     rationale: Text | None = None
     answer_logprob: LogProbability | None = None
     target_logprob: LogProbability | None = None
@@ -318,7 +327,8 @@ class NodeOutput(Wire):
 
     ``probabilities`` are of the proposals, those of the first image, then those of the next.
     ``attention`` is over the item's tokens. ``value`` is the node's most probable or expected value, by
-    its type.
+    its type. A node that runs for each image alone, or with each as the one, has no single value:
+    ``values`` are those of its runs, the left image first.
     """
 
     index: NonNegativeInt
@@ -326,6 +336,7 @@ class NodeOutput(Wire):
     probabilities: list[Probability] = []
     attention: list[Annotated[float, Field(ge=0.0, allow_inf_nan=False)]] = []
     value: ModuleValue | None = None
+    values: list[ModuleValue] = []
 
 
 class Execution(Wire):

@@ -267,7 +267,9 @@ def _read_batch(file: PredictionsFile, batch: Sequence[Question], findings: Find
     for question in batch:
         if question.external_id in file.ids:
             try:
-                read.append((question, file.prediction(question.external_id, question.context)))
+                read.append(
+                    (question, file.prediction(question.external_id, question.context, question.text))
+                )
             except BadFile as error:
                 findings.refuse(error, file.path)
     return read

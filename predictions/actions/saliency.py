@@ -10,8 +10,8 @@ from modelserver.wire.errors import ModelServerError, Unavailable
 from modelserver.wire.schema import ItemError, SaliencyOptions
 from predictions.actions import events
 from predictions.models import Prediction, PredictionRun
-from predictions.queries.saliency import without_weights
-from predictions.saliency import method_name, weights
+from predictions.queries.saliency import LACKS_WEIGHTS, without_weights
+from predictions.saliency import method_name, question_weights, weights
 
 
 @transaction.atomic
@@ -43,9 +43,12 @@ def start_saliency(*, run: PredictionRun, options: SaliencyOptions, by: User | N
         data = {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}
         events.record(kind="saliency_started", by=by, data=data | {"method": method_name(options)})
     elif run.saliency != requested:
-        there = method_name(SaliencyOptions.model_validate(run.saliency))
         raise Conflict(
-            say("%(run)s: its predictions have saliency by %(there)r already", run=run, there=there)
+            say(
+                "%(run)s: its predictions have saliency by %(there)r already",
+                run=run,
+                there=run.saliency_method,
+            )
         )
     run.predictions.exclude(saliency_error="").update(saliency_error="")
     return run
@@ -80,9 +83,12 @@ def compute_weights(*, run_id: int, first: int, last: int) -> int:
             ItemError(id=item.id, error="prediction_failed", message=str(error)) for item in items
         ]
     for prediction, item, why in zip(lacking, items, explanations, strict=True):
-        rows = Prediction.objects.filter(pk=prediction.pk, explanation_weights__isnull=True)
+        rows = Prediction.objects.filter(LACKS_WEIGHTS, pk=prediction.pk)
         if isinstance(why, ItemError):
             rows.update(saliency_error=why.message)
         else:
-            rows.update(explanation_weights=[list(row) for row in weights(item.context, why)])
+            rows.update(
+                explanation_weights=[list(row) for row in weights(item.context, why)],
+                question_weights=[list(row) for row in question_weights(why)],
+            )
     return len(lacking)

@@ -5,7 +5,8 @@
 ``"answer_location": {id: [title, index, start, end]}`` (code points in the sentence, end exclusive),
 ``"rationale": {id: text}``, ``"answer_logprob": {id: x}`` (natural logarithm, at most 0),
 ``"explanation_weights": {id: [[title, index, start, end, weight], ...]}`` (how much each token of the
-context spoke for the answer; tokens that do not overlap).
+context spoke for the answer; tokens that do not overlap),
+``"question_weights": {id: [[start, end, weight], ...]}`` (the same of the question's tokens).
 
 A fact of ``sp`` of another shape scores as in the official script, where it matches nothing, and the rest of
 the file is read.
@@ -33,9 +34,10 @@ from modelserver.wire.schema import (
     LogProbability,
     Probability,
     QAPrediction,
+    QuestionWeight,
     TokenWeight,
 )
-from predictions.highlights import check_places
+from predictions.highlights import check_places, check_question_places
 
 Weight = Annotated[float, Field(allow_inf_nan=False)]
 REVISION_DIGITS = 12
@@ -60,6 +62,7 @@ class _File(BaseModel):
     type: dict[Text, AnswerType] = {}
     fact_probability: dict[Text, list[tuple[Text, Index, Probability]]] = {}
     explanation_weights: dict[Text, list[tuple[Text, Index, Index, Index, Weight]]] = {}
+    question_weights: dict[Text, list[tuple[Index, Index, Weight]]] = {}
     rationale: dict[Text, Text] = {}
     answer_logprob: dict[Text, LogProbability] = {}
     answer_location: dict[Text, Annotated[tuple[Text, Index, Index, Index], AfterValidator(_ordered)]] = {}
@@ -83,7 +86,7 @@ class PredictionsFile:
         """The questions that have an answer or a fact list."""
         return frozenset(self.content.answer.keys() | self.content.sp.keys())
 
-    def prediction(self, external_id: str, context: Any) -> QAPrediction:
+    def prediction(self, external_id: str, context: Any, question: str) -> QAPrediction:
         """Return the prediction for a question.
 
         A missing answer is the empty text and a missing fact list has no facts: both score 0, as they do in
@@ -92,9 +95,10 @@ class PredictionsFile:
         Args:
             external_id: The id of the question.
             context: Its articles, ``[[title, [sentence, ...]], ...]``.
+            question: Its text.
 
         Raises:
-            BadFile: The location of the answer or a weight is not in the context.
+            BadFile: The location of the answer or a weight is not in the text.
         """
         content = self.content
         probabilities = content.fact_probability.get(external_id)
@@ -111,6 +115,7 @@ class PredictionsFile:
                 FactProbability(title=title, index=index, probability=p) for title, index, p in probabilities
             ],
             explanation_weights=weights,
+            question_weights=self._question_weights(external_id, question),
             rationale=content.rationale.get(external_id),
             answer_logprob=content.answer_logprob.get(external_id),
         )
@@ -127,6 +132,16 @@ class PredictionsFile:
             TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
             for title, index, start, end, weight in given
         ]
+
+    def _question_weights(self, external_id: str, question: str) -> list[QuestionWeight] | None:
+        given = self.content.question_weights.get(external_id)
+        if given is None:
+            return None
+        try:
+            check_question_places(question, given)
+        except ValueError as error:
+            raise self._wrong("question_weights", external_id, message_of(error)) from error
+        return [QuestionWeight(start=start, end=end, weight=weight) for start, end, weight in given]
 
     def _location(self, external_id: str, context: Any) -> AnswerLocation | None:
         place = self.content.answer_location.get(external_id)

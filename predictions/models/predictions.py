@@ -13,10 +13,13 @@ from modelserver.wire.schema import (
     FactProbability,
     LanguageModel,
     QAPrediction,
+    QuestionWeight,
+    SaliencyOptions,
     TokenWeight,
     Usage,
 )
 from predictions.models.data import Dataset, Question
+from predictions.saliency import method_name
 
 
 class System(models.Model):
@@ -76,6 +79,11 @@ class PredictionRun(SlicedRun):
         return None if self.language_model is None else LanguageModel.model_validate(self.language_model)
 
     @property
+    def saliency_method(self) -> str:
+        """The method of the explanation weights, empty for none."""
+        return method_name(None if self.saliency is None else SaliencyOptions.model_validate(self.saliency))
+
+    @property
     def workspace(self) -> Workspace:
         """The workspace of the dataset."""
         return self.dataset.workspace
@@ -91,6 +99,7 @@ class Prediction(models.Model):
     The JSON columns have the form of ``modelserver.wire.schema``.
 
     Attributes:
+        question_weights: Start, end and weight of the question's words; NULL if unknown.
         steps: The steps of a modular network (``predictions.program_steps``); NULL for other systems.
         saliency_error: Why the weights that the run asks for are missing.
     """
@@ -104,6 +113,7 @@ class Prediction(models.Model):
     fact_probabilities = models.JSONField(null=True)
     threshold = models.FloatField(null=True)
     explanation_weights = models.JSONField(null=True)
+    question_weights = models.JSONField(null=True)
     rationale = models.TextField(null=True, blank=True)  # noqa: DJ001 (none is not the empty text)
     answer_logprob = models.FloatField(null=True)
     usage = models.JSONField(null=True)
@@ -140,6 +150,12 @@ class Prediction(models.Model):
                 TokenWeight(title=title, index=index, start=start, end=end, weight=weight)
                 for title, index, start, end, weight in self.explanation_weights
             ],
+            question_weights=None
+            if self.question_weights is None
+            else [
+                QuestionWeight(start=start, end=end, weight=weight)
+                for start, end, weight in self.question_weights
+            ],
             rationale=self.rationale,
             answer_logprob=self.answer_logprob,
             usage=None if self.usage is None else Usage.model_validate(self.usage),
@@ -161,6 +177,9 @@ class Prediction(models.Model):
             "explanation_weights": None
             if prediction.explanation_weights is None
             else [[w.title, w.index, w.start, w.end, w.weight] for w in prediction.explanation_weights],
+            "question_weights": None
+            if prediction.question_weights is None
+            else [[w.start, w.end, w.weight] for w in prediction.question_weights],
             "rationale": prediction.rationale,
             "answer_logprob": prediction.answer_logprob,
             "usage": None if prediction.usage is None else prediction.usage.model_dump(mode="json"),

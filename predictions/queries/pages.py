@@ -10,10 +10,11 @@ from analysis.scores import hotpotqa
 from jobs.actions.jobs import OPEN
 from jobs.models import Job
 from jobs.run_states import RunState, run_state
-from predictions.highlights import Piece, highlights
+from predictions.highlights import Highlights, highlights
 from predictions.models import Dataset, Prediction, PredictionRun, Question
 from predictions.queries.predictions import RunProgress, progress
 from predictions.queries.rest import matching_questions, with_counts
+from predictions.saliency import has_sign
 
 PAGE = 50  # questions
 SYSTEMS_AT_ONCE = 12  # on the page of a question
@@ -103,6 +104,7 @@ class SystemAnswer:
     Attributes:
         colour: The number, from 1, of the colour of the system on the page.
         pieces: Highlighted tokens.
+        has_sign: True if their weights tell support from opposition.
     """
 
     prediction: Prediction
@@ -110,7 +112,8 @@ class SystemAnswer:
     exact: bool
     answer_f1: float
     facts: frozenset[tuple[str, int]]
-    pieces: list[Piece]
+    pieces: Highlights
+    has_sign: bool
 
 
 def answers_to(question: Question) -> list[SystemAnswer]:
@@ -128,7 +131,10 @@ def answers_to(question: Question) -> list[SystemAnswer]:
                 exact=bool(scores["em"]),
                 answer_f1=scores["f1"],
                 facts=frozenset((title, index) for title, index in each.facts),
-                pieces=highlights(map(tuple, each.explanation_weights or [])),
+                pieces=highlights(
+                    map(tuple, each.explanation_weights or []), map(tuple, each.question_weights or [])
+                ),
+                has_sign=has_sign(each.run.saliency_method),
             )
         )
     return answers

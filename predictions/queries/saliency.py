@@ -1,6 +1,6 @@
 """Predictions that lack the weights that their run asks for."""
 
-from django.db.models import QuerySet, TextField
+from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
 from jobs.queue import Slice, cut_slices
@@ -8,10 +8,13 @@ from modelserver.wire.schema import SaliencyOptions
 from predictions.models import Prediction, PredictionRun
 from predictions.queries.predictions import CHARACTERS_PER_TOKEN
 
+# Runs of before 0.2 have weights of the context alone.
+LACKS_WEIGHTS = Q(explanation_weights__isnull=True) | Q(question_weights__isnull=True)
+
 
 def without_weights(run: PredictionRun) -> QuerySet[Prediction]:
     """Return a run's predictions with neither weights nor error, by key."""
-    return run.predictions.filter(explanation_weights__isnull=True, saliency_error="").order_by("pk")
+    return run.predictions.filter(LACKS_WEIGHTS, saliency_error="").order_by("pk")
 
 
 def weight_slices(run: PredictionRun, *, tokens: int, most: int) -> list[Slice]:

@@ -13,7 +13,7 @@ from accounts.actions.audit import record_export
 from accounts.policy import Act
 from foundation.image_files import image_response
 from foundation.spreadsheet import csv_download
-from predictions.articles import Article, articles
+from predictions.articles import Article, Sentence, articles, cut_pieces
 from predictions.models import Dataset, Question
 from predictions.queries.pages import SystemAnswer, answers_to, page_of_questions
 from predictions.queries.rest import QUESTION_COLUMNS, question_rows
@@ -53,11 +53,12 @@ class ShownArticle:
 
 
 class ShownAnswer(NamedTuple):
-    """The answer of a system, its facts, and its highlighted articles."""
+    """The answer of a system, its facts, and what it highlights."""
 
     answer: SystemAnswer
     facts: list[tuple[str, int, str]]
     articles: list[Article]
+    question: Sentence | None
 
 
 @require_safe
@@ -153,9 +154,11 @@ def _articles(question: Question, answers: list[SystemAnswer]) -> list[ShownArti
 
 
 def _shown(question: Question, answer: SystemAnswer) -> ShownAnswer:
-    explained, _others = articles(question.context, answer.facts, answer.pieces)
+    pieces = answer.pieces
+    explained, _others = articles(question.context, answer.facts, pieces.context)
+    asked = Sentence(cut_pieces(question.text, pieces.question), False) if pieces.question else None
     texts = {
         (title, index): text for title, sentences in question.context for index, text in enumerate(sentences)
     }
     facts = [(title, index, texts.get((title, index), "")) for title, index in answer.prediction.facts]
-    return ShownAnswer(answer, facts, explained if answer.pieces else [])
+    return ShownAnswer(answer, facts, explained if pieces.context else [], asked)

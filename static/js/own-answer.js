@@ -137,15 +137,17 @@ const timer = document.querySelector(".time-left");
 if (timer && form) {
   timer.classList.add("ticking");
   const end = performance.now() + 1000 * Number(timer.dataset.seconds);
-  const tick = setInterval(() => {
+  const tick = () => {
     const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));
     timer.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
     timer.classList.toggle("ending", left <= 10);
     if (left) return;
-    clearInterval(tick);
+    clearInterval(ticking);
     const over = document.createElement("input");
     Object.assign(over, { type: "hidden", name: "time_is_up", value: "1" });
     form.append(over);
     form.requestSubmit();
-  }, 250);
+  };
+  const ticking = setInterval(tick, 250);
+  tick();
 }

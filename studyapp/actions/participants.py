@@ -16,7 +16,7 @@ from foundation.messages import say
 from foundation.prepared_queries import Prepared, PreparedUpdate, insert, slot
 from studyapp.actions import events, webhooks
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.tasks import Preference
+from studyapp.definition.tasks import Preference, Simulation
 from studyapp.link_tokens import resume_token
 from studyapp.models import (
     Condition,
@@ -35,6 +35,7 @@ from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
 from studyapp.queries.question_pages import pages_on, viewer_of
 from studyapp.queries.studies import counts_in_assignment, frozen, item_keys
 from studyapp.rules import assignment, pairs, states
+from studyapp.rules.balanced_blocks import lay_out_blocks
 
 # Without letters and digits that look alike, because participants type the code into another site.
 _CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
@@ -377,6 +378,20 @@ def _lay_out(participant: Participant, conditions: Sequence[Condition], content:
     if isinstance(content.task, Preference):
         _insert_pages(participant, content, *_compared(participant, conditions, content))
         return
+    practice = [
+        Trial(item_id=keys[item.id], condition=conditions[index % len(conditions)])
+        for index, item in enumerate(content.practice)
+    ]
+    if isinstance(content.task, Simulation):
+        trials = _blocks(participant, conditions[0], content, content.task)
+    else:
+        trials = _trials(participant, conditions, content)
+    _insert_pages(participant, content, practice, trials)
+
+
+def _trials(participant: Participant, conditions: Sequence[Condition], content: FrozenStudy) -> list[Trial]:
+    """Return the trials of a participant in order, not stored yet."""
+    keys = item_keys(participant.version)
     order = assignment.lay_out(
         len(content.items),
         len(conditions),
@@ -385,14 +400,22 @@ def _lay_out(participant: Participant, conditions: Sequence[Condition], content:
         blocked=content.condition_order == "blocked",
         seed=participant.order_seed or 0,
     )
-    practice = [
-        Trial(item_id=keys[item.id], condition=conditions[index % len(conditions)])
-        for index, item in enumerate(content.practice)
-    ]
-    trials = [
+    return [
         Trial(item_id=keys[content.items[item].id], condition=conditions[number]) for item, number in order
     ]
-    _insert_pages(participant, content, practice, trials)
+
+
+def _blocks(
+    participant: Participant, condition: Condition, content: FrozenStudy, task: Simulation
+) -> list[Trial]:
+    """Return the trials of a simulation in order, not stored yet."""
+    keys = item_keys(participant.version)
+    shown = content.condition(condition.name).shown
+    right = [bool(shown[item.id].correct) for item in content.items]
+    order = lay_out_blocks(right, task.blocks.sizes, seed=participant.order_seed or 0)
+    return [
+        Trial(item_id=keys[content.items[item].id], condition=condition, block=block) for item, block in order
+    ]
 
 
 def _compared(

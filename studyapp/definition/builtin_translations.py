@@ -40,6 +40,16 @@ WORDINGS: dict[str, dict[str, str]] = {
         "The given explanation helps me to decide if the answer is correct.": (
             "Die Erklärung hilft mir zu entscheiden, ob die Antwort richtig ist."
         ),
+        "The steps of the system help me to decide if the answer is correct.": (
+            "Die Schritte des Systems helfen mir zu entscheiden, ob die Antwort richtig ist."
+        ),
+        "I trust the system.": "Ich vertraue dem System.",
+        "The steps showed relevant things.": "Die Schritte zeigten Relevantes.",
+        "The steps also showed irrelevant things.": "Die Schritte zeigten auch Irrelevantes.",
+        "I am satisfied with the system.": "Ich bin mit dem System zufrieden.",
+        "I am satisfied with the system and its steps.": (
+            "Ich bin mit dem System und seinen Schritten zufrieden."
+        ),
         "I trust the question answering system.": "Ich vertraue dem Frage-Antwort-System.",
         "The explanations contained relevant information.": (
             "Die Erklärungen enthielten relevante Informationen."

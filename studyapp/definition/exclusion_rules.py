@@ -155,6 +155,12 @@ RULES_2020: list[RuleDefinition] = [
     AnsweredDefinition(name="known-before", kind="answered", question="known_before", value=True),
 ]
 
+# Ours: pictures are seen faster than articles are read, and no answer about them was known before.
+RULES_PICTURES: list[RuleDefinition] = [
+    MinTimeDefinition(name="too-fast", kind="min_time", clock="client_total", seconds=5),
+    MaxTimeDefinition(name="too-slow", kind="max_time", clock="client_total", seconds=300),
+]
+
 
 def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, questionnaire: Questionnaire) -> None:
     """Raise ValueError if a rule does not fit the item questions."""

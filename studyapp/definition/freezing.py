@@ -215,23 +215,38 @@ class Shown(Growing):
 
     ``tokens`` are the highlighted pieces ``[title, index, start, end, level]``: code points in the sentence,
     end exclusive, in order and apart from each other; None if the condition highlights no tokens.
+    ``question_tokens`` are those of the question, ``[start, end, level]``; None if their weights are unknown.
     ``steps`` are those of the program that came to the answer; None if the condition shows none.
     ``rationale`` is the explanation that the system wrote; None if the condition shows none.
     ``changed_answer`` is what the system answers to the changed version, which nobody is shown, and
     ``changed_correct`` whether that is correct, None if that is unknown; ``options`` are the answers that
-    participants choose from.
+    participants choose from. ``correct`` is whether the answer is correct, where participants predict it.
     """
 
-    LATER = frozenset({"tokens", "steps", "rationale", "changed_answer", "changed_correct", "options"})
+    LATER = frozenset(
+        {
+            *("tokens", "question_tokens", "steps", "rationale"),
+            *("changed_answer", "changed_correct", "options", "correct"),
+        }
+    )
 
     answer: str | None
     facts: list[tuple[str, int]] | None
     tokens: list[tuple[str, int, int, int, Level]] | None = None
+    question_tokens: list[tuple[int, int, Level]] | None = None
     steps: list[Step] | None = None
     rationale: str | None = None
     changed_answer: str | None = None
     changed_correct: bool | None = None
     options: list[str] = []
+    correct: bool | None = None
+
+    @property
+    def outcome(self) -> tuple[str | None, bool | None]:
+        """The answer that participants predict, and whether it is correct."""
+        if self.changed_answer is None:
+            return self.answer, self.correct
+        return self.changed_answer, self.changed_correct
 
 
 class FrozenCondition(Growing):

@@ -452,6 +452,19 @@ _SATISFIED: dict[str, Any] = {
     "text": "I am satisfied with the question answering system and its explanations.",
     "unexplained_text": "I am satisfied with the question answering system.",
 }
+_PREDICTED = Questionnaire(
+    item=[
+        _agree("certainty", "I am confident that my prediction is right."),
+        _agree(
+            "helpfulness", "The explanation helps me to predict what the system answers.", only=[EXPLAINED]
+        ),
+    ],
+    post_survey=[
+        _agree("trust", "I trust the question answering system."),
+        *_EXPLANATIONS,
+        _agree(**_SATISFIED),
+    ],
+)
 
 # Schuff et al. 2020, appendix: the wording of the study; the labels of the five points are ours. All its
 # conditions showed explanations. Without them, questions about explanations are not asked.
@@ -488,20 +501,34 @@ TEMPLATES: dict[str, Questionnaire] = {
             _agree(**_SATISFIED, only=[ADVISED]),
         ],
     ),
-    # For the task counterfactual, which asks for the prediction itself.
-    "counterfactual": Questionnaire(
+    # For the tasks that ask for a prediction themselves.
+    "simulation": _PREDICTED,
+    "counterfactual": _PREDICTED,
+    # For sentences about pictures and the steps of programs: nobody knew such an answer before.
+    "pictures": Questionnaire(
         item=[
-            _agree("certainty", "I am confident that my prediction is right."),
+            Question(
+                key="rated_correct",
+                text="Do you think the system's answer is correct?",
+                scale="yes_no",
+                role="correctness_rating",
+            ),
+            _agree("certainty", "I am confident that my choice is correct."),
             _agree(
                 "helpfulness",
-                "The explanation helps me to predict what the system answers.",
+                "The steps of the system help me to decide if the answer is correct.",
                 only=[EXPLAINED],
             ),
         ],
         post_survey=[
-            _agree("trust", "I trust the question answering system."),
-            *_EXPLANATIONS,
-            _agree(**_SATISFIED),
+            _agree("trust", "I trust the system."),
+            _agree("relevant_information", "The steps showed relevant things.", only=[EXPLAINED]),
+            _agree("irrelevant_information", "The steps also showed irrelevant things.", only=[EXPLAINED]),
+            _agree(
+                "satisfaction",
+                "I am satisfied with the system and its steps.",
+                unexplained_text="I am satisfied with the system.",
+            ),
         ],
     ),
     # For the task preference, which asks for the preferences itself. Participants see all conditions, so
@@ -509,7 +536,7 @@ TEMPLATES: dict[str, Questionnaire] = {
     "preference": Questionnaire(item=[], post_survey=[]),
 }
 # The templates of tasks that ask questions of their own, by the task's kind.
-TASK_TEMPLATES = ("advice", "counterfactual", "preference")
+TASK_TEMPLATES = ("advice", "simulation", "counterfactual", "preference")
 
 
 def template_named(name: Any) -> Questionnaire:

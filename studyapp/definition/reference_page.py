@@ -5,6 +5,7 @@ two.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -58,6 +59,20 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
     ("task: advice: time_limits", "", tasks.AdviceLimits),
     ("task: advice: bonus", "", tasks.Bonus),
     (
+        "task: simulation",
+        "Items come in three blocks: a test, a learning block, and a second test (Hase and Bansal 2020). "
+        "On each page people predict what the system answers; in the learning block a second page then "
+        "shows the answer and, by condition, its explanation, with the questions of the role "
+        "`helpfulness`. All other questions of an item are asked with its prediction. The system is right "
+        "in half of every block, by exact match; which item comes in which block is drawn for each "
+        "participant. `items` needs a seed only, or as many `ids` as the blocks have items. The answers "
+        "to choose from are those of the system, of gold and of other systems, and what the articles "
+        "mention of their type. All of it is frozen.",
+        tasks.Simulation,
+    ),
+    ("task: simulation: blocks", "", tasks.Blocks),
+    ("task: simulation: time_limits", "", tasks.SimulationLimits),
+    (
         "task: counterfactual",
         "Each item has one page: the question with the system's answer and, by condition, its explanation; "
         "then what was changed, and the prediction of what the system answers now, or “cannot tell”. "
@@ -85,8 +100,9 @@ _SECTIONS: list[tuple[str, str, type[BaseModel]]] = [
         "A list. Each has either a system or the ground truth. Tokens are highlighted in three strengths by "
         "the weights that came with the predictions or that `predict --saliency METHOD` computed: those of "
         "tokens where they are known, else, without `--saliency`, the probability of each fact; an item for "
-        "which neither is known is not shown. The frozen version names the method. Of the largest "
-        "weight of an item a token needs at least 10 % to be highlighted, 40 % for the second strength and "
+        "which neither is known is not shown. The frozen version names the method. Tokens of the question "
+        "are highlighted on the same scale if their weights are known. Of the largest weight of an item a "
+        "token needs at least 10 % to be highlighted, 40 % for the second strength and "
         "70 % for the third; a weight at or below 0 never is.",
         conditions.ConditionDefinition,
     ),
@@ -251,9 +267,12 @@ def _default(field: FieldInfo) -> str:
 
 
 def _templates() -> str:
-    by_default = "; ".join(_rule(rule.freeze().model_dump()) for rule in exclusion_rules.RULES_2020)
     lines = ["## Defaults of the 2020 study", ""]
-    lines += [f"Rules: {by_default}. A questionnaire without the key `known_before` takes the first two.", ""]
+    lines += [
+        f"Rules: {_rules(exclusion_rules.RULES_2020)}. A questionnaire without the key `known_before` takes "
+        f"the first two; with the template `pictures`: {_rules(exclusion_rules.RULES_PICTURES)}.",
+        "",
+    ]
     for name, questionnaire in TEMPLATES.items():
         lines += [f"The template `{name}` asks, beside every item and then at the end:", ""]
         lines += ["| key | wording | scale | conditions |", "|---|---|---|---|"]
@@ -261,6 +280,10 @@ def _templates() -> str:
             scale = "yes, no" if question.kind == "yes_no" else f"1 to {len(question.choices)}"
             lines.append(f"| `{question.key}` | {question.text} | {scale} | {_asked_in(question)} |")
     return "\n".join([*lines, "", _scales()])
+
+
+def _rules(rules: Sequence[exclusion_rules.RuleDefinition]) -> str:
+    return "; ".join(_rule(rule.freeze().model_dump()) for rule in rules)
 
 
 def _asked_in(question: Question) -> str:

@@ -15,6 +15,13 @@ from foundation.messages import say
 from foundation.validation_messages import sentence
 from studyapp.definition import scale_scores, scales
 from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, measures_of_questions
+from studyapp.definition.blocks import (
+    check_attention,
+    check_conditions,
+    check_design,
+    check_items,
+    filled_items,
+)
 from studyapp.definition.checks import AttentionDefinition, Comprehension, ScreeningQuestion, check_expected
 from studyapp.definition.comparing import (
     check_compared,
@@ -37,6 +44,7 @@ from studyapp.definition.conditions import (
 )
 from studyapp.definition.exclusion_rules import (
     RULES_2020,
+    RULES_PICTURES,
     AnsweredDefinition,
     AnsweredNumberDefinition,
     ItemDefinition,
@@ -60,7 +68,7 @@ from studyapp.definition.questionnaires import (
 )
 from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
-from studyapp.definition.task_questions import asked_on_check
+from studyapp.definition.task_questions import asked_on_check, questions_beside
 from studyapp.definition.tasks import Preference, Task, Verification, is_reserved, written_task
 from studyapp.definition.translations import Language, Translation, filled, missing, unknown
 from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
@@ -99,7 +107,8 @@ class StudyDefinition(FrozenModel):
     dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
     task: Task = Field(
         default=Verification(),
-        description="what participants do: `verification`, `advice`, `counterfactual` or `preference`; a "
+        description="what participants do: `verification`, `advice`, `simulation`, `counterfactual` or "
+        "`preference`; a "
         "word, or a mapping with `kind` and the options below",
     )
     design: Design = Field(
@@ -196,6 +205,7 @@ class StudyDefinition(FrozenModel):
     @field_validator("design")
     @classmethod
     def _design_fits(cls, design: Design, info: ValidationInfo) -> Design:
+        check_design(info.data.get("task"), design)
         check_compared_design(design, info.data.get("task", Verification()))
         return design
 
@@ -240,6 +250,7 @@ class StudyDefinition(FrozenModel):
         check_represents(conditions)
         if "task" in info.data:
             check_advice(conditions, info.data["task"].kind)
+            check_conditions(info.data["task"], conditions)
             check_compared(conditions, info.data["task"])
         return conditions
 
@@ -259,6 +270,7 @@ class StudyDefinition(FrozenModel):
                         largest=largest,
                     )
                 )
+        check_items(info.data.get("task"), items)
         return items
 
     @field_validator("practice")
@@ -308,8 +320,11 @@ class StudyDefinition(FrozenModel):
     ) -> list[AttentionDefinition]:
         check_unique([row.id for row in attention], say("attention items"))
         questionnaire, task = info.data.get("questionnaire"), info.data.get("task", Verification())
-        asked = None if questionnaire is None else [*asked_on_check(task), *questionnaire.item]
+        asked = None
+        if questionnaire is not None:
+            asked = [*asked_on_check(task), *questions_beside(task, "", questionnaire.item)]
         _check_attention(attention, info.data.get("items"), asked)
+        check_attention(task, attention)
         check_compared_attention(attention, task)
         return attention
 
@@ -452,9 +467,12 @@ class StudyDefinition(FrozenModel):
         """Take the template of a task that has one if no questions are given."""
         task = written_task(data.get("task")) if isinstance(data, dict) else None
         kind = task.get("kind") if isinstance(task, dict) else None
-        if kind not in TASK_TEMPLATES or "questionnaire" in data:
+        if kind not in TASK_TEMPLATES:
             return data
-        return {"exclusions": RULES_2020[:2], **data, "questionnaire": kind}
+        data = filled_items(data, task)
+        return (
+            data if "questionnaire" in data else {"exclusions": RULES_2020[:2], **data, "questionnaire": kind}
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -463,13 +481,17 @@ class StudyDefinition(FrozenModel):
         if not isinstance(data, dict) or "exclusions" in data:
             return data
         questionnaire = data.get("questionnaire")
-        if isinstance(questionnaire, str) and questionnaire in TASK_TEMPLATES:
-            return {**data, "exclusions": RULES_2020[:2]}
+        if isinstance(questionnaire, str) and questionnaire in _RULES_OF:
+            return {**data, "exclusions": _RULES_OF[questionnaire]}
         asked = scales.quietly(questionnaire.get("item")) if isinstance(questionnaire, dict) else None
         if isinstance(asked, list):
             keys = [question.get("key") for question in asked if isinstance(question, dict)]
             return data if "known_before" in keys else {**data, "exclusions": RULES_2020[:2]}
         return data
+
+
+# The default rules of templates that do not ask known_before.
+_RULES_OF = {"pictures": RULES_PICTURES, **dict.fromkeys(TASK_TEMPLATES, RULES_2020[:2])}
 
 
 def _check_attention(
@@ -499,7 +521,7 @@ def _check_task(asked: Questionnaire, task: Task) -> None:
     """Raise ValueError if a question takes a name of the task's own questions."""
     if task.kind == "verification":
         if not asked.item:
-            raise ValueError(say("item: list should have at least 1 item"))
+            raise ValueError(say("item: must have at least 1 item"))
         return
     for column in (column for question in asked.item for column in question.columns):
         if is_reserved(column.name):

@@ -13,7 +13,7 @@ from studyapp.definition.freezing import Shown
 from studyapp.definition.question_display import ShowIf
 from studyapp.definition.question_scales import Choice, LikertScale, Scale, SingleChoice, TextField
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.tasks import Advice, Counterfactual, Preference, Task
+from studyapp.definition.tasks import Advice, Counterfactual, Predicting, Preference, Simulation, Task
 
 Words = Callable[[str], str]
 
@@ -22,6 +22,9 @@ ADVICE_PAGES = (INITIAL, FINAL)
 # One page shows the original with its explanation, and the change: people predict with the explanation in
 # sight, as in Chen et al. (2024, ICML), and a second page would test their memory of it instead.
 PREDICTION = "prediction"
+# In the learning block of a simulation: the answer, once its prediction is stored.
+ANSWER = "answer"
+LEARNING_PAGES = (PREDICTION, ANSWER)
 # The field of a prediction; stored are `predicted_answer` or `predicted_correct`, and `cannot_tell`.
 PREDICTED, CANNOT_TELL = "predicted_choice", "cannot_tell"
 # The field of the final page by which an answer is kept, taken or replaced; only the answer is stored.
@@ -39,6 +42,11 @@ TEXTS = {
     "predicted_correct": "Will the system’s answer be correct now?",
     CANNOT_TELL: "I cannot tell from this",
 }
+# Where nothing was changed.
+SIMULATION_TEXTS = {
+    "predicted_answer": "What will the system answer?",
+    "predicted_correct": "Will the system’s answer be correct?",
+}
 CONFIDENCE = (
     "Not at all confident",
     "Slightly confident",
@@ -49,9 +57,14 @@ CONFIDENCE = (
 _OPTION_WORDS = {"yes": "Yes", "no": "No"}
 
 
-def task_pages(task: Task) -> Sequence[str]:
-    """Return the names of the pages of an item; none if its task asks nothing."""
-    if isinstance(task, Counterfactual):
+def task_pages(task: Task, block: str = "") -> Sequence[str]:
+    """Return the names of the pages of an item; none if its task asks nothing.
+
+    ``block`` is that of an item of a simulation.
+    """
+    if isinstance(task, Simulation) and block == "learning":
+        return LEARNING_PAGES
+    if isinstance(task, Predicting):
         return (PREDICTION,)
     if isinstance(task, Preference):
         return (COMPARISON,)
@@ -113,8 +126,8 @@ def final_page(
     return [choice, other, *confidence]
 
 
-def prediction_page(task: Counterfactual, options: Sequence[str], words: Words = str) -> list[Question]:
-    """Return the question for the system's answer to a changed item.
+def prediction_page(task: Predicting, options: Sequence[str], words: Words = str) -> list[Question]:
+    """Return the question for what the system answers.
 
     Args:
         task: The task.
@@ -123,9 +136,32 @@ def prediction_page(task: Counterfactual, options: Sequence[str], words: Words =
     """
     asks_answer = task.ask == "answer"
     offered = options if asks_answer else YES_NO
-    labels = {option: words(_OPTION_WORDS.get(option, option)) for option in offered}
-    text = words(TEXTS["predicted_answer" if asks_answer else "predicted_correct"])
-    return [_question(PREDICTED, text, _choices(labels | {CANNOT_TELL: words(TEXTS[CANNOT_TELL])}))]
+    labels = {option: answer_label(option, words) for option in offered}
+    if isinstance(task, Counterfactual):
+        labels[CANNOT_TELL] = words(TEXTS[CANNOT_TELL])
+    text = _texts(task)["predicted_answer" if asks_answer else "predicted_correct"]
+    return [_question(PREDICTED, words(text), _choices(labels))]
+
+
+def answer_label(answer: str, words: Words = str) -> str:
+    """Return an answer as people read it: yes and no in their language."""
+    return words(_OPTION_WORDS.get(answer, answer))
+
+
+def questions_beside(task: Task, page: str, questions: Sequence[Question]) -> list[Question]:
+    """Return the questions of the questionnaire that a page of an item asks.
+
+    In a simulation, the helpfulness of explanations is asked where answers are shown, and all else with the
+    prediction. Other tasks ask on their last page.
+
+    Args:
+        task: The task.
+        page: The page; empty for an attention item, which shows no explanation.
+        questions: Those of an item.
+    """
+    if not isinstance(task, Simulation):
+        return list(questions)
+    return [one for one in questions if (one.role == "helpfulness") == (page == ANSWER)]
 
 
 def own_questions(
@@ -141,8 +177,8 @@ def own_questions(
     The arguments are those of `initial_page`, `final_page` and `prediction_page`.
     """
     match task:
-        case Counterfactual():
-            return prediction_page(task, options, words)
+        case Counterfactual() | Simulation():
+            return prediction_page(task, options, words) if page == PREDICTION else []
         case Advice() if page == INITIAL:
             return initial_page(task, options, words)
         case Advice():
@@ -152,9 +188,11 @@ def own_questions(
 
 def all_questions(task: Task, words: Words = str) -> list[Question]:
     """Return the questions whose answers an item stores for its task."""
-    if isinstance(task, Counterfactual):
-        yes_no = [_question(key, words(TEXTS[key]), "yes_no") for key in ("predicted_correct", CANNOT_TELL)]
-        return [_own_answer("predicted_answer", (), words), *yes_no]
+    if isinstance(task, Predicting):
+        texts = _texts(task)
+        keys = ("predicted_correct", *([CANNOT_TELL] if isinstance(task, Counterfactual) else []))
+        yes_no = [_question(key, words(texts[key]), "yes_no") for key in keys]
+        return [_own_answer("predicted_answer", (), words, text=words(texts["predicted_answer"])), *yes_no]
     if not isinstance(task, Advice):
         return comparison_questions(task, words)
     pages = (initial_page(task, (), words), final_page(task, (), None, None, words))
@@ -189,20 +227,26 @@ def settled(
 def _predicted(task: Task, answers: Mapping[str, Answer]) -> dict[str, Answer]:
     rest = {key: answer for key, answer in answers.items() if key != PREDICTED}
     choice = answers[PREDICTED]
-    if choice == CANNOT_TELL:
+    can_decline = isinstance(task, Counterfactual)
+    if can_decline and choice == CANNOT_TELL:
         return rest | {CANNOT_TELL: True}
-    asks_answer = isinstance(task, Counterfactual) and task.ask == "answer"
+    asks_answer = isinstance(task, Predicting) and task.ask == "answer"
     given = {"predicted_answer": choice} if asks_answer else {"predicted_correct": choice == YES_NO[0]}
-    return rest | given | {CANNOT_TELL: False}
+    return rest | given | ({CANNOT_TELL: False} if can_decline else {})
 
 
 def is_prediction_right(given: Mapping[str, Any], shown: Shown) -> bool | None:
     """Return whether a prediction is what the system did; None without one."""
+    system_answer, is_correct = shown.outcome
     if (answer := given.get("predicted_answer")) is not None:
-        return hotpotqa.exact_match(shown.changed_answer or "", answer)
+        return hotpotqa.exact_match(system_answer or "", answer)
     if (correct := given.get("predicted_correct")) is not None:
-        return bool(correct == shown.changed_correct)
+        return bool(correct == is_correct)
     return None
+
+
+def _texts(task: Predicting) -> dict[str, str]:
+    return TEXTS | SIMULATION_TEXTS if isinstance(task, Simulation) else TEXTS
 
 
 def _kept(given: str | None, advice: str | None, words: Words) -> dict[str, str]:
@@ -218,7 +262,7 @@ def _kept(given: str | None, advice: str | None, words: Words) -> dict[str, str]
 def _own_answer(key: str, options: Sequence[str], words: Words, **fields: Any) -> Question:
     scale: Scale = TextField(kind="text", lines=1, max_length=LONGEST)
     if options:
-        scale = _choices({option: words(_OPTION_WORDS.get(option, option)) for option in options})
+        scale = _choices({option: answer_label(option, words) for option in options})
     return _question(key, fields.pop("text", None) or words(TEXTS[key]), scale, **fields)
 
 

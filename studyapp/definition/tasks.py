@@ -5,7 +5,7 @@ pages in ``queries.question_pages``.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, field_validator, model_validator
 
@@ -84,6 +84,78 @@ class Counterfactual(Growing):
     bonus: Bonus | None = Field(default=None, description="pay for each right prediction")
 
 
+BlockSize = Annotated[int, Field(ge=2, le=500)]
+
+
+class Blocks(FrozenModel):
+    """Items of each block, even numbers: the system is right in half."""
+
+    before: BlockSize = Field(default=8, description="items of the test before the learning block")
+    learning: BlockSize = Field(default=8, description="items after whose prediction the answer is shown")
+    after: BlockSize = Field(default=8, description="items of the test after the learning block")
+
+    @model_validator(mode="after")
+    def _are_even(self) -> Self:
+        for name, size in self.sizes.items():
+            if size % 2:
+                raise ValueError(
+                    say(
+                        "%(block)s: the system is right in half of a block, so that it needs an even number "
+                        "of items, not %(n)s",
+                        block=name,
+                        n=size,
+                    )
+                )
+        return self
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of items by block, in the order of the study."""
+        return {"before": self.before, "learning": self.learning, "after": self.after}
+
+    @property
+    def total(self) -> int:
+        """The number of items of all blocks."""
+        return sum(self.sizes.values())
+
+
+class SimulationLimits(FrozenModel):
+    """Seconds for each page of an item."""
+
+    prediction: Seconds | None = Field(default=None, description="for the prediction; no limit if left out")
+    answer: Seconds | None = Field(
+        default=None, description="for the answer after it, in the learning block; no limit if left out"
+    )
+
+
+class Simulation(Growing):
+    """Participants predict what the system answers, before and after learning."""
+
+    kind: Literal["simulation"] = Field(description="`simulation`")
+    blocks: Blocks = Field(default=Blocks(), description="items of each block, see below")
+    ask: Literal["answer", "correct"] = Field(
+        default="answer",
+        description="`answer`: which of some answers the system gives; `correct`: whether its answer is "
+        "correct",
+    )
+    options: Annotated[int, Field(ge=2, le=5)] = Field(
+        default=5,
+        description="with `ask: answer`, the number of answers to choose from, at most; questions for yes or "
+        "no have these two",
+    )
+    explained_test: bool = Field(
+        default=False,
+        description="show the explanation, without the answer, while participants predict; explanations can "
+        "give the answer away",
+    )
+    time_limits: SimulationLimits = Field(
+        default=SimulationLimits(),
+        description="seconds for the pages `prediction` and `answer`; a page that ran out is stored as it is "
+        "then, and named in the column `timed_out`",
+    )
+    bonus: Bonus | None = Field(default=None, description="pay for each right prediction, in every block")
+
+
 class ComparisonLimits(FrozenModel):
     """Seconds for the page of an item."""
 
@@ -159,19 +231,26 @@ class Preference(Growing):
         return self.model_copy(update={"criteria": criteria})
 
 
-Task = Annotated[Verification | Advice | Counterfactual | Preference, Discriminator("kind")]
-KINDS: dict[str, type[Verification] | type[Advice] | type[Counterfactual] | type[Preference]] = {
+Task = Annotated[Verification | Advice | Simulation | Counterfactual | Preference, Discriminator("kind")]
+KINDS: dict[
+    str, type[Verification] | type[Advice] | type[Simulation] | type[Counterfactual] | type[Preference]
+] = {
     "verification": Verification,
     "advice": Advice,
+    "simulation": Simulation,
     "counterfactual": Counterfactual,
     "preference": Preference,
 }
+# Tasks in which people predict the system.
+Predicting = Simulation | Counterfactual
 
 # Names of columns and fields of tasks. In a study with a task, no question beside the items may use them.
 RESERVED = frozenset(
     {
         *("advice", "timed_out", "block", "options", "cannot_tell", "source_item_id", "change"),
         *("system_answer", "prediction_right", "left_condition", "right_condition"),
+        *("prediction_server_ms", "prediction_client_total_ms", "prediction_client_visible_ms"),
+        *("answer_server_ms", "answer_client_total_ms", "answer_client_visible_ms"),
     }
 )
 RESERVED_STARTS = ("initial_", "final_", "predicted_", "preferred_")

@@ -24,7 +24,7 @@ SHOWN = ("participant_id", "condition", "item_id", "position", "server_ms", "sys
 
 OWN_ANSWERS = (
     *("initial_answer", "initial_confidence", "advice", "final_answer", "final_confidence"),
-    *("left_condition", "right_condition"),
+    *("block", "left_condition", "right_condition"),
     *("predicted_answer", "predicted_correct", "cannot_tell", "system_answer", "prediction_right"),
 )
 

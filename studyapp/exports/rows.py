@@ -25,7 +25,7 @@ from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
 from studyapp.definition.scale_scores import Score, scores_of
 from studyapp.definition.suspicion_flags import Flag
-from studyapp.definition.tasks import Advice, Counterfactual, Preference
+from studyapp.definition.tasks import Advice, Predicting, Preference
 from studyapp.exports.columns import (
     QUESTION_ORDER,
     Column,
@@ -359,7 +359,7 @@ def _task(data: StudyData, person: Row, trial: Row) -> Row:
         return {}
     content = data.frozen[person["version"]]
     cells = dict.fromkeys(column.name for column in columns)
-    if isinstance(content.task, Counterfactual):
+    if isinstance(content.task, Predicting):
         return cells | prediction_cells(trial, content)
     if isinstance(content.task, Preference):
         return cells | preference_cells(trial, content.task)

@@ -1,47 +1,66 @@
 """The columns that the task of a study adds to tables of trials."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from analysis.scores import hotpotqa
+from studyapp.definition.blocks import BLOCKS
 from studyapp.definition.comparing import COMPARISON
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.task_questions import ADVICE_PAGES, CONFIDENCE, PREDICTION, is_prediction_right
-from studyapp.definition.tasks import Preference
+from studyapp.definition.task_questions import (
+    ADVICE_PAGES,
+    ANSWER,
+    CONFIDENCE,
+    LEARNING_PAGES,
+    PREDICTION,
+    is_prediction_right,
+)
+from studyapp.definition.tasks import Preference, Simulation
 from studyapp.exports.columns import Column
 from studyapp.queries.decisions import digest
+from studyapp.rules.survey_pages import answers_of
 
 _CLOCKS = {
-    "server_ms": "time on the page of the {which} answer, server clock",
-    "client_total_ms": "time on the page of the {which} answer, browser clock",
-    "client_visible_ms": "time with the page of the {which} answer visible, browser clock",
+    "server_ms": "time on the page of the {which}, server clock",
+    "client_total_ms": "time on the page of the {which}, browser clock",
+    "client_visible_ms": "time with the page of the {which} visible, browser clock",
 }
-_WHICH = {"initial": "first", "final": "final"}
+_WHICH = {
+    "initial": "first answer",
+    "final": "final answer",
+    PREDICTION: "prediction",
+    ANSWER: "system's answer",
+}
 _VALUES = "; ".join(f"{number} = {label}" for number, label in enumerate(CONFIDENCE, start=1))
+
+
+def _clocks(page: str) -> tuple[Column, ...]:
+    """Return the columns of the clocks of one page of an item."""
+    return tuple(
+        Column(f"{page}_{name}", "integer", meaning.format(which=_WHICH[page]), "", "ms")
+        for name, meaning in _CLOCKS.items()
+    )
 
 
 def _of_page(page: str) -> tuple[Column, ...]:
     which = _WHICH[page]
     return (
         # Typed text may name a person.
-        Column(f"{page}_answer", "string", f"the participant's {which} answer", "", public="withheld"),
-        Column(f"{page}_confidence", "number", f"confidence in the {which} answer", values=_VALUES),
+        Column(f"{page}_answer", "string", f"the participant's {which}", "", public="withheld"),
+        Column(f"{page}_confidence", "number", f"confidence in the {which}", values=_VALUES),
         Column(
             f"{page}_correct",
             "boolean",
-            f"whether the {which} answer is correct: as judges decided, else by exact match after "
+            f"whether the {which} is correct: as judges decided, else by exact match after "
             "normalisation; empty without an answer",
         ),
         Column(
             f"{page}_agrees",
             "boolean",
-            f"whether the {which} answer is the advice: equal after normalisation, or both correct; empty "
+            f"whether the {which} is the advice: equal after normalisation, or both correct; empty "
             "without advice or answer",
         ),
-        *(
-            Column(f"{page}_{name}", "integer", meaning.format(which=which), "", "ms")
-            for name, meaning in _CLOCKS.items()
-        ),
+        *_clocks(page),
     )
 
 
@@ -57,22 +76,39 @@ ADVICE = (
 
 
 # Of tasks in which people predict the system.
-_PREDICTED = (
+_PREDICTIONS = (
     Column("predicted_answer", "string", "the predicted answer; empty if none was chosen"),
     Column(
         "predicted_correct", "boolean", "whether the participant predicts a correct answer; empty if the "
         "question was for the answer",
     ),
-    Column("cannot_tell", "boolean", "the participant chose “cannot tell”; empty without a choice"),
-    Column("system_answer", "string", "what the system answers to the changed item; nobody was shown it"),
+)  # fmt: skip
+_OUTCOMES = (
     Column(
         "prediction_right", "boolean", "whether the prediction is what the system did: equal after "
         "normalisation; empty without a prediction",
     ),
     Column("options", "integer", "number of answers to choose from; 2 for correct or not"),
 )  # fmt: skip
+SIMULATION = (
+    Column("block", "string", "block of the item", "Trial.block", values="; ".join(BLOCKS)),
+    *_PREDICTIONS,
+    Column(
+        "system_answer", "string", "what the system answers; shown in the learning block, after its "
+        "prediction",
+    ),
+    *_OUTCOMES,
+    Column(
+        "timed_out", "string", "pages whose time limit ran out, joined by ;", "Trial.timed_out",
+        values="; ".join(LEARNING_PAGES),
+    ),
+    *(column for page in LEARNING_PAGES for column in _clocks(page)),
+)  # fmt: skip
 COUNTERFACTUAL = (
-    *_PREDICTED,
+    *_PREDICTIONS,
+    Column("cannot_tell", "boolean", "the participant chose “cannot tell”; empty without a choice"),
+    Column("system_answer", "string", "what the system answers to the changed item; nobody was shown it"),
+    *_OUTCOMES,
     Column("source_item_id", "string", "the question that the changed item was made from"),
     Column("change", "string", "kind of change, as the dataset of changed items names it"),
     Column(
@@ -80,7 +116,11 @@ COUNTERFACTUAL = (
         values=PREDICTION,
     ),
 )  # fmt: skip
-COLUMNS: dict[str, tuple[Column, ...]] = {"advice": ADVICE, "counterfactual": COUNTERFACTUAL}
+COLUMNS: dict[str, tuple[Column, ...]] = {
+    "advice": ADVICE,
+    "simulation": SIMULATION,
+    "counterfactual": COUNTERFACTUAL,
+}
 
 
 def _preference(task: Preference) -> tuple[Column, ...]:
@@ -162,14 +202,29 @@ def prediction_cells(trial: dict[str, Any], content: FrozenStudy) -> dict[str, A
         return cells  # an attention item
     item = content.item(trial["external_id"])
     shown = content.condition(trial["condition_name"]).shown[item.id]
-    given = trial["answers"] or {}
-    return cells | {
-        **{name: given.get(name) for name in ("predicted_answer", "predicted_correct", "cannot_tell")},
-        "system_answer": shown.changed_answer,
+    given = answers_of(trial["earlier"]) | (trial["answers"] or {})
+    cells |= {
+        **{name: given.get(name) for name in ("predicted_answer", "predicted_correct")},
+        "system_answer": shown.outcome[0],
         "prediction_right": is_prediction_right(given, shown),
         "options": len(shown.options) or 2,
+    }
+    if isinstance(content.task, Simulation):
+        return cells | {"block": trial["block"] or None, **_page_times(trial, LEARNING_PAGES)}
+    return cells | {
+        "cannot_tell": given.get("cannot_tell"),
         "source_item_id": item.id,
         "change": item.changed.change if item.changed else None,
+    }
+
+
+def _page_times(trial: dict[str, Any], pages: Sequence[str]) -> dict[str, Any]:
+    """Return the clocks of each page of an item that was submitted."""
+    records = trial["earlier"] or []
+    return {
+        f"{page}_{name}": record.get(name) if name == "server_ms" else record["timing"].get(name)
+        for page, record in zip(pages, records, strict=False)
+        for name in _CLOCKS
     }
 
 
@@ -201,19 +256,16 @@ def advice_cells(
         is_right: True if the advice is correct; None if that is unknown.
     """
     pages = trial["earlier"] or []
-    given = {key: answer for page in pages for key, answer in page["answers"].items()}
-    given |= trial["answers"] or {}
+    given = answers_of(pages) | (trial["answers"] or {})
     cells: dict[str, Any] = {"advice": advice, "timed_out": trial["timed_out"] or None}
-    for number, page in enumerate(ADVICE_PAGES):
+    cells |= _page_times(trial, ADVICE_PAGES)
+    for page in ADVICE_PAGES:
         answer = given.get(f"{page}_answer")
         correct = item.is_correct(answer)
-        timing = pages[number] if number < len(pages) else {"timing": {}}
         cells |= {
             f"{page}_answer": answer,
             f"{page}_confidence": given.get(f"{page}_confidence"),
             f"{page}_correct": correct,
             f"{page}_agrees": agrees(answer, advice, are_correct=bool(correct and is_right)),
-            f"{page}_server_ms": timing.get("server_ms"),
-            **{f"{page}_{name}": timing["timing"].get(name) for name in _CLOCKS if name != "server_ms"},
         }
     return cells

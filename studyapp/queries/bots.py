@@ -6,15 +6,16 @@ Bots look an answer up by the question and the answer that they are shown, as a 
 from collections.abc import Sequence
 
 from foundation.errors import NotFound
+from studyapp.definition.blocks import blocks_by_position
 from studyapp.definition.comparing import comparison_questions
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.questionnaires import Answer, Question
-from studyapp.definition.task_questions import YES_NO, asked_on_check
-from studyapp.definition.tasks import Advice, Counterfactual
+from studyapp.definition.task_questions import YES_NO, asked_on_check, questions_beside
+from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
 from studyapp.queries.studies import condition_names, current_page, frozen, latest_version
-from studyapp.simulation.walk import StudyPlan
+from studyapp.simulation.walk import StudyPlan, as_read
 
 
 def plan_of(study: Study) -> StudyPlan:
@@ -35,7 +36,7 @@ def plan_of(study: Study) -> StudyPlan:
     )
     knowledge: dict[tuple[str, str], bool | None] = {}
     for text, answer, correct in rows:
-        key = (text or "", answer or "")
+        key = (as_read(text or ""), answer or "")
         knowledge[key] = correct if knowledge.get(key, correct) == correct else None
     return StudyPlan(
         items=len(content.practice) + content.pages,
@@ -46,33 +47,49 @@ def plan_of(study: Study) -> StudyPlan:
         heeded=_heeded(content),
         gold=_gold(content),
         predictions=_predictions(content),
+        blocks=_blocks(content),
+        task=content.task,
         compared=comparison_questions(content.task),
-        own_check_questions=[*asked_on_check(content.task), *content.item_questionnaire],
+        own_check_questions=[
+            *asked_on_check(content.task),
+            *questions_beside(content.task, "", content.item_questionnaire),
+        ],
     )
 
 
 def _gold(content: FrozenStudy) -> dict[str, str]:
     """Return the right answers by question, if participants answer themselves."""
     items = [*content.practice, *content.items] if isinstance(content.task, Advice) else []
-    return {item.question or "": item.gold_answer or "" for item in items}
+    return {as_read(item.question or ""): item.gold_answer or "" for item in items}
 
 
 def _predictions(content: FrozenStudy) -> dict[tuple[str, str], dict[frozenset[str], str]]:
-    """Return the right predictions by what a page shows.
+    """Return the right predictions by what a page shows, or by condition.
 
     Two systems that a page does not tell apart differ in their options, or a bot knows the first.
     """
     expected: dict[tuple[str, str], dict[frozenset[str], str]] = {}
-    if not isinstance(content.task, Counterfactual):
+    if not isinstance(content.task, Predicting):
         return expected
     for item in (*content.practice, *content.items):
-        for shown in (condition.shown[item.id] for condition in content.conditions):
+        for condition in content.conditions:
+            shown = condition.shown[item.id]
+            answer, is_correct = shown.outcome
             if content.task.ask == "answer":
-                options, right = frozenset(shown.options), shown.changed_answer or ""
+                options, right = frozenset(shown.options), answer or ""
             else:
-                options, right = frozenset(YES_NO), YES_NO[not shown.changed_correct]
-            expected.setdefault((item.question or "", shown.answer or ""), {}).setdefault(options, right)
+                options, right = frozenset(YES_NO), YES_NO[not is_correct]
+            seen = condition.name if isinstance(content.task, Simulation) else shown.answer or ""
+            expected.setdefault((as_read(item.question or ""), seen), {}).setdefault(options, right)
     return expected
+
+
+def _blocks(content: FrozenStudy) -> list[str]:
+    """Return the block of each page with an item; empty without blocks."""
+    if not isinstance(content.task, Simulation):
+        return []
+    attention = [row.position for row in content.attention]
+    return blocks_by_position(content.task.blocks, len(content.practice), attention)
 
 
 def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
@@ -97,7 +114,7 @@ def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:
             if (passing := question.passing) is not None
         },
         Stage.COMPREHENSION.value: {question.key: question.correct for question in comprehension},
-        **{row.text: row.expected for row in content.attention},
+        **{as_read(row.text): row.expected for row in content.attention},
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
@@ -11,13 +12,11 @@ from analysis.scores import hotpotqa
 from foundation.errors import NotFound
 from foundation.image_files import has_image
 from foundation.messages import message_of, say
-from modelserver.wire.schema import SaliencyOptions
-from predictions.highlights import check_places, fact_weights, highlights
+from predictions.highlights import check_places, check_question_places, fact_weights, highlights
 from predictions.models import Dataset, Prediction, PredictionRun, Question
 from predictions.program_steps import IMAGES
 from predictions.queries.data import dataset_named
 from predictions.queries.predictions import latest_run, systems_of
-from predictions.saliency import method_name
 from studyapp.definition.candidates import shuffled
 from studyapp.definition.checks import AttentionDefinition, FrozenAttention
 from studyapp.definition.comparing import same_pairs
@@ -37,6 +36,7 @@ from studyapp.definition.task_questions import own_options
 from studyapp.definition.tasks import Advice, Preference, Task
 from studyapp.errors import StudyRefused
 from studyapp.queries.changed_items import ChangedItems, changed_items
+from studyapp.queries.simulated_items import SimulatedItems, simulated_items
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     _check_images(definition)
     conditions = [_planned(dataset, index, written) for index, written in enumerate(definition.conditions)]
     runs = {row.run.system.name: row.run for row in conditions if row.run}
-    pool = _pool(dataset, conditions, changed_items(definition, workspace, runs))
+    changed = changed_items(definition, workspace, runs)
+    simulated = simulated_items(definition, dataset, runs)
+    pool = _pool(dataset, conditions, changed, simulated)
     attention = [_attention(dataset, index, row) for index, row in enumerate(definition.attention)]
     taken = {row.item for row in attention if row.item is not None}
     questions = _items(pool, "items", definition.items, taken)
@@ -88,7 +90,7 @@ def design(definition: StudyDefinition, workspace: Workspace) -> Design:
     ids = [question.external_id for question in (*questions, *practice)]
     _check_attention(definition, attention, ids)
     _check_item_rules(definition, ids[: len(questions)])
-    content = _content(definition, conditions, questions, practice, attention, pool.changed)
+    content = _content(definition, conditions, questions, practice, attention, changed or simulated)
     _check_compared(content)
     return Design(dataset, conditions, questions, practice, content)
 
@@ -144,7 +146,8 @@ class _Pool:
     """The questions that can be shown.
 
     ``keys`` maps the ids of all questions to keys; ``shows`` has keys by condition. ``changed`` are the
-    changed items of the task counterfactual, whose originals alone can be shown.
+    changed items of the task counterfactual, whose originals alone can be shown, and ``simulated`` chooses
+    the items of the task simulation.
     """
 
     dataset: Dataset
@@ -152,6 +155,7 @@ class _Pool:
     keys: Mapping[str, int]
     shows: Mapping[str, set[int]]
     changed: ChangedItems | None
+    simulated: SimulatedItems | None
 
     @property
     def usable(self) -> list[str]:
@@ -163,7 +167,12 @@ class _Pool:
         ]  # fmt: skip
 
 
-def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition], changed: ChangedItems | None) -> _Pool:
+def _pool(
+    dataset: Dataset,
+    conditions: Sequence[PlannedCondition],
+    changed: ChangedItems | None,
+    simulated: SimulatedItems | None,
+) -> _Pool:
     keys = dict(Question.objects.filter(dataset=dataset).values_list("external_id", "pk"))
     shows = {}
     for index, condition in enumerate(conditions):
@@ -186,7 +195,7 @@ def _pool(dataset: Dataset, conditions: Sequence[PlannedCondition], changed: Cha
                 ("conditions", index, "explanation"),
                 say("%(run)s has no rationales", run=str(condition.run)),
             )
-    return _Pool(dataset, conditions, keys, shows, changed)
+    return _Pool(dataset, conditions, keys, shows, changed, simulated)
 
 
 def _whose(condition: PlannedCondition) -> str:
@@ -211,6 +220,8 @@ def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> 
             if items.stratify
             else draw(usable, items.count, items.seed or 0)
         )
+    if pool.simulated and field == "items":
+        ids = pool.simulated.chosen(items, [each for each in pool.usable if each not in taken])
     by_key = Question.objects.in_bulk([pool.keys[external_id] for external_id in ids])
     return [by_key[pool.keys[external_id]] for external_id in ids]
 
@@ -456,7 +467,7 @@ def _content(
     questions: Sequence[Question],
     practice: Sequence[Question],
     attention: Sequence[FrozenAttention],
-    changed: ChangedItems | None,
+    asked: ChangedItems | SimulatedItems | None,
 ) -> FrozenStudy:
     complete = definition.filled_translations()
     for language, lacking in definition.missing_texts().items():
@@ -467,6 +478,7 @@ def _content(
         for name, members in groups_of(definition.design, definition.conditions).items()
         for member in members
     }
+    changed = asked if isinstance(asked, ChangedItems) else None
     items = [_frozen_item(question, definition.task, changed) for question in (*questions, *practice)]
     return definition.freeze(
         translations=complete,
@@ -477,7 +489,7 @@ def _content(
         condition_order=definition.condition_order,
         conditions=[
             _frozen_condition(
-                condition, index, groups[condition.definition.name], [*questions, *practice], items, changed
+                condition, index, groups[condition.definition.name], [*questions, *practice], items, asked
             )
             for index, condition in enumerate(conditions)
         ],
@@ -521,11 +533,11 @@ def _frozen_condition(
     group: str,
     questions: Sequence[Question],
     items: Sequence[FrozenItem],
-    changed: ChangedItems | None,
+    asked: ChangedItems | SimulatedItems | None,
 ) -> FrozenCondition:
     shown = _shown(condition, index, questions)
-    if changed is not None:
-        shown = changed.predicted(shown, items, condition.definition.system)
+    if asked is not None:
+        shown = asked.predicted(shown, items, condition.definition.system)
     return FrozenCondition(
         name=condition.definition.name,
         label=condition.definition.label,
@@ -545,13 +557,9 @@ def _frozen_condition(
 
 def _saliency(condition: PlannedCondition) -> str:
     """Return the saliency method behind highlighted words; empty for none."""
-    if (
-        condition.run is None
-        or condition.run.saliency is None
-        or condition.definition.explanation not in WITH_TOKENS
-    ):
+    if condition.run is None or condition.definition.explanation not in WITH_TOKENS:
         return ""
-    return method_name(SaliencyOptions.model_validate(condition.run.saliency))
+    return condition.run.saliency_method
 
 
 def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question]) -> dict[str, Shown]:
@@ -579,7 +587,7 @@ def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question
         row.question.external_id: Shown(
             answer=row.answer,
             facts=row.facts if has_facts else None,
-            tokens=_tokens(condition, index, row),
+            **_tokens(condition, index, row),
             steps=row.steps if has_steps else None,
             rationale=row.rationale if condition.definition.explanation in WITH_RATIONALE else None,
         )
@@ -587,24 +595,27 @@ def _shown(condition: PlannedCondition, index: int, questions: Sequence[Question
     }
 
 
-def _tokens(
-    condition: PlannedCondition, index: int, prediction: Prediction
-) -> list[tuple[str, int, int, int, int]] | None:
-    """Return the highlighted pieces of a prediction.
+def _tokens(condition: PlannedCondition, index: int, prediction: Prediction) -> dict[str, Any]:
+    """Return the highlighted pieces of articles and question.
 
     They come from weights of tokens, else from the probabilities of facts.
     """
     if condition.definition.explanation not in WITH_TOKENS:
-        return None
-    context = prediction.question.context
+        return {}
+    question = prediction.question
     if prediction.explanation_weights is None:
-        return highlights(fact_weights(context, prediction.fact_probabilities or []))
+        weights = fact_weights(question.context, prediction.fact_probabilities or [])
+        return {"tokens": highlights(weights).context}
     weights = [tuple(row) for row in prediction.explanation_weights]
+    asked = [tuple(row) for row in prediction.question_weights or []]
     try:
-        check_places(context, weights)
+        check_places(question.context, weights)
+        check_question_places(question.text, asked)
     except ValueError as error:
         raise StudyRefused(
             ("conditions", index, "explanation"),
             say("the weights of %(run)s do not fit: %(error)s", run=str(condition.run), error=str(error)),
         ) from error
-    return highlights(weights)
+    pieces = highlights(weights, asked)
+    is_known = prediction.question_weights is not None
+    return {"tokens": pieces.context, "question_tokens": pieces.question if is_known else None}

@@ -6,7 +6,7 @@ from types import UnionType
 
 from analysis.scores import hotpotqa
 from studyapp.definition.task_questions import ADVICE_PAGES, is_prediction_right
-from studyapp.definition.tasks import Advice, Bonus, Counterfactual
+from studyapp.definition.tasks import Advice, Bonus, Predicting
 from studyapp.models import Item, Mode, Outcome, Study, StudyVersion, Trial
 from studyapp.queries.correctness import Answer, decided_answers
 from studyapp.queries.decisions import digest
@@ -67,7 +67,7 @@ def bonuses(study: Study) -> dict[str, Decimal]:
         ):  # fmt: skip
             who, question, gold, given, condition, item = row
             answers = given or {}
-            if isinstance(frozen(version).task, Counterfactual):
+            if isinstance(frozen(version).task, Predicting):
                 shown = frozen(version).condition(condition_name(version, condition)).shown[item]
                 is_right = is_prediction_right(answers, shown) is True
             else:
@@ -88,7 +88,7 @@ def _is_correct(
 
 def _promised(study: Study) -> list[tuple[StudyVersion, Bonus]]:
     """Return the versions that promise a bonus, oldest first."""
-    tasks = [(version, frozen(version).task) for version in _versions(study, Advice | Counterfactual)]
+    tasks = [(version, frozen(version).task) for version in _versions(study, Advice | Predicting)]
     return [(version, bonus) for version, task in tasks if (bonus := getattr(task, "bonus", None))]
 
 

@@ -13,8 +13,10 @@ from studyapp.definition.task_questions import (
     asked_on_check,
     limit_of,
     own_questions,
+    questions_beside,
     task_pages,
 )
+from studyapp.definition.tasks import Simulation
 from studyapp.models import Item, Participant, Trial
 from studyapp.queries.studies import condition_name
 from studyapp.rules.assignment import derive_seed
@@ -79,13 +81,13 @@ def page_questions(
 
 def item_page_name(content: FrozenStudy, trial: Trial) -> str:
     """Return the name of the page that an item shows now; empty if it has one."""
-    names = task_pages(content.task)
+    names = task_pages(content.task, trial.block)
     return names[trial.page - 1] if names and trial.item.kind != Item.Kind.ATTENTION else ""
 
 
 def is_last_page(content: FrozenStudy, trial: Trial) -> bool:
     """Return whether an item is complete after the page that it shows now."""
-    return not item_page_name(content, trial) or trial.page == len(task_pages(content.task))
+    return not item_page_name(content, trial) or trial.page == len(task_pages(content.task, trial.block))
 
 
 def item_questions(content: FrozenStudy, trial: Trial, viewer: Viewer, words: Words = str) -> list[Question]:
@@ -99,12 +101,13 @@ def item_questions(content: FrozenStudy, trial: Trial, viewer: Viewer, words: Wo
         return own
     name = item_page_name(content, trial)
     if not name:
-        return [*asked_on_check(content.task, words), *own]
+        return [*asked_on_check(content.task, words), *questions_beside(content.task, name, own)]
     options = content.options_of(_condition(trial), trial.item.external_id)
     given, advice = earlier.get("initial_answer"), advice_of(content, trial)
+    asks_rest = isinstance(content.task, Simulation) or is_last_page(content, trial)
     return [
         *own_questions(content.task, name, options, given, advice, words),
-        *(own if is_last_page(content, trial) else []),
+        *(questions_beside(content.task, name, own) if asks_rest else []),
     ]
 
 

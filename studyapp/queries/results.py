@@ -151,7 +151,7 @@ def trial_values(rows: QuerySet[Trial]) -> QuerySet[Trial, Row]:
     """Return the columns of trials that tables show."""
     return rows.values(
         *("participant_id", "item_id", "condition_id", "position", "passed", "articles"),
-        *("earlier", "timed_out"),
+        *("earlier", "timed_out", "block"),
         *_PAGE,
         question=F("item__question_id"),
         gold_answer=F("item__gold_answer"),

@@ -58,7 +58,7 @@ _NEXT_TRIAL = Prepared(
         .select_related("item")
         .only(
             *("participant", "condition", "position", "shown_at", "item__external_id", "item__kind"),
-            *("page", "earlier", "page_shown_at", "timed_out"),
+            *("page", "earlier", "page_shown_at", "timed_out", "block", "other_condition"),
         )
         .order_by("position")[:1]
     )

@@ -150,6 +150,8 @@ def stored_value(question: Question, sent: str | list[str]) -> Answer:
 OWN_EFFECTS = ("initial_correct", "reliance", "reliance_if_right", "reliance_if_wrong")
 # On that of a right prediction among those who can tell, and of "cannot tell".
 PREDICTION_EFFECTS = ("prediction_right", "cannot_tell")
+# On that of a right prediction in each block of a simulation.
+BLOCK_EFFECTS = ("prediction_before", "prediction_learning", "prediction_after")
 ELSEWHERE = "Somewhere else"
 
 
@@ -234,8 +236,20 @@ def prediction(
     *answers, cannot_tell = offered
     if behaviour.spread == 0 or rng.random() < unsure_chance(behaviour) + shifts["cannot_tell"]:
         return cannot_tell
-    is_right = rng.random() < own_chance(behaviour) + shifts["prediction_right"]
-    others = [answer for answer in answers if answer != right]
+    return simulated(answers, right, behaviour, rng, shifts["prediction_right"])
+
+
+def simulated(
+    offered: Sequence[str], right: str, behaviour: Behaviour, rng: random.Random, shift: float
+) -> str:
+    """Return the prediction of a bot that has to choose.
+
+    ``shift`` is added to the probability of the right one. A straight-liner takes the last choice.
+    """
+    if behaviour.spread == 0:
+        return offered[-1]
+    is_right = rng.random() < own_chance(behaviour) + shift
+    others = [answer for answer in offered if answer != right]
     return right if is_right or not others else rng.choice(others)
 
 

@@ -4,7 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 from studyapp.definition.questionnaires import parts_of
-from studyapp.simulation.behaviours import OWN_EFFECTS, PREDICTION_EFFECTS, own_chance, unsure_chance
+from studyapp.simulation.behaviours import (
+    BLOCK_EFFECTS,
+    OWN_EFFECTS,
+    PREDICTION_EFFECTS,
+    own_chance,
+    unsure_chance,
+)
 from studyapp.simulation.preferring import PREFERRED
 from studyapp.simulation.walk import BEHAVIOURS, TIME, Effect, StudyPlan
 
@@ -47,7 +53,7 @@ def check_effects(
     if plan.gold:
         questions |= dict.fromkeys((*OWN_EFFECTS, "initial_confidence", "final_confidence"))
     if plan.predictions:
-        questions |= dict.fromkeys(PREDICTION_EFFECTS)
+        questions |= dict.fromkeys(BLOCK_EFFECTS if plan.blocks else PREDICTION_EFFECTS)
     for condition, effect in effects.items():
         if condition not in conditions:
             raise ValueError(f"there is no condition {condition!r}; there is {', '.join(conditions)}")
@@ -60,7 +66,7 @@ def check_effects(
                 reliance = {"reliance_if_right": own.yes_if_right, "reliance_if_wrong": own.yes_if_wrong}
                 chances = {
                     "initial_correct": (own_chance(own),),
-                    "prediction_right": (own_chance(own),),
+                    **dict.fromkeys(("prediction_right", *BLOCK_EFFECTS), (own_chance(own),)),
                     "cannot_tell": (unsure_chance(own),),
                     "reliance": tuple(reliance.values()),
                     **{key: (chance + effect.get("reliance", 0.0),) for key, chance in reliance.items()},

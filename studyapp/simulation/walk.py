@@ -20,7 +20,8 @@ from foundation.simulated_people import BotError, Think, run_walks
 from studyapp.definition.question_flow import visible
 from studyapp.definition.questionnaires import Answer, Question, parts_of
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
-from studyapp.definition.task_questions import CANNOT_TELL, PREDICTED
+from studyapp.definition.task_questions import ANSWER, CANNOT_TELL, PREDICTED, PREDICTION, questions_beside
+from studyapp.definition.tasks import Task, Verification
 from studyapp.simulation.behaviours import (
     BEHAVIOURS,
     OWN_EFFECTS,
@@ -35,6 +36,7 @@ from studyapp.simulation.behaviours import (
     own_answer,
     prediction,
     rank,
+    simulated,
     stored_value,
 )
 from studyapp.simulation.preferring import PREFERRED, effect_of_pair, preference
@@ -82,7 +84,8 @@ OWN = (
 # Correctness of answers, by question and answer as shown; None if unknown.
 Knowledge = Mapping[tuple[str, str], bool | None]
 
-# The right predictions by question and shown answer, then by the answers to choose from.
+# The right predictions by question and shown answer, then by the answers to choose from. In a simulation no
+# answer is shown, and it is the name of the condition.
 Predictions = Mapping[tuple[str, str], Mapping[frozenset[str], str]]
 
 
@@ -100,6 +103,8 @@ class StudyPlan:
         item_spread: The standard deviation of item effects that all bots share, in the unit of `Effect`.
         gold: The right answer by question, where participants answer themselves.
         predictions: The right predictions, where participants predict the system.
+        blocks: The block of each page with an item, if the task is a simulation.
+        task: The task.
         compared: The questions about two conditions, where participants compare them.
         own_check_questions: The questions of an attention item, if they are not those of an item.
     """
@@ -113,6 +118,8 @@ class StudyPlan:
     item_spread: float = 0.0
     gold: Mapping[str, str] = field(default_factory=dict)
     predictions: Predictions = field(default_factory=dict)
+    blocks: Sequence[str] = ()
+    task: Task = field(default_factory=Verification)
     compared: Sequence[Question] = ()
     own_check_questions: Sequence[Question] | None = None
 
@@ -192,7 +199,8 @@ _FORM = re.compile(r'<form\b[^>]*\bmethod="post"[^>]*>(.*?)</form>', re.DOTALL)
 _CONTROL = re.compile(r"<(?:input|button|select|textarea)\b([^>]*)>")
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _TITLE = re.compile(r"<title>([^<]*)</title>")
-_QUESTION = re.compile(r'class="question-text">([^<]*)<')
+_QUESTION = re.compile(r'class="question-text">(.*?)</h1>', re.DOTALL)
+_AROUND_TEXT = re.compile(r'<span class="visually-hidden">[^<]*</span>|<[^>]*>')
 _ANSWER = re.compile(r'<div class="answer">\s*<p[^>]*>[^<]*</p>\s*<p( class="none")?>([^<]*)</p>')
 _CODE = re.compile(r'<p class="code">([^<]+)</p>')
 
@@ -248,12 +256,17 @@ def completion_code(page: Page) -> str:
     return unescape(code[1]) if code else ""
 
 
+def as_read(text: str) -> str:
+    """Return a text as a page shows it: any white space is one space."""
+    return " ".join(text.split())
+
+
 def question_on(page: Page) -> str:
-    """Return the question that an item page shows."""
+    """Return the question that an item page shows, without its highlights."""
     question = _QUESTION.search(page.text)
     if question is None:
         raise BotError(f"{page} shows no question")
-    return unescape(question[1])
+    return as_read(unescape(_AROUND_TEXT.sub("", question[1])))
 
 
 def is_right(page: Page, knowledge: Knowledge) -> bool | None:
@@ -266,11 +279,10 @@ def is_right(page: Page, knowledge: Knowledge) -> bool | None:
 
 def _shown_on(page: Page) -> tuple[str, str]:
     """Return the question and the answer that an item page shows."""
-    question, answer = _QUESTION.search(page.text), _ANSWER.search(page.text)
-    if question is None or answer is None:
+    answer = _ANSWER.search(page.text)
+    if answer is None:
         raise BotError(f"{page} shows no question with an answer")
-    shown = "" if answer[1] else unescape(answer[2])
-    return unescape(question[1]), shown
+    return question_on(page), "" if answer[1] else unescape(answer[2])
 
 
 def right_prediction(page: Page, predictions: Predictions) -> str:
@@ -436,6 +448,8 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
     """Send the pages of an item: one, or two with an answer of the bot's own."""
     if wanted is not None:
         return (yield from _send(page, bot, plan.check_questions, None, wanted))
+    if plan.blocks:
+        return (yield from _simulate(page, bot, plan))
     if plan.predictions:
         right = is_right(page, plan.knowledge)
         expected, offered = right_prediction(page, plan.predictions), page.choices[PREDICTED]
@@ -458,6 +472,25 @@ def _answer_item(page: Page, bot: Bot, plan: StudyPlan, wanted: Wanted | None) -
     shown = unescape(advice[2]) if advice else None
     final = final_answer(page.choices, first, shown, right, bot.behaviour, bot.rng, _tilted(bot))
     return (yield from _send_own(page, bot, plan.item_questions, final))
+
+
+def _simulate(page: Page, bot: Bot, plan: StudyPlan) -> _Open:
+    """Send a prediction, and the page with the answer while learning."""
+    block, name = plan.blocks[int(page.name) - 1], page.name
+    beside = {part: questions_beside(plan.task, part, plan.item_questions) for part in (PREDICTION, ANSWER)}
+    if PREDICTED in page.choices:  # else it comes back to the second page
+        offered = page.choices[PREDICTED]
+        right = plan.predictions.get((question_on(page), bot.condition), {}).get(frozenset(offered))
+        if right is None:
+            raise BotError(f"{page} offers {sorted(offered)} as predictions, which no condition does")
+        shift = bot.effect.get(f"prediction_{block}", 0.0) + bot.tilt
+        chosen = simulated(offered, right, bot.behaviour, bot.rng, shift)
+        page = yield from _send_own(page, bot, beside[PREDICTION], {PREDICTED: chosen})
+    if block == "learning" and page.name == name:
+        yield Think(bot.rng.uniform(0.5, 1.5))
+        is_right(page, plan.knowledge)  # it shows an answer
+        page = yield from _send_own(page, bot, beside[ANSWER], {})
+    return page
 
 
 def _compare(page: Page, bot: Bot, plan: StudyPlan) -> _Open:

@@ -16,7 +16,7 @@ from studyapp.definition.exclusion_rules import RULES_2020
 from studyapp.definition.question_scales import LikertScale
 from studyapp.definition.questionnaires import TASK_TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.tasks import Task, written_task
+from studyapp.definition.tasks import Blocks, Task, written_task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.texts import DOES, INSTRUCTIONS
 
@@ -113,8 +113,15 @@ def _defaults(task: str) -> Draft:
     """Return what a study of a task has unless somebody writes its own."""
     name, rules = TEMPLATES_OF[task]
     rows = [rule.model_dump(mode="json", exclude_none=True) for rule in rules]
-    parts = {"questionnaire": _questionnaire(name), "exclusions": rows, "instructions": INSTRUCTIONS[task]}
-    return _plainly(parts)
+    count = Blocks().total if task == "simulation" else 25
+    return _plainly(
+        {
+            "items": {"count": count, "seed": 1},
+            "questionnaire": _questionnaire(name),
+            "exclusions": rows,
+            "instructions": INSTRUCTIONS[task],
+        }
+    )
 
 
 def _unnamed(conditions: list[Draft]) -> list[Draft]:

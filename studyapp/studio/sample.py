@@ -20,7 +20,7 @@ from studyapp.definition.freezing import (
     Shown,
 )
 from studyapp.definition.schema import StudyDefinition
-from studyapp.definition.tasks import Counterfactual, Preference
+from studyapp.definition.tasks import Counterfactual, Predicting, Preference, Simulation, Task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.drafts import Draft, problems, task_of
 from studyapp.studio.edits import with_value
@@ -119,7 +119,7 @@ def content(definition: StudyDefinition) -> FrozenStudy:
                 explanation=condition.explanation,
                 advice=condition.advice,
                 shown={
-                    _ITEM.id: _shown(condition.explanation, is_changed).model_copy(
+                    _ITEM.id: _shown(condition.explanation, definition.task).model_copy(
                         update=_OTHER if is_compared and index % 2 else {}
                     )
                 }
@@ -132,14 +132,15 @@ def content(definition: StudyDefinition) -> FrozenStudy:
     )
 
 
-def _shown(explanation: Explanation, is_changed: bool) -> Shown:
+def _shown(explanation: Explanation, task: Task) -> Shown:
     return Shown(
         answer="Kolwen",
         facts=_FACTS if explanation in WITH_FACTS else None,
         tokens=_TOKENS if explanation in WITH_TOKENS else None,
         steps=_STEPS if explanation == "program" else None,
         rationale=_RATIONALE if explanation in WITH_RATIONALE else None,
-        options=_OPTIONS if is_changed else [],
+        options=_OPTIONS if isinstance(task, Predicting) else [],
+        correct=True if isinstance(task, Simulation) else None,
     )
 
 

@@ -6,16 +6,18 @@ A literal table of drafts. Pure: no Django.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from studyapp.definition.exclusion_rules import RULES_2020
+from studyapp.definition.exclusion_rules import RULES_2020, RULES_PICTURES
 from studyapp.definition.questionnaires import TEMPLATES
+from studyapp.definition.tasks import Blocks
 from studyapp.studio.drafts import Draft, opened
-from studyapp.studio.texts import CONSENT, DOES, INSTRUCTIONS
+from studyapp.studio.texts import CONSENT, DOES, DOES_PICTURES, INSTRUCTIONS, INSTRUCTIONS_PICTURES
 
 
 class Start(NamedTuple):
     """A template; ``scales`` are asked after the items, by name.
 
-    ``task`` is that of a task which asks questions of its own.
+    ``task`` is that of a task which asks questions of its own. ``is_pictures`` is for sentences about
+    pictures, explained by the steps of programs.
     """
 
     title: str
@@ -24,6 +26,7 @@ class Start(NamedTuple):
     scales: tuple[str, ...] = ()
     is_empty: bool = False
     task: str = ""
+    is_pictures: bool = False
 
 
 STARTS: dict[str, Start] = {
@@ -48,11 +51,23 @@ STARTS: dict[str, Start] = {
         "control condition shows no answer.",
         task="advice",
     ),
+    "simulation": Start(
+        "Simulation",
+        "Participants predict a system’s answers, see some of its answers with or without explanations, and "
+        "predict again.",
+        task="simulation",
+    ),
     "counterfactual": Start(
         "Counterfactual",
         "Participants see a system’s answer with or without its explanation, and predict what it answers "
         "after a change.",
         task="counterfactual",
+    ),
+    "pictures": Start(
+        "Pictures and programs",
+        "Participants judge answers to sentences about pictures, with the steps of a program: questions and "
+        "exclusion rules that fit pictures.",
+        is_pictures=True,
     ),
     "preference": Start(
         "Preference",
@@ -94,7 +109,20 @@ def draft(
     }
     if start.task:
         return content | _of_task(start.task, dataset, systems)
+    if start.is_pictures:
+        return content | _of_pictures(content["conditions"])
     return content | ({"design": start.design} if start.design != "between" else {})
+
+
+def _of_pictures(conditions: Sequence[Draft]) -> Draft:
+    """Return what is different in a study of pictures and programs."""
+    return {
+        "conditions": [{**condition, "explanation": "program"} for condition in conditions],
+        "questionnaire": TEMPLATES["pictures"].model_dump(mode="json", exclude_none=True),
+        "consent": CONSENT.format(does=DOES_PICTURES),
+        "instructions": INSTRUCTIONS_PICTURES,
+        "exclusions": [rule.model_dump(mode="json") for rule in RULES_PICTURES],
+    }
 
 
 def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
@@ -107,8 +135,10 @@ def _of_task(task: str, dataset: str, systems: Sequence[str]) -> Draft:
     shown = [{"system": name, **more} for name in systems for more in styles]
     if task == "preference":
         shown.append({"ground_truth": True})
+    items = {"items": {"count": Blocks().total, "seed": 1}} if task == "simulation" else {}
     return {
         "task": {"kind": task, **source},
+        **items,
         "conditions": [*control, *shown],
         "consent": CONSENT.format(does=DOES[task]),
         "instructions": INSTRUCTIONS[task],

@@ -9,6 +9,8 @@ from typing import Any
 DOES = {
     "verification": "You will see questions, each with the answer of a system, and judge whether the answer "
     "is correct.",
+    "simulation": "You will see questions, and predict what a system answers to them, before and after you "
+    "see some of its answers.",
     "counterfactual": "You will see questions, each with the answer of a system, and predict what the system "
     "answers after a change.",
     "preference": "You will see questions, each with two answers of systems and their explanations side by "
@@ -41,6 +43,17 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
         },
         {"text": "Then you are asked again. Keep your answer or change it.", "except": ["advised"]},
     ],
+    "simulation": [
+        {
+            "text": "Read the question and the articles, and say what a system will answer, even if you "
+            "think that it is wrong. Please do not look anything up."
+        },
+        {
+            "text": "In the second of three parts you see the answer of the system after each prediction. "
+            "Learn from it for the third part."
+        },
+        {"text": "Highlights then show how the system came to its answer.", "only": ["explained"]},
+    ],
     "counterfactual": [
         {"text": "You see a question and the answer of a system, which may be wrong."},
         {"text": "Highlights show how the system came to its answer.", "only": ["explained"]},
@@ -53,3 +66,13 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
     "preference": "Read the question, then A and B. Each is the answer of a system with its explanation, and "
     "may be wrong. Say which of the two is better; decide by what you see. Please do not look anything up.",
 }
+
+# Of studies of pictures, whose task is verification.
+DOES_PICTURES = (
+    "You will see sentences about pictures, each with the answer of a system, and judge whether the answer "
+    "is correct."
+)
+INSTRUCTIONS_PICTURES = (
+    "Look at the pictures, read the sentence and the answer, and the steps if there are any: they may be "
+    "wrong even if the answer is right. Then say whether you think that the answer is correct."
+)

@@ -21,7 +21,8 @@ from studyapp.definition.question_flow import Viewer
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.recruitment import WayBack
 from studyapp.definition.suspicion_flags import HONEYPOT_FIELD
-from studyapp.definition.task_questions import INITIAL, task_pages
+from studyapp.definition.task_questions import ANSWER, INITIAL, task_pages
+from studyapp.definition.tasks import Simulation
 from studyapp.models import Outcome, Participant, Stage, StageResponse, SurveyResponse, Trial
 from studyapp.queries.question_pages import (
     PageName,
@@ -50,6 +51,7 @@ from studyapp.web.participant_forms import (
     rows,
     wrong,
 )
+from studyapp.web.simulated_pages import outcome_context, part_context, shows
 from studyapp.web.stimulus_html import changed_html, instructions_html, stimulus_html
 
 
@@ -202,14 +204,20 @@ def _trial_context(content: FrozenStudy, trial: Trial) -> dict[str, Any]:
     version, language = trial.participant.version, trial.participant.language
     item_id = trial.item.external_id
     page = item_page_name(content, trial)
-    names = () if page == INITIAL else condition_names(trial)
+    shows_condition, has_answer = shows(content, page)
+    names = condition_names(trial) if shows_condition and page != INITIAL else ()
     if len(names) > 1:
         stimulus = comparison_html(version, names, item_id=item_id, language=language)
     else:
         shown = "".join(names)
-        stimulus = stimulus_html(version, condition=shown, item_id=item_id, language=language)
-    context = item_context(content, trial.position, page) | {"stimulus": stimulus}
+        stimulus = stimulus_html(
+            version, condition=shown, item_id=item_id, language=language, has_answer=has_answer
+        )
+    context = item_context(content, trial.position, page, trial.block) | {"stimulus": stimulus}
     context["changed"] = changed_html(version, item_id=item_id, language=language)
+    if page == ANSWER and isinstance(content.task, Simulation):
+        predicted = content.condition(names[0]).shown[item_id]
+        context["outcome"] = outcome_context(content.task, answers_of(trial.earlier), predicted)
     if (limit := time_limit(content, trial)) is not None:
         context["time_left"] = time_left(seconds_on_page(trial, timezone.now()), limit)
     return context
@@ -263,10 +271,10 @@ def stage_context(content: FrozenStudy, stage: Stage, attempt: int = 1) -> dict[
     }
 
 
-def item_context(content: FrozenStudy, position: int, page: str = "") -> dict[str, Any]:
+def item_context(content: FrozenStudy, position: int, page: str = "", block: str = "") -> dict[str, Any]:
     """Return the context of an item; practice items are counted apart.
 
-    ``page`` is the name of the page of an item that has several.
+    ``page`` is the name of the page of an item that has several, and ``block`` that of a simulation.
     """
     practice = len(content.practice)
     number = position - practice
@@ -274,7 +282,7 @@ def item_context(content: FrozenStudy, position: int, page: str = "") -> dict[st
         label = _("Practice %(n)d of %(all)d") % {"n": position, "all": practice}
     else:
         label = _("Question %(n)d of %(all)d") % {"n": number, "all": content.pages}
-    pages = task_pages(content.task)
+    pages = task_pages(content.task, block)
     if len(pages) > 1 and page:
         label = _("%(question)s, step %(n)d of %(all)d") % {
             "question": label, "n": pages.index(page) + 1, "all": len(pages),
@@ -283,8 +291,9 @@ def item_context(content: FrozenStudy, position: int, page: str = "") -> dict[st
         "position": label,
         "step": max(number - 1, 0),
         "is_practice": number < 1,
-        "submit_text": _("Save and continue"),
+        "submit_text": _("Continue") if page == ANSWER else _("Save and continue"),
         "item_page": page,
+        "part": part_context(content, position),
         "time_left": None,
     }
 

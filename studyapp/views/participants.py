@@ -160,19 +160,24 @@ def declined(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "studyapp/participant/message.html", context)
 
 
-# In the address of a page: the form that was sent belonged to a page that has been answered before.
-_STALE = "answered-before"
+# In the address of a page, what became of the form that was sent: it belonged to a page that had been
+# answered before, its time was over, or it came so long after that its answers were not stored.
+_STALE, _TIME_OVER, _TOO_LATE = _NOTICES = ("answered-before", "time-over", "too-late")
 
 
-def _go(address: str, *, stale: bool) -> HttpResponse:
-    return redirect(f"{address}?{_STALE}" if stale else address)
+def _go(address: str, notice: str = "") -> HttpResponse:
+    return redirect(f"{address}?{notice}" if notice else address)
+
+
+def _notice(request: HttpRequest) -> str:
+    return next((each for each in _NOTICES if each in request.GET), "")
 
 
 @require_safe
 @participant_page
 def study(request: HttpRequest, participant: Participant) -> HttpResponse:
     """Redirect to the current page."""
-    return _go(page_of(participant).url, stale=_STALE in request.GET)
+    return _go(page_of(participant).url, _notice(request))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -180,15 +185,14 @@ def study(request: HttpRequest, participant: Participant) -> HttpResponse:
 def page(request: HttpRequest, participant: Participant, **_address: object) -> HttpResponse:
     """Show the current page, or store what its form sent."""
     page = page_of(participant)
-    is_stale = _STALE in request.GET
     if request.path != page.url:
-        return _go(page.url, stale=is_stale or request.method == "POST")
+        return _go(page.url, _STALE if request.method == "POST" else _notice(request))
     if request.method == "POST":
         return _submit(request, participant, page)
     if not is_looking(request):
         return HttpResponse(status=200 if request.method == "HEAD" else 503)
     page.show()
-    return render(request, page.template, page.context() | {"is_stale": is_stale})
+    return render(request, page.template, page.context() | {"notice": _notice(request)})
 
 
 # Shown as often as asked, and nothing can be sent from it.
@@ -197,7 +201,7 @@ done = require_safe(page)
 
 def _submit(request: HttpRequest, participant: Participant, page: Page) -> HttpResponse:
     if page.name is None or request.POST.get("page_key") != page.key:
-        return _go(page.url, stale=True)
+        return _go(page.url, _STALE)
     sent = dict(request.POST.lists())
     answers, errors = parse_answers(page.questions, sent, page.earlier)
     time_up = page.elapsed(sent_at_the_end="time_is_up" in request.POST)
@@ -215,5 +219,7 @@ def _submit(request: HttpRequest, participant: Participant, page: Page) -> HttpR
         more["has_run_out"] = time_up.has_run_out
     is_stored = page.submit(answers=answers, changes=changes, timing=timing, **more)
     if not is_stored:  # another tab was faster
-        return _go(reverse("studyapp:study", args=[participant.version.study.slug]), stale=True)
-    return redirect(page.next_url)
+        return _go(reverse("studyapp:study", args=[participant.version.study.slug]), _STALE)
+    return _go(
+        page.next_url, (_TOO_LATE if time_up.is_too_late else _TIME_OVER) if time_up.has_run_out else ""
+    )

@@ -104,9 +104,19 @@ def import_proposals(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 @require_safe
 @run_page
 def judge(request: HttpRequest, run: PredictionRun) -> HttpResponse:
-    """Show an answer to judge, without its system or other judgements."""
-    judged = correctness.next_answer(run, user_of(request))
+    """Show an answer to judge, without its system or other judgements.
+
+    A judge who has finished a run goes on with another one on the same dataset.
+    """
+    user = user_of(request)
+    judged = correctness.next_answer(run, user)
     if judged is None:
+        for other in runs_to_judge(user).filter(dataset=run.dataset_id).exclude(pk=run.pk):
+            if correctness.next_answer(other, user):
+                messages.success(
+                    request, _("You have judged all answers in that queue. This is the next one.")
+                )
+                return redirect("studyapp:correctness_judge", other.pk)
         messages.success(request, _("You have judged all answers in this queue."))
         return redirect("studyapp:correctness_run", run.pk)
     return _answer_page(request, run, judged, VerdictForm(initial={"answer": judged.pk}))

@@ -17,18 +17,21 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.policy import Act
 from foundation.paragraphs import paragraphs
+from studyapp.definition.blocks import LEARNING
 from studyapp.definition.comparing import COMPARISON
 from studyapp.definition.freezing import FrozenStudy
-from studyapp.definition.questionnaires import Question
+from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.recruitment import OUTCOMES, Arrival, Outcome, WayBack
 from studyapp.definition.task_questions import (
+    ANSWER,
     INITIAL,
     asked_on_check,
     limit_of,
     own_questions,
+    questions_beside,
     task_pages,
 )
-from studyapp.definition.tasks import Preference
+from studyapp.definition.tasks import Preference, Simulation
 from studyapp.models import Stage, Study
 from studyapp.policies import REFUSALS
 from studyapp.queries.drafts import edited, look
@@ -47,6 +50,7 @@ from studyapp.views.participant_pages import (
 from studyapp.views.studio_forms import draft_sent
 from studyapp.web.comparison_html import rendered_comparison
 from studyapp.web.participant_forms import questions_html, rows
+from studyapp.web.simulated_pages import learning_position, outcome_context, shows
 from studyapp.web.stimulus_html import rendered_change, rendered_stimulus
 
 EXAMPLE_CODE = "EXAMPLE"
@@ -116,7 +120,7 @@ def _pages(content: FrozenStudy) -> list[tuple[str, str, int]]:
             viewers = [content.viewer([condition]) for condition in content.conditions]
             last = max(len(pages_on(content, cast("PageName", name), viewer)) for viewer in viewers)
         elif name in ("item", "practice"):
-            last = len(task_pages(content.task)) or 1
+            last = len(task_pages(content.task, LEARNING if name == "item" else "")) or 1
         pages += [(name, title, 1), *((f"{name}.{n}", title, n) for n in range(2, last + 1))]
     return pages
 
@@ -196,15 +200,24 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     }
     ids = of_kind.get(part, [chosen["item"]])
     item_id = chosen["item"] if chosen["item"] in ids else ids[0]
-    page = (task_pages(content.task) or ("",))[int(number or 1) - 1] if part != "attention" else ""
-    condition = "" if page == INITIAL else chosen["condition"]
-    context |= item_context(content, places[item_id], page)
+    block = LEARNING if number else ""
+    page = (task_pages(content.task, block) or ("",))[int(number or 1) - 1] if part != "attention" else ""
+    shows_condition, has_answer = shows(content, page)
+    condition = chosen["condition"] if shows_condition and page != INITIAL else ""
+    place = learning_position(content) if page == ANSWER else places[item_id]
+    context |= item_context(content, place, page, block)
     if page == COMPARISON:
         pair = (chosen["condition"], chosen["other"])
         context["stimulus"] = rendered_comparison(content, pair, item_id, slug=slug)
     else:
-        context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug)
+        context["stimulus"] = rendered_stimulus(content, condition, item_id, slug=slug, has_answer=has_answer)
     context["changed"] = rendered_change(content, item_id)
+    if page == ANSWER and isinstance(content.task, Simulation):
+        shown = content.condition(chosen["condition"]).shown[item_id]
+        given: dict[str, Answer] = {"predicted_answer": shown.answer or ""}
+        if content.task.ask == "correct":
+            given = {"predicted_correct": True}
+        context["outcome"] = outcome_context(content.task, given, shown)
     if task_pages(content.task):
         asked = _own_questions(content, page, item_id, chosen["condition"], pages[0] if pages else [])
         context["questions"] = questions_html(rows(asked, {}, {}), slug)
@@ -220,8 +233,8 @@ def _own_questions(
     On the final page, the first answer is an example.
     """
     if not page:
-        return [*asked_on_check(content.task, _), *rest]
+        return [*asked_on_check(content.task, _), *questions_beside(content.task, page, rest)]
     options = content.options_of(condition, item_id)
     given, advice = options[0] if options else _("an example"), content.advice_of(condition, item_id)
     own = own_questions(content.task, page, options, given, advice, _)
-    return own if page == INITIAL else [*own, *rest]
+    return own if page == INITIAL else [*own, *questions_beside(content.task, page, rest)]

@@ -76,6 +76,6 @@ def _side(content: FrozenStudy, name: str, item: FrozenItem, slug: str) -> dict[
     condition, context = content.condition(name), item.context or []
     shown = condition.shown[item.id]
     return {
-        **shown_context(shown, condition.explanation, condition.saliency, context),
+        **shown_context(shown, condition.explanation, condition.saliency, item.question or "", context),
         **program_context(shown, item.images, context, slug),
     }

@@ -3,30 +3,31 @@
 A step shows boxes over images, or highlighted words of a passage.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from predictions.box_labels import Rectangle, place_labels
 from predictions.program_steps import ItemImage, Step, StepBox
 from studyapp.web.program_labels import step_words
 
+IMAGES = 2  # of a program that runs for each of them
 WIDTH = 1000  # units of an image's drawing
-LETTERS, GAP = 50, 12  # height of a number, and its distance from its box
+# Of the largest numbers, beside a questionnaire and on phones: height, width of a digit, distance from a box.
+LETTERS, DIGIT, GAP = 44, 36, 12
+
+Numbers = Mapping[tuple[int, float, float, float, float], int]
 
 
-class Rectangle(NamedTuple):
-    """A box with its number, in units of the drawing.
+class NumberedBox(NamedTuple):
+    """A box with its number; ``at`` and ``base`` are where the number stands.
 
-    ``at`` and ``base`` are the position of the number, above or beside the box.
     ``words`` are the number and, for a system, its confidence.
     """
 
-    x: int
-    y: int
-    width: int
-    height: int
+    box: Rectangle
     number: int
     at: int
     base: int
@@ -39,20 +40,22 @@ class Picture(NamedTuple):
     url: str
     height: int
     words: str
-    boxes: list[Rectangle]
+    boxes: list[NumberedBox]
 
 
 class StepShown(NamedTuple):
     """A step of a program.
 
     ``size`` is the number of its boxes or words, None for a step that only has a
-    value. ``sure`` is the confidence of the system in each box.
+    value. ``sure`` is the confidence of the system in each box. ``values`` are those
+    for each image, with a label.
     """
 
     number: int
     words: str
     inputs: str
     value: Any
+    values: list[tuple[str, Any]]
     size: int | None
     sure: str
     pictures: list[Picture]
@@ -65,12 +68,37 @@ def pictures(images: Sequence[ItemImage], urls: Sequence[str]) -> list[Picture]:
 
 
 def shown_steps(steps: Sequence[Step], images: Sequence[ItemImage], urls: Sequence[str]) -> list[StepShown]:
-    """Return the steps in order of execution, in the active language."""
-    return [_shown(number, step, images, urls) for number, step in enumerate(steps, start=1)]
+    """Return the steps in order of execution, in the active language.
+
+    A box has the same number in all steps.
+    """
+    boxes = dict.fromkeys(box[:5] for step in steps for box in step.boxes or [])
+    numbers = {box: number for number, box in enumerate(boxes, start=1)}
+    tried = _below(steps, "in-one-other-image")
+    return [
+        _shown(number, step, numbers, number in tried, images, urls)
+        for number, step in enumerate(steps, start=1)
+    ]
 
 
-def _shown(number: int, step: Step, images: Sequence[ItemImage], urls: Sequence[str]) -> StepShown:
-    numbered = list(enumerate(step.boxes or [], start=1))
+def _below(steps: Sequence[Step], module: str) -> set[int]:
+    """Return the numbers of the steps that steps of a module build on."""
+    below: set[int] = set()
+    for number, step in reversed(list(enumerate(steps, start=1))):
+        if step.module == module or number in below:
+            below.update(step.inputs)
+    return below
+
+
+def _shown(
+    number: int,
+    step: Step,
+    numbers: Numbers,
+    is_tried: bool,
+    images: Sequence[ItemImage],
+    urls: Sequence[str],
+) -> StepShown:
+    numbered = sorted((numbers[box[:5]], box) for box in step.boxes or [])
     drawn = [
         _picture(position, images, urls, [(n, box) for n, box in numbered if box[0] == position])
         for position in range(len(images))
@@ -81,6 +109,7 @@ def _shown(number: int, step: Step, images: Sequence[ItemImage], urls: Sequence[
         words=step_words(step),
         inputs=", ".join(str(one) for one in step.inputs),
         value=_rounded(step.value),
+        values=list(zip(_runs(len(step.values), is_tried), map(_rounded, step.values), strict=True)),
         size=None if objects is None else len(objects),
         sure="; ".join(_words(n, box[5]) for n, box in numbered if box[5] is not None),
         pictures=drawn if step.boxes else [],
@@ -93,7 +122,7 @@ def _picture(
 ) -> Picture:
     image = images[position]
     height = round(WIDTH * image.height / image.width)
-    drawn = [_rectangle(number, box, height) for number, box in boxes]
+    drawn = _numbered_boxes(boxes, height)
     words = _name(position, len(images))
     if drawn:
         count = ngettext("%(n)d box", "%(n)d boxes", len(drawn)) % {"n": len(drawn)}
@@ -107,21 +136,31 @@ def _name(position: int, images: int) -> str:
     return _("Image %(n)d") % {"n": position + 1}
 
 
-def _rectangle(number: int, box: StepBox, height: int) -> Rectangle:
-    _image, left, top, right, bottom, sure = box
-    x, y = round(WIDTH * left), round(height * top)
-    is_above = y >= LETTERS + GAP
-    beside = x - LETTERS if x >= LETTERS else round(WIDTH * right) + GAP
-    return Rectangle(
-        x=x,
-        y=y,
-        width=round(WIDTH * (right - left)),
-        height=round(height * (bottom - top)),
-        number=number,
-        at=x if is_above else beside,
-        base=y - GAP if is_above else y + LETTERS,
-        words=_words(number, sure),
-    )
+def _runs(count: int, is_tried: bool) -> list[str]:
+    """Return the labels of a step's values; empty if images do not tell them."""
+    if count != IMAGES:
+        return [""] * count
+    if is_tried:
+        return [_("with the left image as the one:"), _("with the right image as the one:")]
+    return [_("for the left image:"), _("for the right image:")]
+
+
+def _numbered_boxes(boxes: Sequence[tuple[int, StepBox]], height: int) -> list[NumberedBox]:
+    rectangles = [
+        Rectangle(
+            round(WIDTH * left),
+            round(height * top),
+            round(WIDTH * (right - left)),
+            round(height * (bottom - top)),
+        )
+        for _number, (_image, left, top, right, bottom, _sure) in boxes
+    ]
+    sizes = [(DIGIT * len(str(number)), LETTERS) for number, _box in boxes]
+    labels = place_labels(rectangles, sizes, (WIDTH, height), gap=GAP)
+    return [
+        NumberedBox(rectangle, number, label.x, label.y + label.height, _words(number, box[5]))
+        for rectangle, (number, box), label in zip(rectangles, boxes, labels, strict=True)
+    ]
 
 
 def _words(number: int, sure: float | None) -> str:

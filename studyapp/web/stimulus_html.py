@@ -18,7 +18,7 @@ from predictions.program_steps import ItemImage
 from predictions.saliency import has_sign
 from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.definition.question_flow import Viewer
-from studyapp.definition.tasks import Advice
+from studyapp.definition.tasks import Advice, Simulation
 from studyapp.models import StudyVersion
 from studyapp.queries.studies import image_paths, localised, study_slug
 from studyapp.web.program_html import pictures, shown_steps
@@ -36,32 +36,35 @@ def _instructions_html(version_hash: str, version_pk: int, language: str, viewer
     return paragraphs(content.instructions_for(viewer))
 
 
-def stimulus_html(version: StudyVersion, *, condition: str, item_id: str, language: str = "") -> SafeString:
+def stimulus_html(
+    version: StudyVersion, *, condition: str, item_id: str, language: str = "", has_answer: bool = True
+) -> SafeString:
     """Return the part of an item page that a condition shows.
 
     Without a condition that is what people see before they answer for themselves. ``language`` has to be the
-    active one, since the cache key contains it. An attention item is the same in every condition.
+    active one, since the cache key contains it. An attention item is the same in every condition. Without
+    the answer, only its explanation is shown.
     """
-    return _stimulus_html(version.hash, version.pk, condition, item_id, language)
+    return _stimulus_html(version.hash, version.pk, condition, item_id, language, has_answer)
 
 
 @lru_cache(maxsize=1024)
 def _stimulus_html(
-    version_hash: str, version_pk: int, condition: str, item_id: str, language: str
+    version_hash: str, version_pk: int, condition: str, item_id: str, language: str, has_answer: bool
 ) -> SafeString:
     version = StudyVersion(pk=version_pk, hash=version_hash)
     content = localised(version, language)
     slug = study_slug(version_pk) if image_paths(version) else ""
-    return rendered_stimulus(content, condition, item_id, slug=slug)
+    return rendered_stimulus(content, condition, item_id, slug=slug, has_answer=has_answer)
 
 
 def rendered_stimulus(
-    content: FrozenStudy, condition: str, item_id: str, *, slug: str = "draft"
+    content: FrozenStudy, condition: str, item_id: str, *, slug: str = "draft", has_answer: bool = True
 ) -> SafeString:
     """Render an item of content that may be a draft.
 
     Without a condition, or in one without advice, only question and articles are shown. ``slug`` is the study
-    in the addresses of images; staff may use any.
+    in the addresses of images; staff may use any. ``has_answer`` is False to show the explanation alone.
     """
     check = content.attention_item(item_id)
     frozen_condition = content.condition(condition) if condition and check is None else None
@@ -76,22 +79,24 @@ def rendered_stimulus(
             shown, style = frozen_condition.shown[item_id], frozen_condition.explanation
         else:
             shown, style = Shown(answer=None, facts=None), "no answer"
+        if not has_answer and style == "none":
+            style = "no answer"
         context, question, images = item.context, item.question or "", item.images
     saliency = frozen_condition.saliency if frozen_condition else ""
     return render_to_string(
         "studyapp/participant/stimulus.html",
         {
-            "question": question,
+            "hides_answer": not has_answer,
             "is_original": check is None and item.changed is not None,
-            "is_open": isinstance(content.task, Advice),
-            **shown_context(shown, style, saliency, context or []),
+            "is_open": isinstance(content.task, Advice | Simulation),
+            **shown_context(shown, style, saliency, question, context or []),
             **program_context(shown, images, context or [], slug),
         },
     )
 
 
 def shown_context(
-    shown: Shown, style: str, saliency: str, context: Sequence[tuple[str, list[str]]]
+    shown: Shown, style: str, saliency: str, question: str, context: Sequence[tuple[str, list[str]]]
 ) -> dict[str, object]:
     """Return what the template needs of an answer with its explanation.
 
@@ -99,10 +104,13 @@ def shown_context(
         shown: The answer and the explanation.
         style: The style of explanation.
         saliency: The method of the weights of tokens; empty if it is unknown.
+        question: The text of the question.
         context: The articles.
     """
     explained, others = articles(context, shown.facts or [], shown.tokens or [])
     return {
+        "question": Sentence(cut_pieces(question, shown.question_tokens or []), False),
+        "has_question_marks": bool(shown.question_tokens),
         "answer": shown.answer,
         "style": style,
         "rationale": shown.rationale,

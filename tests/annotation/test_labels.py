@@ -133,8 +133,8 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
         # A few kilobytes of aliases would be merged for seconds.
         ("a: &a {" + "k, " * 999 + "}\nb: {<<: [" + "*a, " * 999 + "]}", "has too many parts"),
         ("", "^must be a mapping of fields"),
-        ("layers: []", "layers: list should have at least 1 item"),
-        ("layers: [{type: span, name: A}]", r"layers\[0\].type: input should be 'spans', 'boxes'"),
+        ("layers: []", "layers: must have at least 1 item"),
+        ("layers: [{type: span, name: A}]", r"layers\[0\].type: must be 'spans', 'boxes'"),
         ("layers: [{type: text}]", r"layers\[0\].name: is missing"),
         ("layers: [{type: spans, name: A}]", r"layers\[0\].labels: “A” needs one label or more"),
         ("layers: [{type: choice, name: A, labels: [b]}]", "needs two labels or more"),
@@ -155,7 +155,7 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
             "{type: text, name: A, show_if: {layer: B, labels: [e]}}]",
             r"layers\[1\].show_if.labels: “B” has no label “e”",
         ),
-        ("layers: [{type: text, name: A, show_if: {layer: A, labels: []}}]", r"show_if.labels: list should"),
+        ("layers: [{type: text, name: A, show_if: {layer: A, labels: []}}]", r"show_if.labels: must have"),
         (
             "layers: [{type: spans, name: A, labels: [b]}, {type: boxes, name: B, labels: [b]}]",
             "spans of a text or marks in images, not both",

@@ -113,6 +113,32 @@ def test_it_works(project, settings) -> None:
     assert (gold[2]["value"], gold[4]["value"]) == (1, False)
 
 
+def test_steps_for_each_image_have_two_values(project) -> None:
+    program = "in-each-image(equal(count(find[dogs]), 1))"
+    import_items(records=[make_record("i3", answer=True, program=program)], project=project)
+    layers = {"3": {"state": "done", "objects": [box("a"), box("b", at=0.5), box("c", image=1)]}}
+    item = project.items.get(external_id="i3")
+    bring_gold(item=item, document=Document.model_validate({"layers": layers}), by=make_user())
+    modules = [
+        {"index": 0, "module": "in-each-image", "value": True},
+        {"index": 1, "module": "equal", "values": [True, False]},
+        {"index": 2, "module": "count", "values": [1.0, 2.25]},
+        {"index": 3, "module": "find", "probabilities": [0.9, 0.2, 0.7]},
+    ]
+    record = {"id": "i3", "proposals": [[NEAR, FAR], [FAR]], "modules": modules, "answer": True}
+    import_outputs(records=[SystemRecord.model_validate(record)], project=project, system="net", revision="1")
+    brought_in()
+    question = Question.objects.get(external_id="i3")
+    for steps, counts in ((question.steps, [2, 1]), (question.predictions.get().steps, [1.0, 2.25])):
+        values = {step["module"]: (step["value"], step.get("values")) for step in steps}
+        assert values["count"] == (None, counts)
+        assert values["find"] == (None, None)
+    assert question.steps[-1]["value"] is False
+    page = shown(made_study(items={"ids": ["i3"]}), "gold", "i3")
+    assert "for the left image: <strong>2</strong>" in page
+    assert "for the right image: <strong>1</strong>" in page
+
+
 def test_the_same_again_changes_nothing(project) -> None:
     brought_in()
     said, _warned = brought_in()
@@ -197,7 +223,7 @@ class TestStudy:
         gold = shown(study, "gold")
         assert 'aria-label="Left image: 1 box: 1"' in gold
         assert "90%" not in gold
-        assert "(1: 90%; 2: 70%)" in page
+        assert "(1: 90%; 3: 70%)" in page, "a box keeps the number of the first step"
 
     def test_system_correctness_is_that_of_the_answer(self, project) -> None:
         brought_in()

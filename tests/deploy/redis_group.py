@@ -31,7 +31,7 @@ class RedisGroup:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What a site needs to know of them."""
+        """Return the settings of a site that uses them."""
         hosts = ",".join(f"127.0.0.1:{port}" for port in self.sentinels.values())
         password = PASSWORD.replace(" ", "%20")
         return {

@@ -354,6 +354,7 @@ PAGES = {
     "docs/how-to/train-on-an-encoder.md": Page(left_out={"--device cuda": HUB}),
     "docs/reference/annotation-api.md": Page(token),
     "docs/reference/commands.md": Page(),
+    "docs/reference/design-tools.md": Page(),
     "docs/reference/faithfulness.md": Page(
         faithful, {"nlvr2.jsonl": RELEASED.format("tests/analysis/faithfulness/test_reference.py")}
     ),

@@ -2,21 +2,25 @@
 
 import pytest
 
-from predictions.highlights import check_places, fact_weights, highlights
+from predictions.highlights import check_places, check_question_places, fact_weights, highlights
 
 CONTEXT = [("Oslo", ["Oslo is a city.", " It is old.", " "])]
 
 
 def test_it_works():
     weights = [("Oslo", 0, 10, 14, 2.0), ("Oslo", 0, 0, 4, 1.0), ("Oslo", 1, 1, 3, 0.25)]
-    assert highlights(weights) == [("Oslo", 0, 0, 4, 2), ("Oslo", 0, 10, 14, 3), ("Oslo", 1, 1, 3, 1)]
+    assert highlights(weights).context == [
+        ("Oslo", 0, 0, 4, 2),
+        ("Oslo", 0, 10, 14, 3),
+        ("Oslo", 1, 1, 3, 1),
+    ]
 
 
 @pytest.mark.parametrize(
     ("share", "level"), [(1, 3), (0.7, 3), (0.69, 2), (0.4, 2), (0.39, 1), (0.1, 1), (0.09, None), (0, None)]
 )
 def test_three_strengths(share, level):
-    found = highlights([("Oslo", 0, 0, 4, 10.0), ("Oslo", 1, 0, 4, 10.0 * share)])
+    found = highlights([("Oslo", 0, 0, 4, 10.0), ("Oslo", 1, 0, 4, 10.0 * share)]).context
     assert [piece[4] for piece in found[1:]] == ([level] if level else [])
 
 
@@ -28,11 +32,34 @@ def test_levels_do_not_depend_on_the_scale_of_the_weights():
 
 @pytest.mark.parametrize("weights", [[], [("Oslo", 0, 0, 4, 0.0)], [("Oslo", 0, 0, 4, -3.0)]])
 def test_no_weight_above_zero_highlights_nothing(weights):
-    assert highlights(weights) == []
+    assert highlights(weights) == ([], [])
 
 
 def test_a_weight_below_zero_is_no_highlight():
-    assert highlights([("Oslo", 0, 0, 4, 1.0), ("Oslo", 1, 0, 4, -1.0)]) == [("Oslo", 0, 0, 4, 3)]
+    assert highlights([("Oslo", 0, 0, 4, 1.0), ("Oslo", 1, 0, 4, -1.0)]).context == [("Oslo", 0, 0, 4, 3)]
+
+
+def test_question_and_articles_have_one_scale():
+    articles = [("Oslo", 0, 0, 4, 1.0)]
+    assert highlights(articles, [(7, 12, 2.0), (0, 3, 0.1), (3, 4, -9.0)]) == (
+        [("Oslo", 0, 0, 4, 2)],
+        [(7, 12, 3)],
+    )
+    assert highlights([], [(0, 3, 1.0)]) == ([], [(0, 3, 3)])
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ((7, 13), "the question has no characters 7 to 13"),
+        ((5, 5), "no characters 5 to 5"),
+        ((2, 4), "two weights overlap in the question at character 2"),
+    ],
+)
+def test_places_that_do_not_fit_the_question(place, words):
+    check_question_places("Who is old?", [(3, 6, 1.0), (0, 3, 1.0)])
+    with pytest.raises(ValueError, match=words):
+        check_question_places("Who is older", [(*place, 1.0), (0, 3, 1.0)])
 
 
 def test_the_probability_of_a_fact_is_the_weight_of_its_sentence():

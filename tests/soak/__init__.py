@@ -4,6 +4,7 @@ import os
 import random
 
 SEED = os.environ.get("SOAK_SEED", "1")
+WHOLE = "SOAK_COUNT" in os.environ  # run by make soak
 
 
 def size(small: int, share: float = 1.0) -> int:

@@ -231,6 +231,16 @@ def make_counterfactual(*, launched: bool = True, task: Any = None, **changes: A
     return make_study(launched=launched, dataset=dataset.name, task=task, **changes)
 
 
+def make_simulation(*, launched: bool = True, task: Any = None, **changes: Any) -> Study:
+    """A simulation with two items in each block; the first system is wrong on every second question."""
+    dataset = make_dataset(questions=12)
+    changes = {"conditions": ADVICE[1:], "items": {"count": 6, "seed": 1}, **changes}
+    for number, system in enumerate(dict.fromkeys(row["system"] for row in changes["conditions"])):
+        make_run(dataset=dataset, system=system, right=number + 2)
+    task = {"kind": "simulation", "blocks": {"before": 2, "learning": 2, "after": 2}, **(task or {})}
+    return make_study(launched=launched, dataset=dataset.name, task=task, **changes)
+
+
 def make_preference(
     *, launched: bool = True, task: Any = None, systems: int = 3, items: int = 6, **changes: Any
 ) -> Study:

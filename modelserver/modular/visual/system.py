@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -167,7 +167,7 @@ def _execution(item: ModuleItem, read: _Read, forward: Forward, place: int) -> E
             index=node.index,
             module=node.module,
             probabilities=_probabilities(read, forward, place, node.index) if node.type == "boxes" else [],
-            value=None if node.type == "boxes" else _value(laid_out, forward, place, node.index),
+            **({} if node.type == "boxes" else _values(laid_out, forward, place, node.index)),
         )
         for node in laid_out.program.nodes
     ]
@@ -187,15 +187,18 @@ def _probabilities(read: _Read, forward: Forward, place: int, node: int) -> list
     ]
 
 
-def _value(laid_out: Plan, forward: Forward, place: int, node: int) -> ModuleValue | None:
-    """Return a node's truth or expected number, None if it has one per image."""
-    jobs = laid_out.runs[node]
-    if len(jobs) > 1:
-        return None
-    row = forward.outputs.row[place, jobs[0]]
-    if laid_out.program.nodes[node].type == "truth":
-        return bool(forward.outputs.truth[row] > 0.5)
-    return round(float(forward.outputs.number.mean[row]), 4)
+def _values(laid_out: Plan, forward: Forward, place: int, node: int) -> dict[str, Any]:
+    """Return a node's truth or expected number, or those of its runs."""
+    is_truth = laid_out.program.nodes[node].type == "truth"
+    rows = [forward.outputs.row[place, job] for job in laid_out.runs[node]]
+    values: list[ModuleValue] = [
+        bool(forward.outputs.truth[row] > 0.5)
+        if is_truth
+        else round(float(forward.outputs.number.mean[row]), 4)
+        for row in rows
+    ]
+    is_single = len(values) == 1 or laid_out.program.nodes[node].module.isdecimal()
+    return {"value": values[0]} if is_single else {"values": values}
 
 
 def _boxes(regions: Regions) -> list[Box]:

@@ -25,13 +25,14 @@ from analysis.programs.notation import label
 from modelserver.inputs.data_files import read_records
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.images import decode, propose
-from modelserver.modular.visual.network import Question, VisualNetwork
+from modelserver.modular.visual.network import Config, Question, VisualNetwork
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
 from modelserver.modular.visual.utterances import attend
 from modelserver.training.loop import require_free, train
 from modelserver.training.options import Count, Output, options_of_command
+from modelserver.training.tables import over_seeds
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
 from modelserver.wire.errors import UnreadableData
 
@@ -149,6 +150,7 @@ class NlvrOptions(Output):
         pretraining_steps: Steps with gold boxes.
         steps: Steps with labels alone.
         seed: Seed of the order.
+        seeds: Number of seeds, from --seed on; scores get a mean and SD.
     """
 
     train_file: Path = field(kw_only=True)
@@ -158,19 +160,26 @@ class NlvrOptions(Output):
     pretraining_steps: Count = 100
     steps: Count = 100
     seed: int = Recipe.seed
+    seeds: Count = 1
+
+    @property
+    def folders(self) -> dict[int, Path]:
+        """The folder of the weights of each seed."""
+        seeds = range(self.seed, self.seed + self.seeds)
+        return {seed: self.out if self.seeds == 1 else self.out / f"seed-{seed}" for seed in seeds}
 
 
 def visual_nlvr(*, options: NlvrOptions) -> None:
     """Train and score visual-nmn on NLVR.
 
     Scores the weights on held-out sentences, trains on the others, scores
-    again, and prints both as JSON.
+    again, and prints both as JSON. With several seeds the second scores are
+    means, with their standard deviations and each seed's own.
     """
-    require_free(options.out, **options.start)
+    for out in options.folders.values():
+        require_free(out, **options.start)
     learn, test = divided(read(options.train_file, options.images, split=options.split))
-    network, config, _ = folder.load(options.weights, torch.device("cpu"))
-    if not isinstance(network, VisualNetwork):
-        raise UnreadableData(f"{options.weights}: not a modular network")
+    network, _ = _opened(options.weights)
     true = float(np.mean([each.label for each in test]))
     result = {
         "train": len(learn),
@@ -178,12 +187,26 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
         "majority": max(true, 1 - true),
         "before": scores(network, test),
     }
-    torch.manual_seed(options.seed)
+    runs = {}
+    for seed, out in options.folders.items():
+        _train_one(options, seed, learn, out)
+        runs[seed] = scores(_opened(out)[0], test)
+    result["after"] = over_seeds(runs)
+    sys.stdout.write(json.dumps(result, indent=2) + "\n")
+
+
+def _train_one(options: NlvrOptions, seed: int, learn: Sequence[Example], out: Path) -> None:
+    network, config = _opened(options.weights)
+    torch.manual_seed(seed)
     recipe = Recipe(
-        pretraining=options.pretraining_steps, steps=options.steps, batch=16, rate=1e-3, seed=options.seed
+        pretraining=options.pretraining_steps, steps=options.steps, batch=16, rate=1e-3, seed=seed
     )
     # The best weights are chosen on the training examples: there is too little data for a third part.
-    train(Trainer(network, config, recipe, learn, learn), learn, options.out, **options.start)
-    network, _, _ = folder.load(options.out, torch.device("cpu"))
-    result["after"] = scores(network, test)
-    sys.stdout.write(json.dumps(result, indent=2) + "\n")
+    train(Trainer(network, config, recipe, learn, learn), learn, out, **options.start)
+
+
+def _opened(weights: Path) -> tuple[VisualNetwork, Config]:
+    network, config, _ = folder.load(weights, torch.device("cpu"))
+    if not isinstance(network, VisualNetwork):
+        raise UnreadableData(f"{weights}: not a modular network")
+    return network, config

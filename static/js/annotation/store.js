@@ -246,7 +246,9 @@ export function createStore(annotation) {
    */
   function add(change, mayJoin) {
     const last = pending.at(-1);
-    const one = mayJoin && last && !sent.has(last.id) ? joined(last, change) : null;
+    // What made an object stays an act of its own: to take back the next one leaves the object there.
+    const open = mayJoin && last && !sent.has(last.id) && !inverses.get(last.id)?.remove;
+    const one = open ? joined(last, change) : null;
     if (one) {
       pending = [...pending.slice(0, -1), /** @type {Operation} */ (one)];
       document = apply(program, document, change);

@@ -238,8 +238,11 @@ def _money(model: Respondent, usage: Usage) -> str:
 def _planted(
     study: Study, given: Sequence[tuple[str, Effect]], mix: Mapping[str, float], plan: StudyPlan
 ) -> Planted | None:
-    """Return the effects to plant, checked against the study, or None."""
-    if not given:
+    """Return the effects to plant, checked against the study, or None.
+
+    In a simulation, bots need their condition to know what its system answers.
+    """
+    if not given and not plan.blocks:
         return None
     effects = dict(given)
     if len(effects) < len(given):

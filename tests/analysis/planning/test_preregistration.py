@@ -192,3 +192,17 @@ def test_a_malformed_file_is_named(tmp_path):
     (folder / "study_version.json").unlink()
     with pytest.raises(InputError):
         load_frozen(folder)
+
+
+def test_a_simulation_names_its_blocks(tmp_path):
+    folder = frozen_study(tmp_path / "study")
+    path = folder / "study_version.json"
+    document = json.loads(path.read_text("utf-8"))
+    blocks = {"before": 6, "learning": 4, "after": 6}
+    document["versions"][0]["task"] = {"kind": "simulation", "blocks": blocks, "ask": "correct"}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    text = preregistration(load_frozen(folder), Plan())
+    assert (
+        "Items by block: before 6, learning 4, after 6. Predicted is whether its answer is correct." in text
+    )
+    assert "drawn for each participant" in text

@@ -63,7 +63,7 @@ def test_images_are_items_of_their_own(tmp_path: Path) -> None:
         ("{", "a.jsonl", "spans", 1, "this is not JSON"),
         ("[1]", "a.jsonl", "spans", 1, "expected an object"),
         ('{"text": "a"}\n{"text": " "}', "a.jsonl", "spans", 2, "text: is missing or empty"),
-        ('{"text": 3}', "a.jsonl", "spans", 1, "text: input should be a valid string"),
+        ('{"text": 3}', "a.jsonl", "spans", 1, "text: must be text"),
         (
             '{"id": "x", "text": "a"}\n{"id": "x", "text": "b"}',
             "a.jsonl",

@@ -97,7 +97,7 @@ def test_a_preview_lists_every_refusal_with_file_line_and_field(project: Project
     broken = [{**example(0), "sentence": 5}, example(1), {"sentence": "x"}]
     preview = upload(project, user, lines(broken), "dev.jsonl", dry_run=True)
     assert listed(preview) == [
-        "dev.jsonl:1: sentence: input should be a valid string; found 5",
+        "dev.jsonl:1: sentence: must be text; found 5",
         "dev.jsonl:3: identifier: is missing; add it",
     ]
     assert preview.result["mended"][0]["kind"] == "item without a program, left out"
@@ -141,10 +141,10 @@ def test_items_of_another_kind_are_refused(user: User) -> None:
 def test_a_name_of_600_characters_is_one_sentence(project: Project, user: User) -> None:
     record = make_record().model_dump(mode="json") | {"images": [{"name": "x" * 600}, {"name": "right.png"}]}
     job = upload(project, user, lines([record]), "items.jsonl", format="jsonl")
-    assert job.error.startswith("items.jsonl:1: images[0].name: string should have at most 500 characters;")
+    assert job.error.startswith("items.jsonl:1: images[0].name: must have at most 500 characters;")
     named = {**example(0), "left_url": "x" * 600}
     job = upload(project, user, lines([named]), "dev.jsonl")
-    assert job.error.startswith("dev.jsonl:1: dev-0-0-0: name: string should have at most 500 characters;")
+    assert job.error.startswith("dev.jsonl:1: dev-0-0-0: name: must have at most 500 characters;")
     job = upload(project, user, zipped({"dev.jsonl": lines([named]), "left.png": picture()}))
     assert job.error.startswith("dev.jsonl:1: dev-0-0-0: the name of an image has 600 characters")
 

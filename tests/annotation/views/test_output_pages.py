@@ -148,7 +148,7 @@ def test_boxes_stand_beside_gold_node_by_node() -> None:
     assert [one.label for one in left.proposed] == ["1 · 90%"]
     assert [one.label for one in right.proposed] == ["3 · 70%"]
     assert (len(left.gold), len(right.gold)) == (1, 0)
-    assert left.proposed[0].x == left.gold[0].x == 100
+    assert left.proposed[0].box.x == left.gold[0].box.x == 100
     assert kept.score == pytest.approx(2 / 3)  # one of two right, the one there is found
     assert found.score == pytest.approx(0.5)  # one of two right, one of two found
     assert kept.table == [("left.png: 1", 0.9), ("right.png: 3", 0.7), ("left.png: 2", 0.2)]

@@ -81,13 +81,13 @@ def test_the_keys_are_listed_and_each_person_may_change_them(editor: Editor, pag
     page.keyboard.press("d")
     expect(dialog.get_by_role("status")).to_contain_text("already used for")
     dialog.get_by_role("button", name="Change key: unsure").click()
-    page.keyboard.press(";")
-    expect(dialog.get_by_role("status")).to_contain_text("now uses ;")
+    page.keyboard.press("=")
+    expect(dialog.get_by_role("status")).to_contain_text("now uses =")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    assert editor.keys(annotation) == {"unsure": ";"}
+    assert editor.keys(annotation) == {"unsure": "="}
     reload(page)
-    page.keyboard.press(";")
+    page.keyboard.press("=")
     saved(page)
     assert editor.layer(annotation, FIND_DOGS)["state"] == "unsure"
 

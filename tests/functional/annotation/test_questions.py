@@ -15,6 +15,7 @@ from tests.annotation import factories
 from tests.functional.annotation.conftest import PHONE, Editor
 from tests.functional.annotation.steps import drag
 from tests.functional.annotation.test_plain_tasks import look, make, saved, word
+from tests.functional.annotation.test_reviewing import problems
 
 pytestmark = [pytest.mark.service]
 
@@ -39,7 +40,7 @@ layers:
 
 
 def about(editor: Editor, pk: int) -> dict[str, dict[str, Any]]:
-    """What is stored about each mark, by its words."""
+    """Return the stored answers about each mark, by its words."""
     return {each["quote"]: each.get("answers", {}) for each in editor.objects(pk, 1)}
 
 
@@ -101,7 +102,7 @@ def test_a_new_mark_opens_a_step_that_was_done(editor: Editor, page: Page) -> No
     assert Annotation.objects.get(pk=pk).status == Annotation.Status.SUBMITTED
 
 
-def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser) -> None:
+def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser, axe_script: str) -> None:
     [pk] = make(editor, BOXES, kind="boxes")
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     page = editor.open(context.new_page(), pk)
@@ -109,12 +110,13 @@ def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser) -> N
     page.locator(".about .label-option", has_text="no").tap()
     look(page, "questions-phone")
     saved(page)
+    assert problems(page, axe_script) == []
     [box] = editor.objects(pk, 1)
     assert box["answers"] == {"Cut off": ["no"]}
     context.close()
 
 
-def test_a_manager_asks_about_marks(editor: Editor, page: Page) -> None:
+def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str) -> None:
     editor.log_in(page, workspaces.give(factories.make_user(), Role.MANAGER))
     page.goto(f"{editor.server.url}/annotate/new/")
     page.get_by_label("Title").fill("Aspects")
@@ -133,3 +135,9 @@ def test_a_manager_asks_about_marks(editor: Editor, page: Page) -> None:
         ("Opinion", "choice", True),
         ("Strength", "rating", False),
     ]
+    page.set_viewport_size({"width": 320, "height": 800})
+    for name in ("labels", "outputs", "settings"):
+        page.goto(f"{editor.server.url}/annotate/aspects/{name}/")
+        look(page, f"questions-{name}")
+        assert problems(page, axe_script) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, name

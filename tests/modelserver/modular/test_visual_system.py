@@ -108,6 +108,8 @@ def test_an_item_is_executed_alike_beside_others(system):
 def test_a_node_that_runs_for_each_image_has_no_single_value(system):
     (found,) = system.execute([item(program="in-each-image(exist(find[square]))")])
     assert [node.value for node in found.modules[1:]] == [None, None]
+    assert [len(node.values) for node in found.modules] == [0, 2, 0]
+    assert found.modules[0].value == all(found.modules[1].values)
     assert len(found.modules[2].probabilities) == 4
 
 

@@ -14,7 +14,7 @@ from modelserver.wire.schema import Explanation, SaliencyOptions, SaliencyScore
 from predictions import tasks
 from predictions.actions.saliency import compute_weights
 from predictions.models import Prediction, PredictionRun
-from predictions.saliency import has_sign, method_name, weights
+from predictions.saliency import has_sign, method_name, question_weights, weights
 from studyapp.queries.studies import frozen as frozen_study
 from studyapp.web.stimulus_html import stimulus_html
 from tests.modelserver.saliency.planted import Planted, rule, systems
@@ -70,6 +70,9 @@ def test_it_works(served: FakeModelServer, eager: None):
     }
     assert words["1931"] > 0  # the year that was chosen by; the other one has no way to the logit
     assert words["1950"] == words["born"] == 0
+    asked = {prediction.question.text[a:b]: weight for a, b, weight in prediction.question_weights}
+    assert max(asked, key=asked.get) == "older"
+    assert asked["Who"] == 0
 
 
 def test_a_second_time_computes_nothing_and_another_method_is_refused(served: FakeModelServer, eager: None):
@@ -79,6 +82,9 @@ def test_a_second_time_computes_nothing_and_another_method_is_refused(served: Fa
     assert compute_weights(run_id=run.pk, first=0, last=10**9) == 0
     output, _ = predict("rule", "--saliency", "occlusion")
     assert "6 of 6 predictions have weights by occlusion" in output
+    run.predictions.update(question_weights=None)  # of a version that kept the context's alone
+    assert compute_weights(run_id=run.pk, first=0, last=10**9) == 6
+    assert not run.predictions.filter(question_weights=None).exists()
     with pytest.raises(CommandError, match="have saliency by 'occlusion, level word' already"):
         predict("rule", "--saliency", "gradient-x-input")
 
@@ -121,9 +127,13 @@ def test_a_study_shows_the_words_in_three_strengths(served: FakeModelServer, eag
     assert "q25" not in arm.shown
     html = stimulus_html(study.versions.get(), condition=arm.name, item_id="q1")
     assert "influenced the answer, for or against it" in html  # a norm has no sign
+    item = next(item for item in frozen.items if item.id == "q1")
+    (start, end, level) = arm.shown["q1"].question_tokens[0]
+    assert (item.question[start:end], level) == ("older", 3)
+    strong = '<mark class="weight strong"><span class="visually-hidden">strong: </span>older</mark>'
+    assert strong in html[: html.index("</h1>")]
     title, index, start, end, level = arm.shown["q1"].tokens[0]
     assert (title, index, level) == ("Ann Lee1", 0, 3)
-    item = next(item for item in frozen.items if item.id == "q1")
     assert dict(item.context)[title][index][start:end] == "1931"
 
 
@@ -136,6 +146,7 @@ def test_weights_are_of_sentences_and_of_the_last_article_of_a_title():
         scores=[score(None, None, None), score(0, "A", None), score(0, "A", 0), score(1, "A", 0)],
     )  # fmt: skip
     assert weights([("A", ["ab"]), ("A", ["cd"])], explained) == [("A", 0, 0, 2, 1.0)]
+    assert question_weights(explained) == [(0, 2, 1.0)]
 
 
 def test_a_method_is_named_with_what_is_not_the_default():

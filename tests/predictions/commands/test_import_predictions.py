@@ -43,6 +43,7 @@ def test_it_works(dataset: Dataset, tmp_path: Path):
         "fact_probability": {"q0": [["Night Ferry 0", 0, 0.9], ["Oslo", 0, 0.25]]},
         "answer_location": {"q0": ["Night Ferry 0", 0, 35, 47]},
         "explanation_weights": {"q0": [["Night Ferry 0", 0, 4, 8, 0.5], ["Oslo", 0, 0, 4, -1]]},
+        "question_weights": {"q0": [[0, 3, 0.25]]},
     }
     output, error = run(write_json(tmp_path / "p.json", content(**more)))
     assert error == ""
@@ -56,6 +57,8 @@ def test_it_works(dataset: Dataset, tmp_path: Path):
     assert (wire.answer, wire.type, wire.facts) == ("Paul Stone I", "span", [("Night Ferry 0", 0)])
     assert prediction.explanation_weights == [["Night Ferry 0", 0, 4, 8, 0.5], ["Oslo", 0, 0, 4, -1.0]]
     assert [weight.weight for weight in wire.explanation_weights] == [0.5, -1.0]
+    assert prediction.question_weights == [[0, 3, 0.25]]
+    assert [(weight.start, weight.end, weight.weight) for weight in wire.question_weights] == [(0, 3, 0.25)]
     assert wire.location is not None
     assert wire.location.start == 35
     assert wire.fact_probabilities is not None
@@ -128,6 +131,10 @@ def test_what_is_missing_or_odd_is_counted(dataset: Dataset, tmp_path: Path):
         (
             content(explanation_weights={"q3": [["Oslo", 0, 0, 4, 1.0], ["Oslo", 0, 3, 5, 1.0]]}),
             r"explanation_weights\[q3\]: two weights overlap in sentence 0 of 'Oslo'",
+        ),
+        (
+            content(question_weights={"q3": [[0, 900, 1.0]]}),
+            r"question_weights\[q3\]: the question has no characters 0 to 900",
         ),
     ],
 )

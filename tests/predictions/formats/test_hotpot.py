@@ -66,28 +66,28 @@ def test_type_and_level_may_be_absent_and_gold_facts_unknown(tmp_path: Path):
 @pytest.mark.parametrize(
     "changes, words",
     [
-        ({"question": ""}, "question: string should have at least 1 character"),
-        ({"question": 3}, "question: input should be a valid string"),
+        ({"question": ""}, "question: must have at least 1 character"),
+        ({"question": 3}, "question: must be text"),
         ({"question": "a\0b"}, "question: holds the character NUL"),
         ({"question": "\ud800"}, "question: "),
-        ({"answer": None}, "answer: input should be a valid string"),
-        ({"type": "x" * 41}, "type: string should have at most 40 characters"),
-        ({"_id": "x" * 201}, "_id: string should have at most 200 characters"),
-        ({"_id": 7}, "entry 2 (7): _id: input should be a valid string"),
-        ({"context": []}, "context: list should have at least 1 item"),
-        ({"context": None}, "context: input should be a valid list"),
-        ({"context": [["A", ["one", 2]]]}, "context[0][1][1]: input should be a valid string"),
+        ({"answer": None}, "answer: must be text"),
+        ({"type": "x" * 41}, "type: must have at most 40 characters"),
+        ({"_id": "x" * 201}, "_id: must have at most 200 characters"),
+        ({"_id": 7}, "entry 2 (7): _id: must be text"),
+        ({"context": []}, "context: must have at least 1 item"),
+        ({"context": None}, "context: must be a list"),
+        ({"context": [["A", ["one", 2]]]}, "context[0][1][1]: must be text"),
         ({"context": [["A", ["one"]], ["B"]]}, "context[1][1]: is missing"),
         (
             {"context": {"title": ["A"], "sentences": []}},
             'context: "title" and "sentences" must have the same',
         ),
-        ({"supporting_facts": [["A", "0"]]}, "supporting_facts[0][1]: input should be a valid integer"),
+        ({"supporting_facts": [["A", "0"]]}, "supporting_facts[0][1]: must be a whole number"),
         (
             {"supporting_facts": [["A", -1]]},
-            "supporting_facts[0][1]: input should be greater than or equal to 0",
+            "supporting_facts[0][1]: must be at least 0",
         ),
-        ({"supporting_facts": [["A", True]]}, "supporting_facts[0][1]: input should be a valid integer"),
+        ({"supporting_facts": [["A", True]]}, "supporting_facts[0][1]: must be a whole number"),
         ({"_id": "q0"}, "_id: 'q0' is that of line"),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_predictions_file_gives_its_predictions(tmp_path: Path):
     }
     path = write_json(tmp_path / "predictions.json", content)
     file = read_predictions(path)
-    prediction = file.prediction("q0", entry()["context"])
+    prediction = file.prediction("q0", entry()["context"], entry()["question"])
     assert prediction.answer == "Oslo"
     assert prediction.type == "span"
     assert prediction.facts == [("Oslo", 0)]
@@ -173,11 +173,11 @@ def test_a_predictions_file_gives_its_predictions(tmp_path: Path):
     [
         ('{"answer": {"q0": "x"},\n}', "predictions.json:2: not JSON"),
         ('{"answer": {"q0": "x"}}', "sp: is missing"),
-        ('{"answer": {"q0": 3}, "sp": {}}', "answer.q0: input should be a valid string"),
+        ('{"answer": {"q0": 3}, "sp": {}}', "answer.q0: must be text"),
         ('{"answer": {}, "sp": {}, "types": {}}', "types: there is no such field"),
         (
             '{"answer": {}, "sp": {}, "type": {"q0": "maybe"}}',
-            "type.q0: input should be 'span', 'yes', 'no' or 'label'",
+            "type.q0: must be 'span', 'yes', 'no' or 'label'",
         ),
         (
             '{"answer": {}, "sp": {}, "fact_probability": {"q0": [["A", 0, 1.5]]}}',
@@ -200,7 +200,7 @@ def test_an_answer_outside_of_the_articles_is_told(tmp_path: Path, place: list[o
     content = {"answer": {"q0": "Oslo"}, "sp": {}, "answer_location": {"q0": place}}
     file = read_predictions(write_json(tmp_path / "predictions.json", content))
     with pytest.raises(BadFile, match=r"answer_location\[q0\]: no sentence"):
-        file.prediction("q0", entry()["context"])
+        file.prediction("q0", entry()["context"], entry()["question"])
 
 
 @pytest.mark.parametrize(

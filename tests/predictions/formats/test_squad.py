@@ -36,7 +36,7 @@ def test_a_question_without_answer_is_left_out(tmp_path: Path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"id": ""}, r"a\.json:1: data\[0\]\.paragraphs\[0\]\.qas\[0\]\.id: string should have at least 1"),
+        ({"id": ""}, r"a\.json:1: data\[0\]\.paragraphs\[0\]\.qas\[0\]\.id: must have at least 1"),
         ({"answers": [{}]}, r"answers\[0\]\.text: is missing"),
     ],
 )

@@ -117,7 +117,7 @@ def test_reasons_are_german_on_german_pages_and_english_in_rest(researcher: Clie
     job = Job.objects.latest("pk")
     reasons = [each["reason"] for each in job.result["refused"]]
     assert reasons == [
-        "input should be a valid string; found null",
+        "must be text; found null",
         "'q1' is that of line 2 already; ids must differ",
     ]
     answer = researcher.get(f"/api/v1/jobs/{job.pk}/", headers=GERMAN).json()["result"]
@@ -141,7 +141,7 @@ def test_reasons_of_an_older_version_stay_as_they_are(researcher: Client) -> Non
     del job.result[MESSAGES]
     job.save()
     page = researcher.get(f"/data/imports/{job.pk}/", headers=GERMAN).content.decode()
-    assert "input should be a valid string; found null" in page
+    assert "must be text; found null" in page
 
 
 def test_a_reason_holds_nothing_that_a_database_refuses(researcher: Client) -> None:
@@ -320,6 +320,21 @@ def test_a_question_shows_all_answers_side_by_side(researcher: Client) -> None:
     assert "Exact match" in page
     assert page.count('class="marker c1"') == 2
     assert page.count('class="marker c2"') == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("occlusion", "supported the answer"), ("integrated-gradients", "for or against it")],
+)
+def test_weights_of_words_say_what_they_mean(researcher: Client, method: str, words: str) -> None:
+    run = make_run(dataset=make_dataset(questions=1))
+    run.predictions.update(explanation_weights=[["Kolwen", 0, 0, 6, 1.0]], question_weights=[[0, 3, 2.0]])
+    PredictionRun.objects.update(saliency={"method": method})
+    question = run.dataset.questions.get()
+    page = researcher.get(f"/data/questions/{question.pk}/").content.decode()
+    assert words in page
+    assert f"strong: </span>{question.text[:3]}</mark>{question.text[3:]}" in page
+    assert "medium: </span>Kolwen</mark>" in page
 
 
 def test_a_server_that_is_down_shows_as_such(researcher: Client, no_model_server: None) -> None:

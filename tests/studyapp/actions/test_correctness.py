@@ -282,6 +282,21 @@ def test_a_judge_goes_through_the_queue(staff, study, run, judges):
     assert counts_of(run).judged_once == 3
 
 
+def test_a_judge_goes_on_with_the_next_queue(staff, run, judges):
+    other = factories.make_run(dataset=run.dataset)
+    changed = other.predictions.filter(answer="Elsewhere").first()
+    changed.answer = "Yet elsewhere"
+    changed.save()
+    for each in (run, other):
+        queue_answers(answers=missed_answers(each), by=judges[0])
+    for answer in queue(run):
+        judge(judged=answer, is_correct=False, by=judges[0])
+    page = staff.get(f"/staff/correctness/{run.pk}/judge/", follow=True)
+    assert page.redirect_chain[-1][0] == f"/staff/correctness/{other.pk}/judge/"
+    assert "This is the next one." in page.content.decode()
+    assert "Yet elsewhere" in page.content.decode()
+
+
 def test_a_judge_does_not_see_what_another_said(client, run, judges):
     answers = queued(run, judges[0])
     for answer in answers:

@@ -218,7 +218,7 @@ REFUSED = {
     "not https": (
         {"completion": {"redirect_url": "http://a.org/{code}"}}, "completion.redirect_url", "https",
     ),
-    "no participants": ({"participants": 0}, "participants", "greater than or equal to 1"),
+    "no participants": ({"participants": 0}, "participants", "at least 1"),
 }  # fmt: skip
 
 

@@ -88,9 +88,11 @@ LATER: dict[str, Any] = {
                 "q1": {
                     "answer": "Ada",
                     "facts": [["A", 0]],
+                    "question_tokens": [[0, 3, 2]],
                     "rationale": "Ada is named first.",
                     "changed_answer": "Ben",
                     "changed_correct": True,
+                    "correct": True,
                     "options": ["Ada", "Ben"],
                     "tokens": [["A", 0, 0, 3, 2]],
                     "steps": [

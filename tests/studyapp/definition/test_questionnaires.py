@@ -272,6 +272,7 @@ def test_a_questionnaire_takes_the_rest_from_a_template():
     assert [q.key for q in own.all][:5] == ["age", "gender", "english", "education", "rated_correct"]
     with pytest.raises(
         ValidationError,
-        match="unknown template 'xqa'; known templates: advice, counterfactual, preference, xqa-2020",
+        match="unknown template 'xqa'; known templates: advice, counterfactual, pictures, preference, "
+        "simulation, xqa-2020",
     ):
         Questionnaire.model_validate({"template": "xqa"})

@@ -109,6 +109,19 @@ questionnaire:
     )
 
 
+def test_questions_and_rules_that_fit_pictures(load):
+    definition = load(SMALL + "questionnaire: pictures\n")
+    assert [question.key for question in definition.questionnaire.item] == [
+        "rated_correct", "certainty", "helpfulness"
+    ]  # fmt: skip
+    assert [(rule.name, rule.seconds) for rule in definition.exclusions] == [
+        ("too-fast", 5),
+        ("too-slow", 300),
+    ]
+    named = load(SMALL + "questionnaire: pictures\nexclusions: []\n")
+    assert named.exclusions == []
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -128,7 +141,7 @@ questionnaire:
         ),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, explanation: pictures}"),
-            "6: conditions[2].explanation: input should be 'facts', 'tokens', 'both', 'none', ",
+            "6: conditions[2].explanation: must be 'facts', 'tokens', 'both', 'none', ",
         ),
         (
             ("  - ground_truth: true", "  - {ground_truth: true, group: a}"),
@@ -140,11 +153,11 @@ questionnaire:
         ),
         (
             ("  - ground_truth: true", "  - ground_truth: true\n    weight: 0"),
-            "7: conditions[2].weight: input should be greater than 0",
+            "7: conditions[2].weight: must be greater than 0",
         ),
         (
             ("  - system: qi2019\n  - ground_truth: true", "  []"),
-            "4: conditions: list should have at least 1 item",
+            "4: conditions: must have at least 1 item",
         ),
     ],
 )
@@ -156,11 +169,11 @@ def test_field_errors(problems, change, expected):
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ("items: {count: 0}", "8: items.count: input should be greater than or equal to 1"),
+        ("items: {count: 0}", "8: items.count: must be at least 1"),
         ("items:\n  count: many", "9: items.count: "),
         ("items: {ids: [a], count: 3}", "8: items: give either ids, or count and seed"),
         ("items: {ids: [a, b, a]}", "8: items: two ids are named 'a'"),
-        ("items: {ids: []}", "8: items.ids: list should have at least 1 item"),
+        ("items: {ids: []}", "8: items.ids: must have at least 1 item"),
         ("items:\n  ids:\n    - a\n    - 17", "11: items.ids[2]: must be text; write it in quotes"),
         ("questionnaire: xqa-2021", "8: questionnaire: unknown template 'xqa-2021'; known templates: "),
         (
@@ -187,7 +200,7 @@ def test_field_errors(problems, change, expected):
         ("exclusions:\n  - {name: a, seconds: 3}", "9: exclusions[1]: kind is missing"),
         (
             "exclusions:\n  - name: a\n    kind: min_time\n    clock: wall\n    seconds: 3",
-            "11: exclusions[1].clock: input should be 'server', 'client_total' or 'client_visible'",
+            "11: exclusions[1].clock: must be 'server', 'client_total' or 'client_visible'",
         ),
         (
             "exclusions:\n  - {name: a, kind: min_time, clock: server, seconds: .nan}",
@@ -230,13 +243,13 @@ def test_field_errors(problems, change, expected):
         ("completion: {redirect_url: 'https://[x'}", "8: completion.redirect_url: is not an address"),
         ("title: Again", "8: the key 'title' is given twice"),
         ("design: mixed", "4: conditions: a mixed design needs a group for every condition; 'qi2019'"),
-        ("design: crossed", "8: design: input should be 'between', 'within' or 'mixed'"),
+        ("design: crossed", "8: design: must be 'between', 'within' or 'mixed'"),
         ("design: within\nitems: {count: 1}", "9: items: 1 items are too few to show 2 conditions"),
         ("items: {ids: [a]}\npractice: {ids: [a]}", "9: practice: two items and practice items"),
         ("practice: {count: 2, stratify: {system: a, correct: 1}}", "8: practice.stratify: "),
-        ("items: {stratify: {system: a, correct: 2}}", "8: items.stratify.correct: input should be less"),
+        ("items: {stratify: {system: a, correct: 2}}", "8: items.stratify.correct: must be at most"),
         ("items: {ids: [a], stratify: {system: a, correct: 1}}", "8: items: give either ids, or count"),
-        ("comprehension: {questions: []}", "8: comprehension.questions: list should have at least 1"),
+        ("comprehension: {questions: []}", "8: comprehension.questions: must have at least 1"),
         (
             "comprehension: {questions: [{key: a, text: A, scale: yes_no, correct: true}]}",
             "8: comprehension: there are no instructions to comprehend",
@@ -252,12 +265,12 @@ def test_field_errors(problems, change, expected):
         ),
         (
             "screening:\n  - {key: a, text: A, scale: yes_no, accept: {at_most: x}}",
-            "9: screening[1].accept.at_most: input should be a valid number",
+            "9: screening[1].accept.at_most: must be a number",
         ),
         (
             "questionnaire:\n  template: xqa-2020\n  post_survey:\n    - {template: nasa-tlx}\n"
             "    - key: a\n      text: A\n      scale:\n        kind: number\n        min: 3\n        max: x",
-            "17: questionnaire.post_survey[2].scale.max: input should be a valid number",
+            "17: questionnaire.post_survey[2].scale.max: must be a number",
         ),
         (
             "questionnaire:\n  template: xqa-2020\n  post_survey:\n    - {template: sus}",
@@ -265,8 +278,8 @@ def test_field_errors(problems, change, expected):
         ),
         (
             "questionnaire: {template: x}",
-            "8: questionnaire: unknown template 'x'; known templates: advice, counterfactual, preference, "
-            "xqa-2020",
+            "8: questionnaire: unknown template 'x'; known templates: advice, counterfactual, pictures, "
+            "preference, simulation, xqa-2020",
         ),
         (
             "questionnaire:\n  template: xqa-2020\n  item:\n    - {key: a, text: A, scale: {kind: stars}}",
@@ -302,7 +315,7 @@ def test_more_field_errors(problems, more, expected):
 def test_every_problem_is_told_at_once(problems):
     assert problems(SMALL.replace("study: small\n", "").replace("dataset: world", "dataset: []")) == [
         "1: study: is missing",
-        "2: dataset: input should be a valid string",
+        "2: dataset: must be text",
     ]
 
 

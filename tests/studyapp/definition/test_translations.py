@@ -52,6 +52,13 @@ def test_scales_of_ours_are_known_in_german(name):
         assert {label for label in labels_of(question) if label not in known} == set()
 
 
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_of_ours_are_known_in_german(name):
+    questionnaire = TEMPLATES[name]
+    for question in questionnaire.all:
+        assert {question.text, question.unexplained_text or question.text} <= WORDINGS["de"].keys()
+
+
 def test_a_translated_question_keeps_what_is_stored():
     for question in TEMPLATES["xqa-2020"].item:
         german = translate(question, "Frage?", WORDINGS["de"])

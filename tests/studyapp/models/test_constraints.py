@@ -28,6 +28,7 @@ from predictions.models import (
 from studyapp.models import (
     Condition,
     DraftRevision,
+    EntryLink,
     ExternalIds,
     Item,
     ItemTime,
@@ -174,6 +175,10 @@ def record(result: object = None, error: str = "") -> ReadingRecord:
     return ReadingRecord.objects.create(probe=parts[0], instance=parts[1], result=result, error=error)
 
 
+def simulated_live_link() -> None:
+    EntryLink.objects.filter(pk=factories.make_link().pk).update(behaviour="honest")
+
+
 BREAKS: dict[str, Callable[[], Any]] = {
     "question_once_per_dataset": lambda: again(first(Question)),
     "question_has_text": lambda: Question.objects.update(text=""),
@@ -230,6 +235,9 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "paid_once_per_kind_and_batch": lambda: [payment(), payment()],
     "payment_has_its_amount": lambda: payment(amount=1),
     "sent_payment_has_a_time": lambda: payment(state="sent"),
+    "behaviour_is_of_bots": lambda: EntryLink.objects.filter(pk=factories.make_link().pk).update(
+        behaviour="x"
+    ),
 }
 
 

@@ -165,6 +165,8 @@ class TestExplanations:
         )
         shown = self.shown(run, "both")
         assert shown.tokens == [("Kolwen", 0, 0, 6, 3)]
+        assert shown.question_tokens is None, "a hash as before where nobody knows the question's weights"
+        assert "question_tokens" not in shown.model_dump()
         assert shown.facts == [("The Lost Harbour", 1)]
 
     def test_a_run_without_any_weights(self, run):
@@ -177,6 +179,15 @@ class TestExplanations:
         location, words = refusal(define(run, conditions=[{"system": "reader", "explanation": "tokens"}]))
         assert location == ("conditions", 0, "explanation")
         assert "no sentence 0 of 'Kolwen' has the characters 0 to 600" in words
+
+    def test_weights_of_the_question(self, run):
+        run.predictions.update(explanation_weights=[["Kolwen", 0, 0, 6, 1.0]], question_weights=[[0, 3, 2.0]])
+        shown = self.shown(run, "tokens")
+        assert (shown.tokens, shown.question_tokens) == ([("Kolwen", 0, 0, 6, 2)], [(0, 3, 3)])
+        assert self.shown(run, "facts").question_tokens is None
+        run.predictions.update(question_weights=[[0, 900, 2.0]])
+        words = refusal(define(run, conditions=[{"system": "reader", "explanation": "tokens"}]))[1]
+        assert "the question has no characters 0 to 900" in words
 
     def test_items_are_drawn_among_those_with_weights(self, run):
         run.predictions.filter(question__external_id__in=["q1", "q2"]).update(

@@ -10,7 +10,7 @@ from studyapp.rules.pairs import ROWS, pairs_of, rotations, sides
 
 
 def seen(items, n, people):
-    """What participants without drop-out see, assigned one after the other: (item, left, right) of each."""
+    """Assign participants one after the other; return (item, left, right) for each page of each."""
     counts: Counter[tuple[int, int]] = Counter()
     for person in range(people):
         cell = choose_cell(ROWS, rotations(n), counts, seed=person)

@@ -57,11 +57,12 @@ def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
     steps, response, paths = walk(bot, link, plan), None, []
     try:
         while True:
-            if effects:
-                ahead = Trial.objects.filter(answers__isnull=True).order_by("-participant", "position")
-                following = ahead.first()
+            if effects or plan.blocks:
+                ahead = Trial.objects.filter(answers__isnull=True, condition__isnull=False)
+                following = ahead.order_by("-participant", "position").first()
                 names = condition_names(following) if following else ()
-                bot.effect = Planted(effects, nobody).effect_of(names)
+                bot.condition = names[0] if names else bot.condition
+                bot.effect = Planted(effects or {}, nobody).effect_of(names)
             step = steps.send(response)
             if isinstance(step, Think):
                 response = None
@@ -213,6 +214,9 @@ def test_an_unknown_answer_is_an_error():
     page = read_page("http://testserver/study/s/item/1/", text)
     assert is_right(page, {("Who & what?", "B's"): True}) is True
     assert is_right(page, {("Who & what?", "B's"): None}) is None
+    strong = '<mark class="weight strong"><span class="visually-hidden">strong: </span>what?</mark>'
+    marked = read_page(page.url, text.replace("what?", f"{strong} "))
+    assert is_right(marked, {("Who & what?", "B's"): True}) is True
     with pytest.raises(BotError, match="which no condition does"):
         is_right(page, {("Who & what?", "C"): True})
     with pytest.raises(BotError, match="shows no question"):

@@ -165,9 +165,10 @@ def test_the_server_ends_a_page(client):
     address = taking_part(client, task=TIMED)
     assert "You have 30 seconds for this page." in text(client.get(address))
     Trial.objects.update(shown_at=F("shown_at") - timedelta(seconds=40))
-    send(client, address, **TYPED)
+    sent = send(client, address, **TYPED)
     trial = Trial.objects.get()
     assert (trial.page, trial.timed_out, trial.earlier[0]["answers"]) == (2, "initial", {})
+    assert "so that answer was not saved" in text(sent)
     assert trial.earlier[0]["server_ms"] >= 40_000
     send(client, address, final_choice="system", final_confidence="1", helpfulness="1")
     assert Trial.objects.get().answers["final_answer"] == "Kolwen 1"
@@ -179,9 +180,10 @@ def test_the_browser_sends_what_is_there_at_the_end_and_not_before(client):
     partial = {"initial_answer": "Kolwen", "time_is_up": "1"}
     assert send(client, address, **partial).status_code == 422
     Trial.objects.update(shown_at=F("shown_at") - timedelta(seconds=31))
-    send(client, address, **partial)
+    sent = send(client, address, **partial)
     trial = Trial.objects.get()
     assert (trial.page, trial.timed_out) == (2, "initial")
+    assert "Your answers up to then were saved." in text(sent)
     assert trial.earlier[0]["answers"] == {"initial_answer": "Kolwen"}
 
 

@@ -81,6 +81,21 @@ def test_text_of_a_dataset_is_no_markup():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("style", ["tokens", "both"])
+def test_weights_of_the_question_alone_are_an_explanation(style):
+    dataset = factories.make_dataset()
+    run = factories.make_run(dataset=dataset)
+    run.predictions.update(facts=[], explanation_weights=[], question_weights=[[0, 3, 1.0]])
+    conditions = [{"system": run.system.name, "explanation": style}]
+    study = factories.make_study(conditions=conditions, dataset=dataset.name, items=1)
+    item, html = shown(study)
+    assert f"strong: </span>{item.text[:3]}</mark>{item.text[3:]}</h1>" in html
+    assert "Words of the question are underlined as well." in html
+    assert "how strongly each part supported the answer" in html
+    assert "gave no explanation" not in html
+
+
+@pytest.mark.django_db
 def test_a_stimulus_is_rendered_once(django_assert_num_queries):
     study = factories.make_study()
     _item, first = shown(study)

@@ -105,7 +105,7 @@ def test_what_has_no_place_is_left_out_and_counted(tmp_path: Path) -> None:
         result("brushlabels", {"format": "rle", "rle": [0, 1], "brushlabels": ["Dog"]}),
         {"type": "relation", "from_id": "a", "to_id": "b"},
         result("rectangle", SQUARE) | {"id": "r2"},
-        result("choices", {"x": 1, "y": 1, "choices": ["small"]}, "size"),
+        result("choices", {"x": 1, "y": 1, "choices": ["small"]}, "size") | {"id": "of no mark"},
         result("number", {"number": 4}, "count"),
         result("rectanglelabels", {**SQUARE, "rectanglelabels": ["Dog", "Cat"]}),
     ]  # fmt: skip

@@ -104,6 +104,19 @@ def test_the_command_trains_and_scores(drawn, tmp_path, capsys):
     assert found["after"]["upper_bound"]["overall"]["f1"] == 1
 
 
+def test_means_over_seeds(drawn, tmp_path, capsys):
+    given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
+    command = ["visual-nlvr", *given, "--pretraining-steps", "2", "--steps", "1", "--seed", "5"]
+    assert main([*command, "--seeds", "2"]) == 0
+    after = json.loads(capsys.readouterr().out)["after"]
+    assert list(after["seeds"]) == ["5", "6"]
+    each = [run["faithfulness"]["find"]["recall"] for run in after["seeds"].values()]
+    assert after["faithfulness"]["find"]["recall"] == pytest.approx(sum(each) / 2)
+    assert after["sd"]["faithfulness"]["find"]["recall"] == pytest.approx(abs(each[0] - each[1]) / 2**0.5)
+    assert (tmp_path / "seed-6" / "config.json").exists()
+    assert main([*command, "--seeds", "2"]) == 1, "finished weights are never trained over"
+
+
 def test_the_proposer_finds_all_things_of_real_pictures(tmp_path, visual_network):
     data = real_data("nlvr")
     lines = (data / "dev_sample.json").read_text().splitlines()[:6]

@@ -1,0 +1,65 @@
+"""Positions of the labels of boxes, so that no two cover each other. Pure."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+
+class Rectangle(NamedTuple):
+    """A rectangle in units of a drawing."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    def overlap(self, other: "Rectangle") -> int:
+        """Return the area that both cover."""
+        across = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
+        down = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
+        return max(0, across) * max(0, down)
+
+
+def place_labels(
+    boxes: Sequence[Rectangle], sizes: Sequence[tuple[int, int]], image: tuple[int, int], *, gap: int
+) -> list[Rectangle]:
+    """Place a label at each box, inside the image.
+
+    Above the box is preferred, then below, beside and inside it. Boxes that leave no free place get the one
+    that covers earlier labels least.
+
+    Args:
+        boxes: The boxes, the most important first.
+        sizes: Width and height of each label.
+        image: Width and height of the image.
+        gap: Distance of a label from its box.
+    """
+    placed: list[Rectangle] = []
+    for box, size in zip(boxes, sizes, strict=True):
+        tried = [(each, _moved_in(each, image)) for each in _candidates(box, size, gap)]
+        _, best = min(tried, key=lambda pair: (_covered(pair[1], placed), pair[0] != pair[1]))
+        placed.append(best)
+    return placed
+
+
+def _candidates(box: Rectangle, size: tuple[int, int], gap: int) -> Iterator[Rectangle]:
+    width, height = size
+    right, bottom = box.x + box.width, box.y + box.height
+    for y in (box.y - gap - height, bottom + gap):
+        for x in (box.x, right - width):
+            yield Rectangle(x, y, width, height)
+    for y in (box.y, bottom - height):
+        for x in (box.x - gap - width, right + gap):
+            yield Rectangle(x, y, width, height)
+    for y in (box.y + gap, bottom - gap - height):
+        for x in (box.x + gap, right - gap - width):
+            yield Rectangle(x, y, width, height)
+
+
+def _covered(label: Rectangle, placed: Sequence[Rectangle]) -> int:
+    return sum(label.overlap(other) for other in placed)
+
+
+def _moved_in(label: Rectangle, image: tuple[int, int]) -> Rectangle:
+    x = max(0, min(label.x, image[0] - label.width))
+    y = max(0, min(label.y, image[1] - label.height))
+    return label._replace(x=x, y=y)
