@@ -1,4 +1,4 @@
-"""A study of oTree with as many pages and questions as ours, for `benchmarks.locust_load`."""
+"""Serve a study of oTree with as many items as ours."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ import httpx
 
 from scripts.processes import Part, Supervisor, answers, free_port
 
-OTREE = "otree==6.0.15"
-ITEMS = 25
 PEOPLE = 400  # that may come; oTree makes their rows in advance
-SETTINGS = """
+FILES = {
+    "settings.py": """
 SESSION_CONFIGS = [dict(name="judge", app_sequence=["judge"], num_demo_participants=1)]
 SESSION_CONFIG_DEFAULTS = dict(real_world_currency_per_point=1.0, participation_fee=0.0, doc="")
 PARTICIPANT_FIELDS, SESSION_FIELDS = [], []
 LANGUAGE_CODE, REAL_WORLD_CURRENCY_CODE, USE_POINTS = "en", "USD", False
 ADMIN_USERNAME, ADMIN_PASSWORD, DEMO_PAGE_INTRO_HTML = "admin", "of-a-benchmark", ""
 SECRET_KEY = "of-a-benchmark"
-"""
-APP = """
+""",
+    "judge/__init__.py": """
 from otree.api import *
 
 class C(BaseConstants):
-    NAME_IN_URL, PLAYERS_PER_GROUP, NUM_ROUNDS = "judge", None, {items}
+    NAME_IN_URL, PLAYERS_PER_GROUP, NUM_ROUNDS = "judge", None, 25
     PASSAGE = " ".join("In week %d Ada kicked a %d-yard field goal." % (n, 20 + n) for n in range(1, 30))
 
 class Subsession(BaseSubsession):
@@ -47,39 +46,42 @@ class Judge(Page):
     form_fields = ["rated_correct", "known_before", "certainty", "helpfulness"]
 
 page_sequence = [Judge]
-"""
-PAGE = """
+""",
+    "judge/Judge.html": """
 {{ block title }}Is the answer correct?{{ endblock }}
 {{ block content }}<p>{{ C.PASSAGE }}</p>{{ formfields }}{{ next_button }}{{ endblock }}
-"""
+""",
+}
 
 
 @contextmanager
-def otree_study(programs: Path, folder: Path) -> Iterator[tuple[str, int]]:
-    """Serve the study from an empty folder; yield the link for everybody, and the server's process group."""
-    (folder / "judge").mkdir()
-    (folder / "settings.py").write_text(SETTINGS, encoding="utf-8")
-    (folder / "judge/__init__.py").write_text(APP.format(items=ITEMS), encoding="utf-8")
-    (folder / "judge/Judge.html").write_text(PAGE, encoding="utf-8")
+def otree_study(programs: Path, folder: Path, database: str) -> Iterator[tuple[str, int]]:
+    """Serve the study from an empty folder.
+
+    Args:
+        programs: The folder of programs of oTree's environment.
+        folder: An empty folder.
+        database: The URL of a PostgreSQL database; without it oTree keeps everything in memory until it ends.
+
+    Yields:
+        The link for everybody, and the server's process group.
+    """
+    for name in ("judge", "_static"):
+        (folder / name).mkdir()
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
     env = {**os.environ, "OTREE_PRODUCTION": "1", "PATH": f"{programs}:{os.environ['PATH']}"}
-    otree = str(programs / "otree")
-    subprocess.run([otree, "resetdb", "--noinput"], cwd=folder, env=env, check=True, capture_output=True)
-    port = free_port()
+    env |= {"DATABASE_URL": database} if database else {}
+    otree, port = str(programs / "otree"), free_port()
     url = f"http://127.0.0.1:{port}"
+    subprocess.run([otree, "resetdb", "--noinput"], cwd=folder, env=env, check=True, capture_output=True)
     command = ["env", "--chdir", str(folder), otree, "prodserver", str(port)]
     with Supervisor() as parts:
         parts.start(
-            Part(
-                name="oTree", command=command, log=folder / "log", env=env,
-                ready=lambda: answers(f"{url}/login"),
-            )
+            Part(name="oTree", command=command, log=folder / "log", env=env,
+                 ready=lambda: answers(f"{url}/login"))
         )  # fmt: skip
         parts.wait_ready()
-        yield _session(url), parts.pids["oTree"]
-
-
-def _session(url: str) -> str:
-    """Make a session and return the link that gives each visitor a participant."""
-    body = {"session_config_name": "judge", "num_participants": PEOPLE}
-    response = httpx.post(f"{url}/api/sessions", json=body, trust_env=False, timeout=600)
-    return str(response.raise_for_status().json()["session_wide_url"])
+        body = {"session_config_name": "judge", "num_participants": PEOPLE}
+        response = httpx.post(f"{url}/api/sessions", json=body, trust_env=False, timeout=600)
+        yield response.raise_for_status().json()["session_wide_url"], parts.pids["oTree"]

@@ -1,38 +1,33 @@
 """Simulate sites of three sizes with measured costs.
 
-Run ``python -m benchmarks.capacity [--costs FILE.json]``.
+Run ``python -m benchmarks.capacity``. It measures `benchmarks.unit_costs` first.
 
-Requests of participants come at random, at the rate of the busiest hour, and wait for one of the web
-server's processes; that computes, asks the database, and waits for the disk at each write. Consents to one
-study wait for each other, because each counts those before it. The times are those that
-`benchmarks.unit_costs` has measured; each simulated request draws its own. For each size the fewest processes
-are sought with which 95 of 100 requests take 300 ms at most.
+Requests of participants come at random, at the rate of the busiest time, and wait for one of the web server's
+processes; that computes, asks the database, and waits for the disk at each write. Consents to one study wait
+for each other, because each counts those before it. Each simulated request takes the times of a measured one.
+Bar: 95 of 100 requests within 300 ms.
 """
 
 from __future__ import annotations
 
 import argparse
-import heapq
-import itertools
-import json
 import math
 import random
+import statistics
 import sys
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 
-from scripts.processes import ROOT
+import simpy
 
-COSTS = ROOT / "benchmarks/unit_costs.json"
+from benchmarks.unit_costs import Costs, measure
+
+Events = Generator[simpy.Event, None, None]
 MOST_P95_MS = 300.0
 SECONDS_A_DAY = 86_400
-# A commit waits for the disk of the server: an SSD that keeps what it has through a power cut.
-COMMIT_MS = 1.5
-MOST_USE = 0.7  # of the processes; a longer peak would pile up at more
-Act = Callable[[], None]
+COMMIT_MS = 1.5  # an SSD that keeps what it has through a power cut
+WEB_USE, DATABASE_USE = 0.7, 0.5  # on average in the busiest time; the database needs room for maintenance
 
 
 @dataclass(frozen=True)
@@ -40,10 +35,10 @@ class Size:
     """How many participants come, and when.
 
     Attributes:
-        name: What it is called in the table.
+        name: Its name in the table.
         participants: Participants a day.
         peak: How many times the mean of the day come in its busiest time.
-        studies: Studies that are open at once; consents to each wait for each other.
+        studies: Studies that are open at once.
     """
 
     name: str
@@ -58,9 +53,8 @@ class Size:
 
 
 SIZES = (
-    # 200 in half an hour, as of a course.
     Size("lab: 200, all in half an hour", 200, 48.0, 1),
-    Size("platform: 20,000 a day", 20_000, 3.0, 20),
+    Size("platform: 20,000 a day, 20 studies", 20_000, 3.0, 20),
     Size("internet: 1,000,000 a day, 100 studies", 1_000_000, 3.0, 100),
     Size("internet: 1,000,000 a day, one study", 1_000_000, 3.0, 1),
 )
@@ -68,245 +62,147 @@ SIZES = (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of request: how often a participant sends it, and its times in milliseconds."""
+    """A kind of request.
+
+    Attributes:
+        name: Its name in the table of unit costs.
+        times: How often a participant sends it.
+        costs: Milliseconds of web process and database of measured requests.
+    """
 
     name: str
-    share: float
-    web: Sequence[float]
-    database: Sequence[float]
-
-    @property
-    def is_write(self) -> bool:
-        """Return True if the request waits for the disk."""
-        return self.name.endswith("sent")
+    times: float
+    costs: Sequence[tuple[float, float]]
 
     @property
     def is_consent(self) -> bool:
-        """Return True if the request waits for others to the same study."""
+        """Return True if it waits for others to the same study."""
         return self.name == "consent, sent"
 
     @property
-    def mean_ms(self) -> float:
-        """Return how long the request keeps a process of an idle site."""
-        return mean(self.web) + mean(self.database) + COMMIT_MS * self.is_write
+    def commit_ms(self) -> float:
+        """Return how long it waits for the disk."""
+        return COMMIT_MS if self.name.endswith("sent") else 0.0
 
+    @property
+    def database_ms(self) -> float:
+        """Return the mean time that the database computes."""
+        return statistics.fmean(database for _web, database in self.costs)
 
-class Clock:
-    """Events in the order of their times."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._events: list[tuple[float, int, Act]] = []
-        self._numbers = itertools.count()
-
-    def after(self, seconds: float, act: Act) -> None:
-        """Do something after some seconds."""
-        heapq.heappush(self._events, (self.now + seconds, next(self._numbers), act))
-
-    def run(self) -> None:
-        """Let time pass until nothing is left to do."""
-        while self._events:
-            self.now, _, act = heapq.heappop(self._events)
-            act()
-
-
-class Servers:
-    """Some servers and one queue: first come, first served."""
-
-    def __init__(self, clock: Clock, count: int) -> None:
-        self._clock, self._free, self._waiting = clock, count, deque[Act]()
-        self.busy = 0.0  # seconds of all servers together
-
-    def serve(self, seconds: float, act: Act) -> None:
-        """Keep one server for some seconds as soon as it is free; then go on."""
-
-        def begin() -> None:
-            self.busy += seconds
-            self._clock.after(seconds, end)
-
-        def end() -> None:
-            self.give_back()
-            act()
-
-        self.take(begin)
-
-    def take(self, act: Act) -> None:
-        """Go on as soon as a server is free; keep it until ``give_back``."""
-        if self._free:
-            self._free -= 1
-            act()
-        else:
-            self._waiting.append(act)
-
-    def give_back(self) -> None:
-        """Leave a server to the next who waits."""
-        if self._waiting:
-            self._waiting.popleft()()
-        else:
-            self._free += 1
-
-
-@dataclass
-class Site:
-    """A site under load."""
-
-    clock: Clock
-    web: Servers
-    database: Servers
-    versions: list[Servers]
-    rng: random.Random
-    seconds: list[float] = field(default_factory=list)
-    consents: list[float] = field(default_factory=list)
-
-    def request(self, kind: Kind) -> None:
-        """Have a request come in now."""
-        begun = self.clock.now
-        web, database = (draw(self.rng, times) / 1000 for times in (kind.web, kind.database))
-        commit = COMMIT_MS / 1000 * kind.is_write
-        version = self.rng.choice(self.versions) if kind.is_consent else None
-
-        def compute() -> None:
-            self.clock.after(0.0 if version else web, ask)
-
-        def ask() -> None:
-            if version:
-                version.take(lambda: self.clock.after(web, query))
-            else:
-                query()
-
-        def query() -> None:
-            self.database.serve(database, lambda: self.clock.after(commit, answer))
-
-        def answer() -> None:
-            if version:
-                version.give_back()
-            self.web.give_back()
-            (self.consents if version else self.seconds).append(self.clock.now - begun)
-
-        self.web.take(compute)
+    @property
+    def busy_ms(self) -> float:
+        """Return the mean time that a web process of an idle site is busy."""
+        return statistics.fmean(web for web, _ in self.costs) + self.database_ms + self.commit_ms
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a simulation found."""
+    """The parts of a site, and what a simulation of them gave."""
 
-    processes: int
-    cores: int
     requests: float  # a second
+    processes: int
+    cores: int  # of the database
     p95_ms: float
+    consent_use: float  # share of the time in which a study admits somebody
     consent_p95_ms: float
-    database_use: float  # share of its cores
+
+    def cells(self) -> list[str]:
+        """Return the cells of its row."""
+        return [
+            f"{self.requests:,.0f}", f"{self.processes}", f"{self.cores}", f"{self.p95_ms:.0f} ms",
+            f"{self.consent_use:.0%}", f"{self.consent_p95_ms:.0f} ms",
+        ]  # fmt: skip
 
 
-def mean(times: Sequence[float]) -> float:
-    """Return the mean of times given by their quantiles."""
-    return sum(times) / len(times)
-
-
-def draw(rng: random.Random, times: Sequence[float]) -> float:
-    """Draw one of the times."""
-    return times[int(rng.random() * len(times))]
-
-
-def kinds_of(costs: dict[str, Any]) -> list[Kind]:
+def kinds_of(costs: Costs) -> list[Kind]:
     """Return the kinds of requests of participants."""
     return [
-        Kind(name, cost["n"] / costs["participants"], cost["web_ms"], cost["database_ms"])
-        for name, cost in costs["pages"].items()
+        Kind(name, len(requests) / costs.participants, costs.counted(name))
+        for name, requests in costs.requests.items()
     ]
 
 
+class Site:
+    """A site under load; times in milliseconds."""
+
+    def __init__(self, kinds: Sequence[Kind], processes: int, cores: int, studies: int, seed: int) -> None:
+        self.env, self.rng, self.kinds = simpy.Environment(), random.Random(seed), kinds
+        self.web, self.database = (simpy.Resource(self.env, count) for count in (processes, cores))
+        self.studies = [simpy.Resource(self.env, 1) for _study in range(studies)]
+        self.took: list[float] = []
+        self.consents_took: list[float] = []
+
+    def arrivals(self, rate: float, until: float) -> Events:
+        """Have requests come at a rate a millisecond."""
+        shares = [kind.times for kind in self.kinds]
+        while self.env.now < until:
+            yield self.env.timeout(self.rng.expovariate(rate))
+            self.env.process(self.request(self.rng.choices(self.kinds, shares)[0]))
+
+    def request(self, kind: Kind) -> Events:
+        """Answer a request."""
+        begun = self.env.now
+        web_ms, database_ms = self.rng.choice(kind.costs)
+        with ExitStack() as held:
+            yield held.enter_context(self.web.request())
+            if kind.is_consent:
+                yield held.enter_context(self.rng.choice(self.studies).request())
+            yield self.env.timeout(web_ms)
+            with self.database.request() as core:
+                yield core
+                yield self.env.timeout(database_ms)
+            yield self.env.timeout(kind.commit_ms)
+        (self.consents_took if kind.is_consent else self.took).append(self.env.now - begun)
+
+
 def simulate(
-    size: Size, kinds: Sequence[Kind], processes: int, cores: int, *, seconds: float = 60.0, seed: int = 1
+    size: Size, kinds: Sequence[Kind], processes: int, cores: int, *, seconds: float = 30.0, seed: int = 1
 ) -> Result:
     """Simulate the busiest time of a site."""
-    clock, rng = Clock(), random.Random(seed)
-    site = Site(
-        clock,
-        Servers(clock, processes),
-        Servers(clock, cores),
-        [Servers(clock, 1) for _ in range(size.studies)],
-        rng,
+    site = Site(kinds, processes, cores, size.studies, seed)
+    requests = size.arrivals * sum(kind.times for kind in kinds)
+    site.env.process(site.arrivals(requests / 1000, 1000 * seconds))
+    site.env.run()
+    consent = sum(kind.times * kind.busy_ms for kind in kinds if kind.is_consent)
+    use = size.arrivals / size.studies * consent / 1000
+    return Result(requests, processes, cores, p95(site.took), use, p95(site.consents_took))
+
+
+def p95(times: list[float]) -> float:
+    """Return the time within which 95 of 100 were answered."""
+    return sorted(times)[int(len(times) * 0.95)] if times else 0.0
+
+
+def planned(size: Size, kinds: Sequence[Kind]) -> Result:
+    """Simulate the parts that keep use below the limits, on average."""
+    web, database = (
+        size.arrivals * sum(kind.times * ms for kind, ms in costs) / 1000
+        for costs in (
+            [(kind, kind.busy_ms) for kind in kinds],
+            [(kind, kind.database_ms) for kind in kinds],
+        )
     )
-    rate = size.arrivals * sum(kind.share for kind in kinds)
-    shares = [kind.share for kind in kinds]
-
-    def arrive() -> None:
-        site.request(rng.choices(kinds, shares)[0])
-        if clock.now < seconds:
-            clock.after(rng.expovariate(rate), arrive)
-
-    clock.after(rng.expovariate(rate), arrive)
-    clock.run()
-    return Result(
-        processes, cores, rate, p95_ms(site.seconds), p95_ms(site.consents),
-        site.database.busy / clock.now / cores,
-    )  # fmt: skip
-
-
-def p95_ms(seconds: list[float]) -> float:
-    """Return the milliseconds within which 95 of 100 were answered."""
-    return 1000 * sorted(seconds)[int(len(seconds) * 0.95)] if seconds else 0.0
-
-
-def fewest(size: Size, kinds: Sequence[Kind]) -> Result:
-    """Return the simulation with the fewest processes that meets the bar.
-
-    Consents to one study may take longer than the bar: no process helps them. The search ends at three times
-    the processes that the load needs.
-    """
-    load = size.arrivals * sum(kind.share * kind.mean_ms for kind in kinds) / 1000
-    of_database = size.arrivals * sum(kind.share * mean(kind.database) for kind in kinds) / 1000
-    cores = max(1, math.ceil(2 * of_database))  # half used, so that maintenance has room
-    least = max(1, math.ceil(load / MOST_USE))
-    result = None
-    for processes in range(least, 3 * least + 2):
-        result = simulate(size, kinds, processes, cores)
-        if result.p95_ms <= MOST_P95_MS:
-            break
-    assert result is not None
-    return result
-
-
-def storage(size: Size, costs: dict[str, Any]) -> tuple[float, float]:
-    """Return GB a day in tables and written ahead."""
-    bytes_each = sum(costs["bytes_a_participant"].values())
-    return (
-        size.participants * bytes_each / 1e9,
-        size.participants * costs["wal_bytes_a_participant"] / 1e9,
-    )
+    return simulate(size, kinds, math.ceil(web / WEB_USE), math.ceil(database / DATABASE_USE))
 
 
 def main() -> int:
-    """Print a row for each size; return 1 if a size cannot meet the bar."""
+    """Print a row for each size; return 1 if one misses the bar."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.capacity", description="Sites of three sizes."
     )
-    parser.add_argument("--costs", type=Path, default=COSTS, help="the file of benchmarks.unit_costs")
-    options = parser.parse_args()
-    costs = json.loads(options.costs.read_text(encoding="utf-8"))
-    kinds = kinds_of(costs)
-    print(
-        "| size | requests/s | web processes | database cores | their use | 95 % within | consents, 95 % "
-        "| tables, GB a day | WAL, GB a day |"
-    )
+    parser.add_argument("--participants", type=int, default=60, help="to measure with")
+    costs = measure(parser.parse_args().participants)
+    kinds, missed = kinds_of(costs), False
+    print("| size | requests/s | web processes | database cores | 95 % within | use of a study's consents "
+          "| consents, 95 % | tables, GB a day | written ahead, GB a day |")  # fmt: skip
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
-    missed = False
     for size in SIZES:
-        result = fewest(size, kinds)
+        result = planned(size, kinds)
         missed |= result.p95_ms > MOST_P95_MS
-        tables, ahead = storage(size, costs)
-        print(
-            f"| {size.name} | {result.requests:.0f} | {result.processes} | {result.cores} "
-            f"| {result.database_use:.0%} | {result.p95_ms:.0f} ms | {result.consent_p95_ms:.0f} ms "
-            f"| {tables:.2f} | {ahead:.2f} |",
-            flush=True,
-        )
-    hold = next(kind for kind in kinds if kind.is_consent).mean_ms
-    print(
-        f"\nOne study admits at most {1000 / hold:.0f} participants a second: a consent takes {hold:.1f} ms."
-    )
-    return 1 if missed else 0
+        bytes_each = costs.bytes_each, costs.written_ahead_each
+        storage = [f"{size.participants * each / 1e9:.2f}" for each in bytes_each]
+        print(f"| {' | '.join([size.name, *result.cells(), *storage])} |", flush=True)
+    return int(missed)
 
 
 if __name__ == "__main__":

@@ -1,93 +1,85 @@
-"""Measure what one request, one prediction and one row cost.
+"""Measure the processor time of a request and a participant's storage.
 
-Run ``python -m benchmarks.unit_costs [--out benchmarks/unit_costs.json]``.
+Run ``python -m benchmarks.unit_costs``.
 
-Participants walk through a study of 25 items, annotators save and submit items, and a worker stores
-predictions: in this process, on the site's WSGI application and a PostgreSQL server of its own. Counted is
-processor time alone, of this process and of its connection's process in PostgreSQL, so that other work on the
-machine changes little. Row sizes include their indexes; what is written ahead (WAL) is counted apart.
-`benchmarks.capacity` computes from these costs what a site of some size needs.
+Participants walk through a study of 25 items, and annotators save and submit items: in this process, on the
+site's WSGI application and a PostgreSQL server of its own. Counted is processor time alone, of this process
+and of its connection's process in PostgreSQL, so that other work on the machine changes little. The first
+third of the requests of each kind does not count: it pays for imports and prepared queries.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import re
 import statistics
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks._site_here import site_here
 from benchmarks.annotation_pair import ACTS, PEOPLE, WARM_UP, clients
-from benchmarks.prepared_queries import participants
+from benchmarks.prepared_queries import launched, take_part
 from scripts import servers
-from scripts.processes import Supervisor, free_port
-from scripts.stack import Stack
 
-ORIGIN = "http://127.0.0.1:8000"
-QUANTILES = 20  # steps in which the file holds the times of a request
 PAGES = (
-    (r"/join/", "link"),
+    (r"^/join/", "link"),
     (r"/consent/$", "consent"),
-    (r"/stage/", "page before the items"),
     (r"/item/\d+/$", "item"),
     (r"/survey/$", "survey"),
     (r"/done/$", "end"),
-    (r"/study/[^/]+/$", "way to the current page"),
+    (r"/submit/$", "annotation submitted"),
+    (r"^/", "annotation saved"),
 )
-SIZES = """
-SELECT relname, pg_total_relation_size(oid) FROM pg_class
-WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-"""
+TABLES = ("participant", "trial", "event", "surveyresponse", "itemtime")  # rows of participants
+SIZE = f"SELECT {' + '.join(f'pg_total_relation_size($$studyapp_{name}$$)' for name in TABLES)}"
+WRITTEN_AHEAD = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"
 
 
 @dataclass
 class Costs:
-    """Milliseconds of processor time of each kind of work: here, and in PostgreSQL."""
+    """The costs of each kind of request.
 
-    here: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    database: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    Attributes:
+        requests: Milliseconds of processor time of each request: of the site, and of PostgreSQL.
+        participants: How many participants there were.
+        bytes_each: Bytes of the rows of a participant with their indexes.
+        written_ahead_each: Bytes that PostgreSQL writes ahead (WAL) for a participant.
+    """
 
-    def measure(self, kind: str, work: Callable[[], Any]) -> Any:
-        """Do some work and note what it cost."""
-        begun, of_database = time.process_time(), database_seconds()
-        result = work()
-        self.here[kind].append(1000 * (time.process_time() - begun))
-        self.database[kind].append(1000 * (database_seconds() - of_database))
-        return result
+    requests: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
+    participants: int = 0
+    bytes_each: float = 0.0
+    written_ahead_each: float = 0.0
 
-    def watched(self, application: Any, kind_of: Callable[[Any], str]) -> Any:
+    def watched(self, application: Callable[..., Any]) -> Callable[..., Any]:
         """Return the application with each request measured."""
 
-        def answer(environ: Any, start_response: Any) -> Any:
-            return self.measure(kind_of(environ), lambda: application(environ, start_response))
+        def answer(environ: dict[str, Any], start_response: Any) -> Any:
+            begun, of_database = time.process_time(), database_seconds()
+            response = application(environ, start_response)
+            took = time.process_time() - begun, database_seconds() - of_database
+            self.requests[kind_of(environ)].append((1000 * took[0], 1000 * took[1]))
+            return response
 
         return answer
 
-    def summary(self, most: float) -> dict[str, dict[str, Any]]:
-        """Return the number and the quantiles of each kind; ``most`` is the share of requests to keep."""
-        return {
-            kind: {
-                "n": len(times),
-                "web_ms": quantiles(times[-max(1, int(len(times) * most)) :]),
-                "database_ms": quantiles(self.database[kind][-max(1, int(len(times) * most)) :]),
-            }
-            for kind, times in self.here.items()
-        }
+    def counted(self, kind: str) -> list[tuple[float, float]]:
+        """Return the costs of a kind without the first third."""
+        costs = self.requests[kind]
+        return costs[len(costs) // 3 :]
 
 
-def quantiles(times: list[float]) -> list[float]:
-    """Return the times that divide the requests into equal parts."""
-    points = statistics.quantiles(times, n=QUANTILES, method="inclusive") if len(times) > 1 else times
-    return [round(value, 3) for value in points]
+def kind_of(environ: dict[str, Any]) -> str:
+    """Return the kind of a request."""
+    name = next(name for pattern, name in PAGES if re.search(pattern, environ["PATH_INFO"]))
+    if name.startswith("annotation"):
+        return name
+    return f"{name}, {'sent' if environ['REQUEST_METHOD'] == 'POST' else 'shown'}"
 
 
 def database_seconds() -> float:
@@ -96,173 +88,75 @@ def database_seconds() -> float:
 
     if connection.connection is None or connection.connection.closed:
         return 0.0
-    # Nanoseconds, where the time in /proc/PID/stat is in hundredths of a second.
+    # Nanoseconds, while /proc/PID/stat counts hundredths of a second.
     text = Path(f"/proc/{connection.connection.info.backend_pid}/schedstat").read_text(encoding="ascii")
     return int(text.split()[0]) / 1e9
 
 
-def page_kind(environ: Any) -> str:
-    """Return the kind of a participant's request."""
-    path = environ["PATH_INFO"]
-    name = next((name for pattern, name in PAGES if re.search(pattern, path)), path)
-    return f"{name}, {'sent' if environ['REQUEST_METHOD'] == 'POST' else 'shown'}"
+def queried(statement: str) -> float:
+    """Return the number that a query answers with."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return float(cursor.fetchone()[0])
 
 
-def measure_participants(costs: Costs, count: int, folder: Path) -> None:
-    """Have participants walk through a study."""
-    import config.wsgi
+def measure(participants: int = 60, pairs: int = 0) -> Costs:
+    """Measure requests of participants and pairs of annotators' requests."""
+    costs = Costs(participants=participants)
+    with servers.postgres() as database, site_here(database) as folder:
+        from config.wsgi import application
 
-    application = config.wsgi.application
-    config.wsgi.application = costs.watched(application, page_kind)
-    try:
-        participants(count, folder)
-    finally:
-        config.wsgi.application = application
+        study = launched(folder)
+        size, ahead = queried(SIZE), queried(WRITTEN_AHEAD)
+        take_part(study, participants, costs.watched(application))
+        costs.bytes_each = (queried(SIZE) - size) / participants
+        costs.written_ahead_each = (queried(WRITTEN_AHEAD) - ahead) / participants
+        if pairs:
+            annotate(pairs, costs)
+    return costs
 
 
-def measure_annotators(costs: Costs, pairs: int) -> None:
+def annotate(pairs: int, costs: Costs) -> None:
     """Have annotators save and submit items."""
     everybody = clients(pairs)
     for client in everybody:
-        for _time in range(WARM_UP):
+        for _request in range(WARM_UP):
             client.step()
-    for client in everybody:
-        client.application = costs.watched(client.application, _annotation_kind)
+        client.application = costs.watched(client.application)
     for _round in range(-(-pairs // PEOPLE)):
         for client in everybody:
             for _act in ACTS:
                 client.step()
 
 
-def _annotation_kind(environ: Any) -> str:
-    return "annotation submitted" if environ["PATH_INFO"].endswith("/submit/") else "annotation saved"
-
-
-def measure_predictions(costs: Costs, questions: int, stack: Stack, slice_size: int = 32) -> None:
-    """Have a worker ask a model server that answers at once, and store the answers."""
-    from accounts.queries.workspaces import workspace_named
-    from predictions.actions.predictions import RUNS, start_run
-    from predictions.models import Dataset, Prediction, Question
-
-    workspace = workspace_named(None)
-    source = Dataset.objects.get(name="pages")
-    dataset = Dataset.objects.create(
-        workspace=workspace, name="asked", source_format="hotpot", question_count=questions
-    )
-    rows = list(source.questions.all())
-    for number in range(questions):
-        row = rows[number % len(rows)]
-        row.pk, row.dataset, row.external_id = None, dataset, f"q{number}"
-        Question.objects.bulk_create([row])
-    from jobs.model_gateway import served_system
-
-    run = start_run(dataset=dataset, system="fake", revision=served_system("fake").revision or "")
-    keys = list(dataset.questions.order_by("pk").values_list("pk", flat=True))
-    for at in range(0, len(keys), slice_size):
-        part = keys[at : at + slice_size]
-        costs.measure(
-            "slice", lambda part=part: RUNS.compute_slice(run_id=run.pk, first=part[0], last=part[-1])
-        )
-    assert Prediction.objects.filter(run=run).count() == questions
-
-
-def table_sizes() -> dict[str, int]:
-    """Return the bytes of each table with its indexes."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(SIZES)
-        return dict(cursor.fetchall())
-
-
-def written_ahead() -> int:
-    """Return how many bytes PostgreSQL has written ahead until now."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn")
-        return int(cursor.fetchone()[0])
-
-
-def grown(before: dict[str, int], count: int) -> dict[str, int]:
-    """Return the bytes for each of ``count`` by table, largest first."""
-    now = table_sizes()
-    bytes_each = {name: (size - before.get(name, 0)) // count for name, size in now.items()}
-    return {name: size for name, size in sorted(bytes_each.items(), key=lambda pair: -pair[1]) if size > 0}
-
-
-def measure(options: argparse.Namespace, folder: Path, stack: Stack) -> dict[str, Any]:
-    """Measure everything on an empty migrated site."""
-    people, others = Costs(), Costs()
-    before, ahead = table_sizes(), written_ahead()
-    measure_participants(people, options.participants, folder)
-    result: dict[str, Any] = {
-        "participants": options.participants,
-        # The first third pays for imports, templates and prepared queries.
-        "pages": people.summary(2 / 3),
-        "bytes_a_participant": grown(before, options.participants),
-        "wal_bytes_a_participant": (written_ahead() - ahead) // options.participants,
-    }
-    before = table_sizes()
-    measure_annotators(others, options.pairs)
-    measure_predictions(others, options.questions, stack)
-    result["others"] = others.summary(2 / 3)
-    result["predictions_a_slice"] = 32
-    sizes = table_sizes()
-    for name, table, count in (
-        ("annotation", "annotation_annotation", options.pairs),
-        ("operation", "annotation_operation", options.pairs),
-        ("prediction", "predictions_prediction", options.questions),
-    ):
-        result[f"bytes_of_a_{name}"] = (sizes[table] - before.get(table, 0)) // count
-    return result
-
-
-def table(result: dict[str, Any]) -> str:
+def table(costs: Costs) -> str:
     """Format the costs as a table in Markdown."""
     lines = [
-        "| request | times a participant | web, median ms | 95 % | database, median ms |",
-        "|---|--:|--:|--:|--:|",
+        "| request | times a participant | site, median ms | 95 % | PostgreSQL, median ms | 95 % |",
+        "|---|--:|--:|--:|--:|--:|",
     ]
-    for kind, cost in {**result["pages"], **result["others"]}.items():
-        times = f"{cost['n'] / result['participants']:.1f}" if kind in result["pages"] else ""
-        web, of_database = cost["web_ms"], cost["database_ms"]
-        middle = len(web) // 2
-        lines.append(f"| {kind} | {times} | {web[middle]:.2f} | {web[-1]:.2f} | {of_database[middle]:.2f} |")
+    for kind in costs.requests:
+        times = len(costs.requests[kind]) / costs.participants
+        row = [kind, "" if kind.startswith("annotation") else f"{times:.0f}"]
+        for values in zip(*costs.counted(kind), strict=True):
+            cuts = statistics.quantiles(values, n=20)
+            row += [f"{cuts[9]:.1f}", f"{cuts[18]:.1f}"]
+        lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
 
 def main() -> int:
-    """Print the costs, and write them as JSON."""
+    """Print the costs."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.unit_costs", description="Unit costs.")
     parser.add_argument("--participants", type=int, default=60)
     parser.add_argument("--pairs", type=int, default=400, help="items that annotators save and submit")
-    parser.add_argument("--questions", type=int, default=640, help="questions to predict")
-    parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the costs here too")
     options = parser.parse_args()
-    with ExitStack() as lasting:
-        folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-bench-")))
-        database = lasting.enter_context(servers.postgres())
-        stack = Stack(folder, 8000, free_port(), {})
-        parts = lasting.enter_context(Supervisor())
-        parts.start(stack.model_server(fake=("fake",)))
-        parts.wait_ready()
-        os.environ |= {
-            "VAR_DIR": str(folder), "SECRET_KEY": "only-for-benchmarks", "DEBUG": "false", "SITE_URL": ORIGIN,
-            "DATABASE_URL": database, "LOG_LEVEL": "ERROR", "RATE_LIMITS": "false",
-            "MODEL_SERVER_URL": stack.model_url, "DJANGO_SETTINGS_MODULE": "config.settings",
-        }  # fmt: skip
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("prepare_site", verbosity=0)
-        result = measure(options, folder, stack)
-    print(table(result))
-    print(json.dumps({name: value for name, value in result.items() if "bytes" in name}, indent=1))
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    costs = measure(options.participants, options.pairs)
+    print(table(costs))
+    print(f"\nA participant: {costs.bytes_each / 1000:.0f} KB in tables and indexes, "
+          f"{costs.written_ahead_each / 1000:.0f} KB written ahead")  # fmt: skip
     return 0
 
 
