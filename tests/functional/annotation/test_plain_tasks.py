@@ -182,9 +182,7 @@ def test_an_open_editor_says_that_labels_have_changed(editor: Editor, page: Page
     editor.open(page, pk)
     word(page, "Lovelace")
     saved(page)
-    rename_label(
-        project=Project.objects.get(), layer="Entities", label="Person", new_name="Human", by=None
-    )
+    rename_label(project=Project.objects.get(), layer="Entities", label="Person", new_name="Human", by=None)
     word(page, "Babbage")
     expect(page.locator("#notice")).to_contain_text("A manager has changed the labels")
     saved(page)
