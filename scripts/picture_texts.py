@@ -23,6 +23,7 @@ SENTENCES = {
     "annotate-x-webhooks": "The webhooks of a project with their deliveries.",
     "annotate-x-items-x": "What two annotators marked at each step of one item, side by side.",
     "annotate-x-outputs": "The systems whose outputs a project has, and a form to run one more.",
+    "annotate-x-outputs-upload": "The form that uploads outputs of a system.",
     "annotate-x-outputs-x-x": "Scores of one system's module outputs against the gold.",
     "annotate-x-outputs-x-x-x": "One item: the output of the system at each step beside the gold.",
     "annotate-x-review": "Items that wait for a decision, with figures and a button to the next one.",
