@@ -37,7 +37,7 @@ class OutputOptions(FrozenModel):
 
 
 def import_outputs_file(job: Job, report: Report) -> JobResult:
-    """Import the outputs of an uploaded file, plain or packed, or preview that.
+    """Import the outputs of an uploaded file, or preview that.
 
     The result has the numbers of new outputs and of those that are there already (``added``, ``unchanged``),
     what is refused (``refused``, ``refused_count``) and the ``first`` outputs.

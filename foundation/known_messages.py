@@ -198,17 +198,17 @@ def known_message(text: str) -> str:
     if isinstance(text, Message):
         return text
     # Before a value, which could be "question: 30,000" of "question: 30,000 characters; …".
-    head = _found(text, HEADS)
+    head = _message_by(text, HEADS)
     if head is not None and isinstance(head.values["problem"], Message):
         return head
-    if (message := _found(text, TEMPLATES)) is not None:
+    if (message := _message_by(text, TEMPLATES)) is not None:
         return message
     field, colon, problem = text.partition(": ")
     inner = known_message(problem) if colon else problem
     return at_field(field, inner) if isinstance(inner, Message) else text
 
 
-def _found(text: str, templates: tuple[str, ...]) -> Message | None:
+def _message_by(text: str, templates: tuple[str, ...]) -> Message | None:
     for pattern, template in _patterns(templates):
         if match := pattern.fullmatch(text):
             message = Message(text)

@@ -173,7 +173,7 @@ def _fitted(record: SystemRecord, output: ModuleOutput, item: Item, kind: str) -
 
 @transaction.atomic
 def delete_outputs(*, project: Project, system: str, revision: str, by: User) -> int:
-    """Delete the outputs of a revision that an import brought; return their number.
+    """Delete imported outputs of a revision; return their number.
 
     Raises:
         Conflict: A run of this site made them, or an annotator saw one, which the annotation records.

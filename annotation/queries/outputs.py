@@ -92,11 +92,14 @@ def systems(project: Project) -> list[System]:
 
 
 def outputs_in_use(project: Project) -> set[str]:
-    """Return the ``system@revision`` that a run of this site made, or an annotator saw. Two queries."""
-    made = project.output_runs.values_list("system", "revision")
+    """Return each ``system@revision`` that has to stay. Two queries.
+
+    A run of this site made its outputs, or an annotator saw one.
+    """
+    runs = project.output_runs.values_list("system", "revision")
     annotations = Annotation.objects.filter(project=project).exclude(predictions_shown=[]).order_by()
     seen = annotations.values_list("predictions_shown", flat=True).distinct()
-    return {f"{system}@{revision}" for system, revision in made}.union(*seen)
+    return {f"{system}@{revision}" for system, revision in runs}.union(*seen)
 
 
 def faithfulness(

@@ -96,8 +96,8 @@ def delete(request: HttpRequest, member: Membership) -> HttpResponse:
     except Conflict as error:
         messages.error(request, translated_error(error))
     else:
-        told = ngettext("Deleted %(number)d output.", "Deleted %(number)d outputs.", number)
-        messages.success(request, told % {"number": number})
+        text = ngettext("Deleted %(number)d output.", "Deleted %(number)d outputs.", number)
+        messages.success(request, text % {"number": number})
     return redirect("annotation:outputs", member.project.slug)
 
 

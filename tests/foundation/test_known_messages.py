@@ -50,7 +50,7 @@ def test_every_reason_of_the_model_server_has_a_template():
     assert {text for text in texts if not isinstance(known_message(text), Message)} == set()
 
 
-@pytest.mark.parametrize("template", (*HEADS, *TEMPLATES))
+@pytest.mark.parametrize("template", [*HEADS, *TEMPLATES])
 def test_every_template_has_a_german_text_and_finds_itself(template):
     example = template.replace("%(problem)s", "it is empty")
     with translation.override("de"):
@@ -82,7 +82,10 @@ def test_every_template_has_a_german_text_and_finds_itself(template):
             "a: der Prozess endete durch SIGKILL, 3-mal nacheinander",  # codespell:ignore
         ),
         ("x: step 3: there are 2 values for 5 tokens", "x: Schritt 3: es gibt 2 Werte zu 5 Tokens"),
-        ("question: 30,000 characters; at most 2 are read", "Frage: 30,000 Zeichen; höchstens 2 werden gelesen"),
+        (
+            "question: 30,000 characters; at most 2 are read",
+            "Frage: 30,000 Zeichen; höchstens 2 werden gelesen",
+        ),
         ("step 3: KeyError", "step 3: KeyError"),
         ("given up after 3 tries: answered 500", "nach 3 Versuchen aufgegeben: hat mit 500 geantwortet"),
     ],
