@@ -294,7 +294,7 @@ def test_polygons_from_the_form_to_gold(site: Site, page: Page) -> None:
     for corner in (*corners, corners[0]):
         page.mouse.click(*at(page, 0, *corner))
     page.keyboard.press("d")
-    page.keyboard.press("1")
+    page.get_by_role("option", name="Key points").click()
     page.mouse.click(*at(page, 0, 0.4, 0.25))
     look(page, "polygon-and-point")
     with page.expect_navigation():
