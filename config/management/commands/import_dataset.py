@@ -24,6 +24,7 @@ from foundation.zip_files import is_zip
 from jobs.base_command import JobCommand, add_workspace, count, slug, workspace_of
 from jobs.progress_bar import Bar
 from predictions.actions.data import import_questions
+from predictions.hub_files import local_file
 from predictions.imports import QUESTION_FORMATS as QUESTIONS
 from predictions.mendings import label_of
 
@@ -40,7 +41,9 @@ class Command(JobCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         formats = sorted([*QUESTIONS, *registry.READERS])
         parser.add_argument("format", choices=formats, help="the format of the file")
-        parser.add_argument("path", type=Path, help="the file, in UTF-8")
+        parser.add_argument(
+            "path", type=Path, help="the file, in UTF-8; for questions also hub:OWNER/NAME/FILE"
+        )
         parser.add_argument(
             "--name", required=True, type=slug, help="dataset or project, created if it is new"
         )
@@ -78,7 +81,7 @@ class Command(JobCommand):
 
     def _import_questions(self, options: dict[str, Any]) -> None:
         workspace, by = workspace_of(options, Act.DATA_MANAGE)
-        path, name, dry_run = options["path"], options["name"], options["dry_run"]
+        path, name, dry_run = local_file(options["path"]), options["name"], options["dry_run"]
         findings = Findings(collect=True)
         with _bar(path) as bar:
             records = QUESTIONS[options["format"]](path, on_progress=bar.at, findings=findings)
