@@ -13,18 +13,17 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import os
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from benchmarks._site_here import ORIGIN, site_here
+
 PEOPLE, WARM_UP = 20, 6  # requests of each that do not count
 ACTS = ("save", "submit")
-ORIGIN = "http://127.0.0.1:8000"
 
 
 def request(ask: Any, cookies: str) -> dict[str, Any]:
@@ -141,18 +140,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.annotation_pair", description="One pair.")
     parser.add_argument("--pairs", type=int, default=400)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as folder:
-        os.environ |= {
-            "VAR_DIR": folder, "SECRET_KEY": "only-for-benchmarks", "DEBUG": "false", "SITE_URL": ORIGIN,
-            "DATABASE_URL": f"sqlite:///{folder}/touchstone.sqlite3", "LOG_LEVEL": "WARNING",
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        }  # fmt: skip
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("prepare_site", verbosity=0)
+    with site_here():
         measured = measure(options.pairs)
     median, lowest = (
         {act: 1000 * seconds[place(len(seconds))] for act, (seconds, _queries) in measured.items()}

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from benchmarks._site_here import ORIGIN, site_here
 from scripts.processes import ROOT
 
-ORIGIN = "http://127.0.0.1:8000"
 DEFINITION = """
 study: pages
 title: Pages
@@ -69,37 +69,36 @@ def use_plain_inserts() -> None:
             module.insert = plain_insert  # type: ignore[attr-defined]
 
 
-def participants(count: int, folder: Path) -> list[float]:
-    """Return processor seconds of each request of participants."""
-    import httpx
+def launched(folder: Path) -> Any:
+    """Launch a study of 25 generated questions; return it."""
     from django.core.management import call_command
 
-    from config.wsgi import application
-    from studyapp.actions.links import create_link
-    from studyapp.models import Mode, Study
-    from studyapp.queries.bots import plan_of
-    from studyapp.simulation.walk import Post, Think, make_bots, walk
+    from studyapp.models import Study
 
     world = [sys.executable, "-m", "modelserver", "world", "--out", str(folder), "--seed", "1"]
     world += ["--train", "0", "--dev", "0", "--test", "60"]
     subprocess.run(world, cwd=ROOT, check=True, capture_output=True)
     (folder / "study.yaml").write_text(DEFINITION, encoding="utf-8")
-    call_command("import_dataset", "hotpot", str(folder / "test.json"), name="pages", verbosity=0)
-    call_command("create_study", str(folder / "study.yaml"), verbosity=0)
-    call_command("launch_study", "pages", accept=[("rehearsal", "a benchmark")], verbosity=0)
-    study = Study.objects.get(slug="pages")
+    with redirect_stdout(StringIO()):
+        call_command("import_dataset", "hotpot", str(folder / "test.json"), name="pages", verbosity=0)
+        call_command("create_study", str(folder / "study.yaml"), verbosity=0)
+        call_command("launch_study", "pages", accept=[("rehearsal", "a benchmark")], verbosity=0)
+    return Study.objects.get(slug="pages")
+
+
+def take_part(study: Any, count: int, application: Any) -> None:
+    """Have simulated participants walk through a study, one after the other."""
+    import httpx
+
+    from studyapp.actions.links import create_link
+    from studyapp.models import Mode
+    from studyapp.queries.bots import plan_of
+    from studyapp.simulation.walk import Post, Think, make_bots, walk
+
     _link, token = create_link(study=study, by=None, label="bench", mode=Mode.BOT)
-    seconds: list[float] = []
-
-    def timed(environ: Any, start_response: Any) -> Any:
-        begun = time.process_time()
-        body = application(environ, start_response)
-        seconds.append(time.process_time() - begun)
-        return body
-
     for bot in make_bots(count, {"honest": 1.0}, seed=1):
         steps, response = walk(bot, f"{ORIGIN}/join/{token}/", plan_of(study)), None
-        with httpx.Client(transport=httpx.WSGITransport(app=timed), follow_redirects=True) as client:
+        with httpx.Client(transport=httpx.WSGITransport(app=application), follow_redirects=True) as client:
             try:
                 while True:
                     step = steps.send(response)
@@ -111,6 +110,21 @@ def participants(count: int, folder: Path) -> list[float]:
                         response = client.get(step.url)
             except StopIteration:
                 continue
+
+
+def participants(count: int, folder: Path) -> list[float]:
+    """Return processor seconds of each request of participants."""
+    from config.wsgi import application
+
+    seconds: list[float] = []
+
+    def timed(environ: Any, start_response: Any) -> Any:
+        begun = time.process_time()
+        body = application(environ, start_response)
+        seconds.append(time.process_time() - begun)
+        return body
+
+    take_part(launched(folder), count, timed)
     return seconds[200:]  # the first requests of a process pay for its imports
 
 
@@ -124,27 +138,14 @@ def annotators(pairs: int) -> list[float]:
 
 def measure_here(way: str, count: int) -> None:
     """Measure one way in this process; print JSON."""
-    with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as folder:
-        os.environ |= {
-            "VAR_DIR": folder, "SECRET_KEY": "only-for-benchmarks", "DEBUG": "false", "SITE_URL": ORIGIN,
-            "DATABASE_URL": f"sqlite:///{folder}/touchstone.sqlite3", "LOG_LEVEL": "ERROR",
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        }  # fmt: skip
-        import django
-
-        django.setup()
-        from django.conf import settings
-        from django.core.management import call_command
-
-        call_command("prepare_site", verbosity=0)
+    with site_here() as folder:
         if way == "plain":
             import config.wsgi
 
             assert config.wsgi.application
             build_every_time()
             use_plain_inserts()
-        settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-        pages = participants(count, Path(folder))
+        pages = participants(count, folder)
         pairs = annotators(10 * count)
     figures = {"participants": pages, "annotators": pairs}
     json.dump({name: [1000 * value for value in values] for name, values in figures.items()}, sys.stdout)

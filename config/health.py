@@ -6,6 +6,7 @@ because those who ask know an address of the machine alone. Answers name parts, 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from foundation.image_bucket import BucketStorage
     from foundation.image_storage import FolderStorage
 
+logger = logging.getLogger(__name__)
 # Without these no page works. The others fail alone: people go on annotating and answering.
 NEEDED = ("database", "migrations", "storage")
 # A bucket that hangs must not hold up the answer: supervisors wait for a few seconds only.
@@ -60,6 +62,8 @@ def _ready() -> HttpResponse:
     status = "failed" if not needed else "ok" if set(checks.values()) == {"ok"} else "degraded"
     response = JsonResponse({"status": status, "checks": checks}, status=200 if needed else 503)
     if not needed:
+        failed = [name for name in NEEDED if checks[name] == "failed"]
+        logger.error("Not ready, because these parts do not work: %s", ", ".join(failed))
         response.headers["Retry-After"] = "10"
     return response
 

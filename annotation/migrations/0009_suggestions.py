@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0008_project_labels'),
+        ('annotation', '0001_initial_squashed_0008_project_labels'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0004_job_error_message'),
+        ('jobs', '0001_initial_squashed_0004_job_error_message'),
     ]
 
     operations = [

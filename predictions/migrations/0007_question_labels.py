@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('predictions', '0006_language_models'),
+        ('predictions', '0001_initial_squashed_0006_language_models'),
     ]
 
     operations = [

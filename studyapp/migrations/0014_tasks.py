@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studyapp', '0013_devices'),
+        ('studyapp', '0001_initial_squashed_0013_devices'),
     ]
 
     operations = [

@@ -1,0 +1,133 @@
+"""Simulate participants and annotators by Locust: its ``-f``.
+
+`benchmarks.locust_load` sets LOAD_LINK, the link of a study here or (LOAD_OTREE) in oTree; or LOAD_SESSIONS,
+a file of annotators' sessions. LOAD_SHAPE is ``sustained`` or ``burst``, for LOAD_USERS and LOAD_SECONDS.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from locust import FastHttpUser, LoadTestShape, task
+from requests.cookies import create_cookie
+
+from annotation.bots import BEHAVIOURS, Answer, Ask, Plan, make_bots, walk
+from foundation.behaviour_mix import parse_mix
+from scripts.walkers import filled
+
+USERS, SECONDS = int(os.environ["LOAD_USERS"]), float(os.environ["LOAD_SECONDS"])
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+INPUT = re.compile(rb"<input\b[^>]*>")
+ATTRIBUTE = re.compile(rb'\b(name|value)="([^"]*)"')
+numbers = itertools.count(1)
+
+
+def filled_otree(page: bytes, rng: random.Random) -> dict[str, str]:
+    """Return the form of a page of oTree with a choice for every question."""
+    choices: dict[str, list[str]] = {}
+    for tag in INPUT.findall(page):
+        attributes = {name.decode(): value.decode() for name, value in ATTRIBUTE.findall(tag)}
+        if "name" in attributes:
+            choices.setdefault(attributes["name"], []).append(attributes.get("value", ""))
+    return {name: rng.choice(values) for name, values in choices.items()}
+
+
+class Person(FastHttpUser):
+    """Somebody with a browser; an answer of 400 or above is a failure."""
+
+    abstract = True
+
+    def ask(self, method: str, path: str, **more: Any) -> Answer:
+        """Send a request."""
+        name = re.sub(r"[^/]*\d[^/]*", "…", path.partition("?")[0])
+        with self.client.request(
+            method, path, name=f"{method} {name}", allow_redirects=False, catch_response=True, **more
+        ) as response:
+            if 0 < response.status_code < 400:
+                response.success()
+            else:
+                response.failure(f"status {response.status_code}")
+            return Answer(response.status_code, response.headers.get("location", ""), response.content or b"")
+
+
+class Participant(Person):
+    """Takes part from the link to the last page, then again as somebody new."""
+
+    abstract = "LOAD_LINK" not in os.environ
+
+    @task
+    def take_part(self) -> None:
+        """Walk through the study once."""
+        rng = random.Random(next(numbers))
+        fill, last = (filled_otree, "/OutOfRange") if "LOAD_OTREE" in os.environ else (filled, "/done/")
+        self.client.cookiejar.clear()
+        path = urlsplit(os.environ["LOAD_LINK"]).path
+        answer = self.ask("GET", path)
+        while 300 <= answer.status < 400 or (answer.status == 200 and last not in path):
+            if answer.status == 200:
+                answer = self.ask("POST", path, data=urlencode(fill(answer.body, rng)), headers=FORM)
+            else:
+                path = urlsplit(answer.location).path
+                answer = self.ask("GET", path)
+
+
+class Annotator(Person):
+    """Saves and submits items until none is left."""
+
+    abstract = "LOAD_SESSIONS" not in os.environ
+    sessions: dict[str, str] = {}
+    mix = parse_mix("fast", BEHAVIOURS)
+
+    def on_start(self) -> None:
+        """Take a session.
+
+        Logging in is left out, because hashing a password is slow on purpose.
+        """
+        name, session = self.sessions.popitem()
+        bot = make_bots([(name, "")], self.mix, seed=next(numbers))[0]
+        bot.session = session
+        self.walk = walk(bot, Plan("load"))
+        self.answer: Answer | None = None
+        self.client.cookiejar.set_cookie(create_cookie("sessionid", session, domain="127.0.0.1"))
+
+    @task
+    def work(self) -> None:
+        """Send the next request."""
+        try:
+            step = self.walk.send(self.answer)
+        except StopIteration:
+            self.stop()
+        else:
+            self.answer = self.answered(step) if isinstance(step, Ask) else None
+
+    def answered(self, ask: Ask) -> Answer:
+        """Send what a bot asks for."""
+        fields, body = {"X-CSRFToken": ask.token, "Origin": self.host} if ask.token else {}, None
+        if ask.form is not None:
+            fields, body = fields | FORM, urlencode(ask.form)
+        elif ask.json is not None:
+            fields, body = fields | {"Content-Type": "application/json"}, json.dumps(ask.json)
+        return self.ask(ask.method, ask.path, data=body, headers=fields)
+
+
+if not Annotator.abstract:
+    Annotator.sessions |= json.loads(Path(os.environ["LOAD_SESSIONS"]).read_text(encoding="utf-8"))
+
+
+class Shape(LoadTestShape):
+    """Sustained load, or a burst from a fifth of it for a third of the time."""
+
+    def tick(self) -> tuple[int, float] | None:
+        """Return how many people are there now, and how many may come a second."""
+        now = self.get_run_time()
+        if now > SECONDS:
+            return None
+        is_quiet = os.environ["LOAD_SHAPE"] == "burst" and not SECONDS / 3 < now < 2 * SECONDS / 3
+        return (max(1, USERS // 5) if is_quiet else USERS), USERS

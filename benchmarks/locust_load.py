@@ -1,0 +1,204 @@
+"""Load a site with participants and annotators by Locust.
+
+Run ``python -m benchmarks.locust_load [--postgres] [--otree]``.
+
+The load is sustained or comes in a burst. Locust and oTree run in environments of their own, which are made
+once. Server, database and load share the machine, so that the server's processor time of a request says more
+than requests a second; that of PostgreSQL is not counted. With ``--otree`` a study of oTree with as many
+items is served in the same run, and takes turns with ours: in memory, where oTree keeps all until it ends,
+or with ``--postgres`` on the same server. Bars: 5 times the requests of oTree, and a quarter of its processor
+time a request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from benchmarks._otree_study import otree_study
+from benchmarks.annotation_load import SEED
+from benchmarks.participants import load as warm_up
+from scripts import servers
+from scripts.annotators import processor_seconds
+from scripts.example import load_example, new_link
+from scripts.processes import ROOT, Supervisor, free_port
+from scripts.site import running_site
+
+SCENARIOS = ROOT / "benchmarks/_locust_scenarios.py"
+LOCUST, OTREE = ("locust==2.47.0",), ("otree==6.0.15", "psycopg2-binary==2.9.13")
+ITEMS = 30_000  # of the annotators' project
+LEAST_RATE, LEAST_COST = 5.0, 4.0  # times oTree's
+HEAD = (
+    "| | load | at once | requests/s | failed | median | 95 % within | server's processor a request |\n"
+    "|---|---|--:|--:|--:|--:|--:|--:|"
+)
+
+
+@dataclass
+class Load:
+    """A kind of load on a server, and its figures from all turns.
+
+    ``leader`` is the server's process group; ``env`` are the settings of the scenarios.
+    """
+
+    name: str
+    shape: str
+    users: int
+    url: str
+    leader: int
+    env: dict[str, str]
+    times: Counter[float] = field(default_factory=Counter)  # of requests by milliseconds
+    failures: int = 0
+    seconds: float = 0.0
+    busy: float = 0.0  # processor seconds of the server
+
+    def run(self, locust: Path, seconds: float) -> None:
+        """Run Locust once and add its figures."""
+        address = urlsplit(self.url)
+        command = [str(locust), "-f", str(SCENARIOS), "--headless", "--only-summary", "--json"]
+        command += ["--host", f"{address.scheme}://{address.netloc}"]
+        settings = {"LOAD_SHAPE": self.shape, "LOAD_USERS": str(self.users), "LOAD_SECONDS": str(seconds)}
+        busy = processor_seconds(self.leader)
+        done = subprocess.run(
+            command, cwd=ROOT, env=os.environ | settings | self.env, capture_output=True, text=True
+        )
+        self.busy += processor_seconds(self.leader) - busy
+        if not done.stdout.startswith("["):
+            raise SystemExit(f"Locust: {done.stderr[-3000:]}")
+        self.seconds += seconds
+        for entry in json.loads(done.stdout):
+            self.failures += entry["num_failures"]
+            for milliseconds, count in entry["response_times"].items():
+                self.times[float(milliseconds)] += count
+
+    @property
+    def rate(self) -> float:
+        """Return requests a second."""
+        return self.times.total() / self.seconds
+
+    @property
+    def cost_ms(self) -> float:
+        """Return the server's processor milliseconds a request."""
+        return 1000 * self.busy / self.times.total()
+
+    def row(self) -> str:
+        """Return the figures as a row of Markdown."""
+        ordered = sorted(self.times.elements())
+        return (
+            f"| {self.name} | {self.shape} | {self.users} | {self.rate:.0f} | {self.failures} "
+            f"| {ordered[len(ordered) // 2]:.0f} ms | {ordered[int(0.95 * len(ordered))]:.0f} ms "
+            f"| {self.cost_ms:.2f} ms |"
+        )
+
+
+def installed(folder: Path, *requirements: str) -> Path:
+    """Return the programs of an environment with packages.
+
+    It is made unless it is there.
+    """
+    programs = folder / "bin"
+    if not (folder / ".complete").exists():
+        venv.create(folder, with_pip=True, clear=True)
+        pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", *requirements]
+        subprocess.run(pip, check=True)
+        (folder / ".complete").touch()
+    return programs
+
+
+def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
+    """Start the servers; return the loads of a turn."""
+    postgres = lasting.enter_context(_postgres()) if options.postgres else ""
+    extra = {"RATE_LIMITS": "false"}
+    site = lasting.enter_context(running_site(postgres=postgres or None, worker=False, extra=extra))
+    load_example(site)
+    link, most = new_link(site), max(options.users)
+    warm_up(link, 4, 0.0, 2.0)
+    printed = site.manage("shell", "--no-imports", "--command", SEED.format(items=ITEMS, people=most))
+    sessions = site.var / "sessions.json"
+    sessions.write_text(printed.splitlines()[-1], encoding="utf-8")
+    leader = site.parts.pids["web server"]
+    study, work = {"LOAD_LINK": link}, {"LOAD_SESSIONS": str(sessions)}
+    sustained = [Load("participants", "sustained", users, link, leader, study) for users in options.users]
+    if options.otree:
+        programs = installed(options.environments / "otree", *OTREE)
+        folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-otree-")))
+        link, its = lasting.enter_context(otree_study(programs, folder, postgres))
+        other = {"LOAD_LINK": link, "LOAD_OTREE": "1"}
+        sustained += [Load("oTree", "sustained", users, link, its, other) for users in options.users]
+        sustained.sort(key=lambda load: load.users)
+    return [
+        *sustained,
+        Load("participants", "burst", most, site.url, leader, study),
+        Load("annotators", "sustained", most, site.url, leader, work),
+        Load("annotators", "burst", most, site.url, leader, work),
+    ]
+
+
+@contextmanager
+def _postgres() -> Iterator[str]:
+    """Run PostgreSQL, which waits for the disk as it does by default."""
+    with tempfile.TemporaryDirectory(prefix="touchstone-pg-") as folder, Supervisor() as parts:
+        port = free_port()
+        parts.start(servers.killable_postgres(Path(folder), port))
+        parts.wait_ready()
+        yield f"postgres://postgres@127.0.0.1:{port}/postgres"
+
+
+def missed(measured: list[Load]) -> list[str]:
+    """Return a sentence for each bar that was not reached."""
+    sentences = [f"{load.name}: {load.failures} requests failed" for load in measured if load.failures]
+    by_name = {(load.name, load.shape, load.users): load for load in measured}
+    for load in measured:
+        if load.name == "oTree":
+            ours = by_name["participants", load.shape, load.users]
+            rate, cost = ours.rate / load.rate, load.cost_ms / ours.cost_ms
+            print(f"{load.users} at once: {rate:.1f} times oTree's requests, {cost:.1f} times less processor")
+            if rate < LEAST_RATE or cost < LEAST_COST:
+                sentences.append(f"{load.users} at once: the bars are {LEAST_RATE:g} and {LEAST_COST:g}")
+    return sentences
+
+
+def main() -> int:
+    """Print a table; return 1 if a bar was missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.locust_load", description="Load from Locust.")
+    parser.add_argument("--postgres", action="store_true", help="on PostgreSQL instead of SQLite")
+    parser.add_argument("--otree", action="store_true", help="measure oTree in the same run")
+    parser.add_argument("--users", type=int, nargs="+", default=[10, 50], help="at once")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of each load in a turn")
+    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument(
+        "--environments", type=Path, default=Path(tempfile.gettempdir()) / "touchstone-locust",
+        help="folder of the environments of Locust and oTree",
+    )  # fmt: skip
+    options = parser.parse_args()
+    locust = installed(options.environments / "locust", *LOCUST) / "locust"
+    # The scenarios import our packages, after those that Locust brings.
+    site_packages = next(locust.parents[1].glob("lib/python*/site-packages"))
+    (site_packages / "zz_ours.pth").write_text(f"{ROOT}\n{sysconfig.get_path('purelib')}\n")
+    with ExitStack() as lasting:
+        measured = loads(lasting, options)
+        print(f"{'PostgreSQL' if options.postgres else 'SQLite'}, two web processes\n{HEAD}", flush=True)
+        for turn in range(1, options.turns + 1):
+            for load in measured:
+                load.run(locust, options.seconds)
+                print(load.row(), f"turns: {turn}, load average: {os.getloadavg()[0]:.1f}", flush=True)
+    print("\n".join([HEAD, *(load.row() for load in measured)]))
+    sentences = missed(measured)
+    print("\n".join([f"Missed: {sentence}" for sentence in sentences] or ["All bars reached."]))
+    return 1 if sentences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
