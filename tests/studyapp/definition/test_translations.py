@@ -88,16 +88,16 @@ def test_templates_ask_in_the_language_of_the_study(task):
 
 
 def test_own_texts_stay_in_a_german_study():
-    german = own_language(
-        "screening: [{template: demographics}]\n"
-        "questionnaire:\n  item: [{key: mood, text: Awake, scale: {points: 5}}]\n  post_survey: []\n"
+    more = (
+        "questionnaire:\n  item: [{key: mood, text: Awake, scale: {points: 5}}]\n"
+        "  post_survey: [{template: demographics}]\n"
     )
+    german = own_language(more)
     (mood,) = german.questionnaire.item
     assert mood.text == "Awake"
     assert mood.choices[4] == ("5", "Stimme voll und ganz zu")
-    assert german.screening[0].text == "Wie alt sind Sie?"
-    english = own_language("screening: [{template: demographics}]\n", language="en")
-    assert english.screening[0].text == "How old are you?"
+    assert german.questionnaire.post_survey[0].text == "Wie alt sind Sie?"
+    assert own_language(more, language="en").questionnaire.post_survey[0].text == "How old are you?"
 
 
 def test_a_german_study_is_known_in_english():
