@@ -117,14 +117,14 @@ def filled(translation: Translation, language: str, parts: Mapping[str, Sequence
 
 
 def in_language(questions: Sequence[Asked], language: str) -> list[Asked]:
-    """Return questions with the texts of our templates and scales in a language.
+    """Return questions whose texts of ours are in a language.
 
-    A text that is not one of ours, or has no translation, stays as it is written.
+    These are the texts of our templates and scales; all others stay as they are written.
     """
-    known = WORDINGS.get(language, {})
-    return (
-        [translate(one, known.get(one.text, one.text), known) for one in questions] if known else [*questions]
-    )
+    texts = WORDINGS.get(language)
+    if texts is None:
+        return [*questions]
+    return [translate(question, texts.get(question.text, question.text), texts) for question in questions]
 
 
 def missing(
