@@ -96,6 +96,15 @@ class CommentAdmin(ReadOnlyAdmin):
     list_select_related = ["annotation__item", "annotation__annotator", "by"]
 
 
+@admin.register(models.Batch)
+class BatchAdmin(ReadOnlyAdmin):
+    """Items that a manager gave to one person together."""
+
+    list_display = ["name", "project", "annotator", "due_on", "created_by", "created_at"]
+    list_filter = ["project"]
+    list_select_related = ["project", "annotator", "created_by"]
+
+
 @admin.register(models.Guideline)
 class GuidelineAdmin(ReadOnlyAdmin):
     """Guidelines, in versions."""

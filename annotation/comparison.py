@@ -383,6 +383,41 @@ def steps(
     return [result[index] for index in asked]
 
 
+def disagreement(
+    program: Program, documents: Mapping[str, Document], tokens: Sequence[tuple[int, int]] = ()
+) -> float | None:
+    """Return how far several people's annotations of an item part, 0 to 1.
+
+    Each object of a step, and each answer, is missed by some of the other people; the share of those who miss
+    it is averaged over the step, and then over the steps. Written texts do not count, because two people
+    hardly ever write the same. Rejecting the program parts entirely from not rejecting it.
+
+    Returns:
+        None with fewer than two documents.
+    """
+    if len(documents) < 2:
+        return None
+    rejecting = sum(document.problem is not None for document in documents.values())
+    if rejecting:
+        return float(rejecting < len(documents))
+    written = _written(program)
+    parts = [_parting(step) for step in steps(program, documents, tokens) if step.node not in written]
+    return sum(parts) / len(parts) if parts else 0.0
+
+
+def _written(program: Program) -> set[int]:
+    """Return the nodes at which people write text."""
+    if not isinstance(program, LabelProgram):
+        return set()
+    return {index for index, layer in enumerate(program.task.layers, start=1) if layer.type == "text"}
+
+
+def _parting(step: Step) -> float:
+    others = len(step.layers) - 1
+    missed = [1 - (len(cluster.members) - 1) / others for cluster in step.clusters]
+    return sum(missed) / len(missed) if missed else 0.0
+
+
 def _clusters(
     layers: Mapping[str, Layer],
     objects: Mapping[str, Sequence[Box | Span]],

@@ -11,6 +11,9 @@ from foundation.event_labels import EventLabels
 _KINDS = {
     "adjudication_started": _("Adjudication started"),
     "adjudication_taken_over": _("Adjudication reassigned"),
+    "batch_assigned": _("Batch assigned"),
+    "batch_due": _("Due date of a batch changed"),
+    "batch_released": _("Batch released"),
     "bots_enlisted": _("Simulated annotators added"),
     "comment_added": _("Comment added"),
     "export_downloaded": _("Export downloaded"),
@@ -96,6 +99,7 @@ EVENT_LABELS = EventLabels(
         "show_answer": _("Show expected answer"),
         "show_predictions": _("Show model outputs"),
         "title": _("Title"),
+        "due_on": _("Due date"),
     },
     values={
         "kind": dict(Kind.choices),

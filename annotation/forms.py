@@ -8,19 +8,17 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
-from accounts.policy import Act
 from accounts.shareable import sharing
 from analysis.programs import MODULES, ProgramError
 from annotation.bots import BEHAVIOURS
 from annotation.event_labels import EVENT_LABELS
 from annotation.formats.checks import program_of_text
 from annotation.labels import TEMPLATES, LabelTask, read_label_task
-from annotation.models import Guideline, Item, Membership, Order, Project, Role
+from annotation.models import Guideline, Item, Order, Project, Role
 from annotation.parsed_items import kind_of, task_of
-from annotation.policies import may
 from annotation.queries.items import STATES
-from annotation.queries.members import member_named
 from annotation.suggestions import Fit, default_fit
+from foundation.hub_forms import FIELDS, HubFields
 from foundation.translated_messages import translated_error
 
 PROGRAM, YAML = "program", "yaml"
@@ -167,7 +165,7 @@ class SettingsForm(forms.ModelForm):
         model = Project
         fields = [
             "title", "reservation_minutes", "show_answer", "show_predictions", "qualification_score",
-            "hidden_gold_every",
+            "hidden_gold_every", "due_on",
         ]  # fmt: skip
         labels = {
             "title": _("Title"),
@@ -176,7 +174,9 @@ class SettingsForm(forms.ModelForm):
             "show_predictions": _("Show model outputs"),
             "qualification_score": _("Qualification score (mean F1)"),
             "hidden_gold_every": _("Items per hidden gold item"),
+            "due_on": _("Due date"),
         }
+        widgets = {"due_on": forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})}
         help_texts = {
             "qualification_score": _("From 0 to 1. Leave empty to skip qualification."),
             "hidden_gold_every": _("Leave empty to use no hidden gold items."),
@@ -247,38 +247,6 @@ def _fits(project: Project) -> list[tuple[Fit, Any]]:
     ]
 
 
-class AssignForm(forms.Form):
-    """Assign an item to a member."""
-
-    item = forms.CharField(label=_("Item"), max_length=200)
-    username = forms.CharField(label=_("Username"), max_length=150)
-
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._project = project
-
-    def clean_item(self) -> Item:
-        """Return the item of that name."""
-        name = self.cleaned_data["item"]
-        item = self._project.items.filter(external_id=name).first()
-        if item is None:
-            raise forms.ValidationError(
-                _("Item %(name)s does not exist in this project."), params={"name": name}
-            )
-        return item
-
-    def clean_username(self) -> Membership:
-        """Return the person of that name, who may annotate in the project."""
-        name = self.cleaned_data["username"]
-        member = member_named(self._project, name)
-        if member is None or not may(member, Act.ANNOTATE):
-            raise forms.ValidationError(
-                _("%(name)s may not annotate in this project. Add them as a member first."),
-                params={"name": name},
-            )
-        return member
-
-
 class GuidelineForm(forms.ModelForm):
     """A new version of a guideline."""
 
@@ -325,7 +293,7 @@ class ReturnForm(DecisionForm):
 # label configuration are of the kinds "labels" and "labelled spans" or "labelled boxes"; all that show images
 # are of "images", too.
 UPLOADS: dict[str, tuple[tuple[str, ...], Any]] = {
-    "plain": (("labels",), _("Texts or images (.jsonl, .csv, or .zip with images)")),
+    "plain": (("labels",), _("Texts or images (.jsonl, .csv, .parquet, .arrow, or .zip with images)")),
     "nlvr2": (("boxes",), _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
     "jsonl": ((), _("JSON lines of this site (.jsonl, or .zip with images)")),
     "coco": (("boxes", "labelled boxes"), _("COCO boxes (.json, or .zip with images)")),
@@ -379,7 +347,7 @@ def _for_project(
     return [(name, formats[name][1]) for part in (chosen, offered) for name in formats if name in part]
 
 
-class UploadForm(forms.Form):
+class UploadForm(HubFields):
     """A file of items, or of images for items."""
 
     file = forms.FileField(label=_("File"), max_length=200)
@@ -395,8 +363,12 @@ class UploadForm(forms.Form):
         help_text=_("Replaces the task of this project, as long as it has no items."),
     )
 
+    field_order = ["file", *FIELDS, "format", "purpose", "labels_from_file"]
+
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if not project.labels:  # a dataset of the hub has texts, which are items of a plain task
+            self.leave_out_hub()
         is_empty = not project.items.exists()
         choices = _for_project(UPLOADS, project, any_labels=is_empty)
         self.fields["format"].choices = choices  # type: ignore[attr-defined]

@@ -21,6 +21,7 @@ from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
+from foundation.hub_datasets import HubDataset, fetch_dataset
 from foundation.import_fields import Text
 from foundation.messages import say
 from foundation.zip_files import emptied, is_zip, unpack
@@ -40,7 +41,7 @@ class ImportOptions(FrozenModel):
     """The project and format of uploaded items.
 
     ``preview`` is the job whose upload this one applies; ``labels_from_file`` replaces the task of a project
-    without items.
+    without items. With ``hub`` the upload names a dataset of the Hugging Face hub (`HubDataset`).
     """
 
     project: int
@@ -53,6 +54,7 @@ class ImportOptions(FrozenModel):
     ] = str(Item.Purpose.ORDINARY)
     dry_run: bool = False
     labels_from_file: bool = False
+    hub: bool = False
     preview: int | None = None
 
 
@@ -111,13 +113,7 @@ class _Upload:
         return self._findings.result_of(work, dry_run=self._options.dry_run)
 
     def _items(self) -> ImportReport:
-        source = source_of(
-            self._options.format,
-            self._path,
-            self._unpacked,
-            findings=self._findings,
-            on_progress=self._report,
-        )
+        source = self._source()
         size = (self._path if source.path.is_dir() else source.path).stat().st_size
         # Texts and images without labels take the task of the project in any case.
         from_file = self._options.labels_from_file and self._options.format != "plain"
@@ -135,6 +131,19 @@ class _Upload:
             image_folder=None if source.images is None else source.images.root,
             labels_from_file=from_file,
             **self._shared(),
+        )
+
+    def _source(self) -> registry.Source:
+        if self._options.hub:
+            wanted = HubDataset.model_validate_json(self._path.read_bytes())
+            folder = fetch_dataset(wanted, self._unpacked, on_progress=self._report)
+            return registry.Source(path=folder, findings=self._findings)
+        return source_of(
+            self._options.format,
+            self._path,
+            self._unpacked,
+            findings=self._findings,
+            on_progress=self._report,
         )
 
     def _images(self) -> ImportReport:

@@ -36,6 +36,7 @@ ANSWERED = {"choice", "choices", "text", "rating"}
 ROOT = "task"
 MOST_CHARACTERS = 50_000  # of a configuration in YAML
 MOST_LABELS = 200  # of a layer; COCO has 80 categories
+MOST_QUESTIONS = 10  # about each mark
 MOST_TEXT = 10_000  # characters of a written answer
 STATE_KEYS = "dux"  # keys of the editor that set the state of a step
 COLORS = (
@@ -161,7 +162,7 @@ class LabelLayer(Question):
 
     directed: bool = True
     show_if: Condition | None = None
-    questions: Annotated[tuple[Question, ...], Field(max_length=10)] = ()
+    questions: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] = ()
 
     @model_validator(mode="after")
     def _check_questions(self) -> Self:

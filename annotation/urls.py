@@ -6,11 +6,13 @@ from django.urls import path, register_converter
 
 from annotation.views import (
     annotators,
+    batches,
     items,
     label_pages,
     managers,
     members,
     outputs,
+    pace,
     reviewers,
     webhooks,
 )
@@ -79,6 +81,11 @@ urlpatterns = [
     path("annotate/<slug:slug>/under-way/", members.under_way, name="under_way"),
     path("annotate/<slug:slug>/under-way/assign/", members.assign, name="assign"),
     path("annotate/<slug:slug>/under-way/<int:pk>/reclaim/", members.reclaim, name="reclaim"),
+    path("annotate/<slug:slug>/batches/", batches.listed, name="batches"),
+    path("annotate/<slug:slug>/batches/assign/", batches.assign, name="assign_batch"),
+    path("annotate/<slug:slug>/batches/<int:pk>/due/", batches.change_due_date, name="batch_due"),
+    path("annotate/<slug:slug>/batches/<int:pk>/release/", batches.release, name="release_batch"),
+    path("annotate/<slug:slug>/pace/", pace.shown, name="pace"),
     path("annotate/<slug:slug>/webhooks/", webhooks.listed, name="webhooks"),
     path("annotate/<slug:slug>/webhooks/add/", webhooks.add, name="add_webhook"),
     path("annotate/<slug:slug>/webhooks/<int:pk>/", webhooks.deliveries, name="webhook"),

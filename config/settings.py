@@ -545,6 +545,8 @@ JOB_LEASE_SECONDS = env.int("JOB_LEASE_SECONDS", default=8)
 WEBHOOK_SECONDS = env.int("WEBHOOK_SECONDS", default=10)
 # Refuse addresses of this machine and of private networks: a webhook must not reach internal services.
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", default=False)
+# The Hugging Face hub, or a mirror, from which datasets are fetched by name. Without it none are.
+HUB_URL = env("HUB_URL", default="")
 # How often studies are checked for the end of their retention. The beat stores no schedule on disk, so the
 # period starts again with each restart; an hour is short enough not to matter.
 RETENTION_SECONDS = env.int("RETENTION_SECONDS", default=3600)

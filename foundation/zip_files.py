@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from foundation.dataset_rows import dataset_folder
 from foundation.errors import BadFile
 from foundation.messages import message_of, say
 
@@ -40,7 +41,8 @@ def is_zip(path: Path) -> bool:
 def unpacked(path: Path, folder: Path) -> Iterator[Path]:
     """Yield the one file in a zip or gzip file, or the file itself.
 
-    The content decides, not the name. The unpacked file lies in the folder until the block ends.
+    Of a zip file of a dataset that the Hugging Face library saved, yield its folder. The content decides, not
+    the name. The unpacked file lies in the folder until the block ends.
 
     Raises:
         BadFile: As `unpack`, or it holds more than one file.
@@ -50,6 +52,9 @@ def unpacked(path: Path, folder: Path) -> Iterator[Path]:
         return
     with emptied(folder):
         files = unpack(path, folder) if is_zip(path) else _unpack_gzip(path, folder)
+        if (saved := dataset_folder(files)) is not None:
+            yield saved
+            return
         if len(files) != 1:
             raise BadFile(path, say("must hold exactly one file, and holds %(number)s", number=len(files)))
         yield files[0]

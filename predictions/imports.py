@@ -6,14 +6,18 @@ be stored, what is mended, what is refused, and the first rows.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from foundation.dataset_rows import size_of
 from foundation.errors import BadFile, NotFound
 from foundation.findings import Findings
 from foundation.frozen_model import FrozenModel
+from foundation.hub_datasets import fetched
 from foundation.import_fields import Text
 from foundation.messages import say
 from foundation.zip_files import unpacked, unpacked_folder
@@ -51,12 +55,14 @@ Name = Annotated[Text, Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=100)]
 class DatasetOptions(FrozenModel):
     """The name and format of an uploaded dataset.
 
-    ``preview`` is the job whose upload this one applies.
+    ``preview`` is the job whose upload this one applies. With ``hub`` the upload names a dataset of the
+    Hugging Face hub (`HubDataset`).
     """
 
     name: Name
     format: Annotated[Text, Field(json_schema_extra={"enum": sorted(QUESTION_FORMATS)})]
     licence: Annotated[Text, Field(max_length=100)] = ""
+    hub: bool = False
     dry_run: bool = False
     preview: int | None = None
 
@@ -85,7 +91,7 @@ def import_dataset(job: Job, report: Report) -> JobResult:
     extends = held.exists()
 
     def work(path: Path, findings: Findings) -> dict[str, Any]:
-        size = path.stat().st_size
+        size = size_of(path) or None
         records = QUESTION_FORMATS[options.format](
             path, on_progress=lambda at: report(at, size), findings=findings
         )
@@ -102,7 +108,12 @@ def import_dataset(job: Job, report: Report) -> JobResult:
         done = dataclasses.asdict(counts) | {"first": rows, "extends": extends}
         return done if options.dry_run else done | {"dataset": str(held.get().pk)}
 
-    return _result(job, work, dry_run=options.dry_run, articles=FOLDERS.get(options.format))
+    if options.hub:
+        return _result(job, work, dry_run=options.dry_run, opened=partial(fetched, on_progress=report))
+    if options.format in FOLDERS:
+        opened = partial(_folder, articles=FOLDERS[options.format])
+        return _result(job, work, dry_run=options.dry_run, opened=opened)
+    return _result(job, work, dry_run=options.dry_run)
 
 
 def _keep_first(records: Iterable[QuestionRecord], rows: list[dict[str, Any]]) -> Iterator[QuestionRecord]:
@@ -144,11 +155,15 @@ def import_predictions_file(job: Job, report: Report) -> JobResult:
 
 
 def _result(
-    job: Job, work: Callable[[Path, Findings], dict[str, Any]], *, dry_run: bool, articles: str | None = None
+    job: Job,
+    work: Callable[[Path, Findings], dict[str, Any]],
+    *,
+    dry_run: bool,
+    opened: Callable[[Path, Path], AbstractContextManager[Path]] = unpacked,
 ) -> JobResult:
-    """Return the result of the work on an unpacked upload.
+    """Return the result of the work on an upload.
 
-    With ``articles`` the upload is a zip file of a folder that holds these, and not of one file.
+    ``opened`` takes the upload and a folder that does not exist yet, and gives the path to read.
 
     Raises:
         Refused: As `Findings.result_of`.
@@ -160,20 +175,23 @@ def _result(
     inside = upload.parent / "unpacked"
     findings = Findings(collect=True, roots=[upload.parent, inside])
 
-    def unpack_and_work() -> dict[str, Any]:
-        if articles is None:
-            with unpacked(upload, inside) as path:
-                return work(path, findings)
-        with unpacked_folder(upload, inside) as path:
-            _check_folder(path, articles, upload)
+    def open_and_work() -> dict[str, Any]:
+        with opened(upload, inside) as path:
             return work(path, findings)
 
-    return JobResult(findings.result_of(unpack_and_work, dry_run=dry_run))
+    return JobResult(findings.result_of(open_and_work, dry_run=dry_run))
 
 
-def _check_folder(folder: Path, articles: str, upload: Path) -> None:
-    """Raise the error of `entries_file` with the name of the upload."""
-    try:
-        entries_file(folder, beside=articles)
-    except BadFile as error:
-        raise BadFile(upload, error.message) from error
+@contextmanager
+def _folder(upload: Path, inside: Path, articles: str) -> Iterator[Path]:
+    """Yield the folder in a zip file, which holds the articles.
+
+    Raises:
+        BadFile: As `entries_file`, with the name of the upload.
+    """
+    with unpacked_folder(upload, inside) as path:
+        try:
+            entries_file(path, beside=articles)
+        except BadFile as error:
+            raise BadFile(upload, error.message) from error
+        yield path

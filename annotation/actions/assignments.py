@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import states
-from annotation.actions import audit, qualification
+from annotation.actions import audit, disagreement, qualification
 from annotation.errors import AssignmentLost, NothingLeft
 from annotation.formats.checks import DRAFT
 from annotation.models import Annotation, Item, Membership, Project
@@ -29,7 +29,7 @@ TRIES = 20  # attempts that lose against others before the person is asked to tr
 def next_annotation(*, member: Membership) -> Annotation:
     """Return a member's next annotation, assigning an item if needed.
 
-    The order is: returned or begun annotations, qualification, hidden gold, new items.
+    The order is: returned or begun annotations, qualification, the person's batches, hidden gold, new items.
 
     Raises:
         NotAllowed: No role of the member allows it, the project is closed, or the member did not qualify.
@@ -62,15 +62,18 @@ def _next_annotation(
     Raises:
         AssignmentLost: Others were quicker.
     """
-    member = _stored(member)
-    _one_at_a_time(member)
+    member = hold_member(member)
     own = _own(member, _BEGUN)
+    untouched = [each for each in own if each.batch_id is not None and not each.revision]
     # "reserved" sorts before "returned", so begun annotations come first.
     for annotation in own:
-        if annotation.status != Annotation.Status.EXPIRED and extend(annotation=annotation, now=now):
+        begun = annotation not in untouched and annotation.status != Annotation.Status.EXPIRED
+        if begun and extend(annotation=annotation, now=now):
             return annotation
     if (qualifying := _to_qualify(member, now)) is not None:
         return qualifying
+    if (from_batch := _first_of_batches(untouched, now)) is not None:
+        return from_batch
     if (item := _hidden_gold_item(member)) is not None:
         return _hand_out(member, item, now)
     return _take_up_again(own) or claim(member, now)
@@ -81,25 +84,28 @@ _MEMBER_HELD = Prepared(
 )
 
 
-def _stored(member: Membership) -> Membership:
-    """Return the member with a row, made if there is none yet.
+def hold_member(member: Membership) -> Membership:
+    """Lock a member's row, so that tabs of one person take turns.
+
+    The row is made if there is none yet.
 
     People who work here by a role in the workspace get theirs with the first assignment, in the same
     transaction. It holds the state of an annotator and gives no right.
     """
     if member.pk is not None:
+        _hold(member.pk)
         return member
     row, _is_new = Membership.objects.get_or_create(
         project=member.project, user=member.user, defaults={"active": False}
     )
     row.project, row.user, row.workspace_roles = member.project, member.user, member.workspace_roles
+    _hold(row.pk)
     return row
 
 
-def _one_at_a_time(member: Membership) -> None:
-    """Lock a member's row, so that tabs of one person take turns."""
+def _hold(member: int) -> None:
     if _locks_rows():
-        _MEMBER_HELD.all(member=member.pk)
+        _MEMBER_HELD.all(member=member)
 
 
 def _in(*statuses: Annotation.Status) -> Prepared[Annotation]:
@@ -108,7 +114,8 @@ def _in(*statuses: Annotation.Status) -> Prepared[Annotation]:
     def build() -> QuerySet[Annotation]:
         mine = {"project": slot("project", Project), "annotator": slot("user", User)}
         annotations = Annotation.objects.filter(**mine, task=Annotation.Task.ANNOTATION, status__in=statuses)
-        return annotations.only("item_id", "task", "status", "reserved_until").order_by("status", "pk")
+        columns = ("item_id", "batch_id", "task", "status", "revision", "reserved_until")
+        return annotations.only(*columns).order_by("status", "pk")
 
     return Prepared(build)
 
@@ -122,6 +129,20 @@ def _own(member: Membership, annotations: Prepared[Annotation]) -> list[Annotati
     for annotation in own:
         annotation.project = member.project
     return own
+
+
+def _first_of_batches(annotations: Sequence[Annotation], now: datetime) -> Annotation | None:
+    """Return the first of these annotations that still waits.
+
+    Batches come by their due date, and the clock of an annotation starts now.
+    """
+    if not annotations:
+        return None
+    waiting = Annotation.objects.filter(
+        pk__in=[annotation.pk for annotation in annotations], status=Annotation.Status.RESERVED
+    )
+    first = waiting.order_by(F("batch__due_on").asc(nulls_last=True), "batch", "pk").first()
+    return first if first is not None and waiting.filter(pk=first.pk).update(started_at=now) else None
 
 
 def _take_up_again(annotations: Sequence[Annotation]) -> Annotation | None:
@@ -143,13 +164,13 @@ def _take_up_again(annotations: Sequence[Annotation]) -> Annotation | None:
 
 def _resumed(annotation: Annotation) -> Annotation:
     """Return the annotation with an assignment, renewed if it had none."""
-    held = (
+    row = (
         Annotation.objects.select_for_update(of=("self",), no_key=True)
         .select_related("project")
         .get(pk=annotation.pk)
     )
     # Another tab may just have resumed it by saving.
-    return held if held.status in Annotation.HOLDING else resume(annotation=held)
+    return row if row.status in Annotation.HOLDING else resume(annotation=row)
 
 
 def _over(project: Project | Slot, now: datetime | Slot) -> QuerySet[Annotation]:
@@ -176,7 +197,7 @@ def expire(*, project: Project, now: datetime) -> int:
     items = list(Item.objects.filter(annotations__in=ids).order_by("pk").values_list("pk", "rank"))
     for item, _rank in items:
         Item.objects.filter(pk=item).update(assigned=F("assigned") - 1)
-    _rescan(project, min(rank for _item, rank in items))
+    rescan(project, min(rank for _item, rank in items))
     audit.record(project=project, kind="reservations_expired", by=None, data={"works": ids})
     return len(ids)
 
@@ -192,8 +213,11 @@ def extend(*, annotation: Annotation, now: datetime) -> bool:
 
 
 def set_end(annotation: Annotation, now: datetime) -> None:
-    """Postpone the end of a reservation, on the object alone."""
-    if annotation.status == Annotation.Status.RESERVED:
+    """Postpone the end of a reservation, on the object alone.
+
+    That of a batch has none.
+    """
+    if annotation.status == Annotation.Status.RESERVED and annotation.batch_id is None:
         annotation.reserved_until = now + timedelta(minutes=annotation.project.reservation_minutes)
 
 
@@ -226,11 +250,14 @@ def release(*, annotation: Annotation, by: User) -> Annotation:
         raise NotAllowed(_("An adjudication cannot be released. Another adjudicator can take it over."))
     finished = annotation.status == Annotation.Status.RETURNED  # it was submitted once, and counted
     annotation.status = states.next_status(states.ANNOTATION, "release", annotation.status)
-    annotation.save(update_fields=["status"])
+    annotation.batch = None  # if its annotator resumes it, it is like any other
+    annotation.save(update_fields=["status", "batch"])
     if annotation.task == Annotation.Task.ANNOTATION:
         counts = {"assigned": F("assigned") - 1, "submitted": F("submitted") - int(finished)}
         Item.objects.filter(pk=annotation.item_id).update(**counts)
-        _rescan(annotation.project, annotation.item.rank)
+        rescan(annotation.project, annotation.item.rank)
+        if finished:
+            disagreement.measure(item=annotation.item_id)
     audit.record(project=annotation.project, kind="work_released", by=by, data={"work": annotation.pk})
     return annotation
 
@@ -242,8 +269,7 @@ def assign(*, item: Item, member: Membership, by: User) -> Annotation:
     Raises:
         AssignmentLost: The item has enough annotators.
     """
-    member = _stored(member)
-    _one_at_a_time(member)
+    member = hold_member(member)
     same = Annotation.objects.filter(
         item=item, annotator=member.user, task=Annotation.Task.ANNOTATION
     ).first()
@@ -286,17 +312,22 @@ def _count_assignment(item: int) -> bool:
 
 
 def _reserve(member: Membership, item: Item, now: datetime) -> Annotation:
+    annotation = new_annotation(member, item)
+    set_end(annotation, now)
+    insert(annotation)
+    return annotation
+
+
+def new_annotation(member: Membership, item: Item) -> Annotation:
+    """Return a reservation without an end, which is not stored yet."""
     draft = item.extra.get(DRAFT)
-    annotation = Annotation(
+    return Annotation(
         item=item,
         project=member.project,
         annotator_id=member.user_id,
         # Validate to add the fields that a file may leave out.
         document=document_of(draft).model_dump(mode="json") if draft else {},
-        reserved_until=now + timedelta(minutes=member.project.reservation_minutes),
     )
-    insert(annotation)
-    return annotation
 
 
 def _hand_out(member: Membership, item: Item, now: datetime) -> Annotation:
@@ -388,7 +419,7 @@ def _begin(member: Membership, item: Item, now: datetime) -> Annotation:
     return _reserve(member, item, now)
 
 
-def _rescan(project: Project, rank: int) -> None:
+def rescan(project: Project, rank: int) -> None:
     """Make members beyond a freed item search from its rank again."""
     beyond = _unlocked(Membership.objects.filter(project=project, scanned_to__gt=rank))
     # Skip members who are claiming right now. They find the item when nothing else is left to them.

@@ -41,12 +41,12 @@ FINISHED = {"submitted", "in review", "returned", "accepted"}  # statuses that c
 
 ITEM = (
     "project_id", "external_id", "position", "rank", "purpose", "program", "text", "passage", "tokens",
-    "text_hash", "images", "answer", "extra", "annotators_wanted", "assigned", "submitted",
+    "text_hash", "images", "answer", "extra", "annotators_wanted", "assigned", "submitted", "disagreement",
 )  # fmt: skip
 GOLD = ("item_id", "version", "current", "method", "document", "annotation_id", "by_id", "at")
 ANNOTATION = (
-    "item_id", "project_id", "annotator_id", "task", "status", "document", "revision", "reserved_until",
-    "started_at", "saved_at", "submitted_at", "active_seconds", "predictions_shown",
+    "item_id", "project_id", "annotator_id", "batch_id", "task", "status", "document", "revision",
+    "reserved_until", "started_at", "saved_at", "submitted_at", "active_seconds", "predictions_shown",
 )  # fmt: skip
 IMAGE = ("project_id", "name", "width", "height", "path")
 
@@ -385,7 +385,7 @@ class _Import:
             self.project.pk, record.external_id, position, self._rank(position), self.purpose,
             record.program, record.text, record.passage, tokens, digest, names, answer, extra,
             max(self.project.annotators_per_item, assigned), assigned,
-            sum(_status(each) in FINISHED for each in record.annotations),
+            sum(_status(each) in FINISHED for each in record.annotations), None,
         )  # fmt: skip
 
     def _rank(self, position: int) -> int:
@@ -433,9 +433,9 @@ class _Import:
         document, shown = each.document.model_dump_json(), as_json(each.predictions_shown)
         check_storable(record.external_id, (each.annotator,), (document, shown))
         return (
-            item, self.project.pk, self._annotator(each.annotator), Annotation.Task.ANNOTATION.value, status,
-            document, each.revision, None, as_time(started), as_time(submitted), as_time(submitted), 0.0,
-            shown,
+            item, self.project.pk, self._annotator(each.annotator), None,
+            Annotation.Task.ANNOTATION.value, status, document, each.revision, None, as_time(started),
+            as_time(submitted), as_time(submitted), 0.0, shown,
         )  # fmt: skip
 
     def _annotator(self, name: str) -> int:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.policy import granting
 from annotation import states
-from annotation.actions import assignments, audit, qualification
+from annotation.actions import assignments, audit, disagreement, qualification
 from annotation.errors import BadEdit, NotReady, StaleBase
 from annotation.label_changes import LabelChange, changed_edit
 from annotation.models import Annotation, Item, Membership, Operation
@@ -75,8 +75,9 @@ def _applied(annotation: Annotation, operations: Sequence[OperationIn]) -> dict[
 # Related columns that edits need. They are named, because fetching long ones costs more than the rest of a
 # save; the others load on access.
 _COLUMNS = (
-    "annotator_id", "task", "status", "document", "revision", "reserved_until", "started_at", "saved_at",
-    "submitted_at", "active_seconds", "item__external_id", "item__program", "item__answer", "item__purpose",
+    "annotator_id", "batch_id", "task", "status", "document", "revision", "reserved_until", "started_at",
+    "saved_at", "submitted_at", "active_seconds", "item__external_id", "item__program", "item__answer",
+    "item__purpose", "item__annotators_wanted",
     "project__slug", "project__qualification_score",
     "project__kind", "project__reservation_minutes", "project__show_answer", "project__label_changes",
 )  # fmt: skip
@@ -239,6 +240,8 @@ def _submit(annotation: int, revision: int, by: User) -> Annotation:
     _HAND_IN(annotation=held.pk, status=held.status, submitted_at=held.submitted_at)
     if held.task == Annotation.Task.ANNOTATION and not returned:  # a returned one is counted already
         _COUNT_ONE(item=held.item_id)
+    if held.task == Annotation.Task.ANNOTATION and held.item.annotators_wanted > 1:
+        disagreement.measure(item=held.item_id)
     audit.record(
         project=held.project,
         kind="work_submitted",
@@ -261,6 +264,7 @@ def take_back(*, annotation: int, by: User) -> Annotation:
     assignments.set_end(held, timezone.now())
     held.save(update_fields=["status", "reserved_until"])
     count_submitted(held.item_id)
+    disagreement.measure(item=held.item_id)
     audit.record(project=held.project, kind="work_taken_back", by=by, data={"work": held.pk})
     return held
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import BigIntegerField, Case, F, Max, Min, OuterRef, Subquery, Value, When
+from django.db.models import BigIntegerField, Case, F, Max, Min, OuterRef, Q, Subquery, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, Random
 
 from accounts.models import User
-from annotation.actions import audit
+from annotation.actions import audit, disagreement
 from annotation.actions.projects import lock
 from annotation.models import Item, Membership, Order, Project, SystemOutput
 from annotation.models.projects import LOWEST_RANK
@@ -31,6 +31,16 @@ RANKS: dict[str, Combinable] = {
     Order.UNCERTAIN: _whole(Coalesce(Subquery(_NEWEST_SCORE), Value(2.0)) * Value(float(STEPS)))
     * Value(POSITIONS)
     + F("position"),
+    # Then those that fewer than two people finished, and last those on which all agree.
+    Order.DISPUTED: _whole(
+        Case(
+            When(Q(disagreement__gt=0), then=(1.0 - F("disagreement")) * Value(float(STEPS))),
+            When(disagreement=None, then=Value(float(STEPS))),
+            default=Value(2.0 * STEPS),
+        )
+    )
+    * Value(POSITIONS)
+    + F("position"),
 }
 
 
@@ -41,6 +51,8 @@ def order_items(*, project: Project, order: Order, by: User) -> int:
     Items that are imported later come after them.
     """
     _rescan_all(project)
+    if order == Order.DISPUTED:
+        disagreement.measure_missing(project=project)
     changed = lock(project.items.filter(purpose=Item.Purpose.ORDINARY)).update(rank=RANKS[order])
     audit.record(project=project, kind="items_ordered", by=by, data={"order": order.value, "items": changed})
     return changed

@@ -1,4 +1,4 @@
-"""Read the items of plain tasks: texts or images, as JSON lines or CSV."""
+"""Read the items of plain tasks: JSON lines, CSV, Parquet or Arrow."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.jsonl import read_lines
 from annotation.formats.texts import tokenize
 from annotation.schemas import Image, ItemRecord, Kind, Plain
+from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.messages import at_field, message_of, say
@@ -23,6 +24,7 @@ from foundation.text_files import opened
 
 FIELDS = ("id", "title", "text", "image")
 KEPT = "field that is kept, but not shown to annotators"
+BINARY = "column of bytes, left out"
 ID_CHARACTERS = 16  # of the hash of the content, for items without an id
 
 
@@ -54,9 +56,10 @@ def read_plain(
 ) -> Iterator[ItemRecord]:
     """Yield the items of a file in order.
 
-    A file that ends in .csv is a table with a line of names; any other has a JSON object in each line. An
-    item has a ``text`` or an ``image`` (or ``images``), and may have an ``id`` and a ``title``; one without
-    an id gets one from its content.
+    A file that ends in .csv is a table with a line of names. Parquet and Arrow files, and folders of
+    datasets that the Hugging Face library saved, have a row for each item; any other has a JSON object in
+    each line. An item has a ``text`` or an ``image`` (or ``images``), and may have an ``id`` and a ``title``;
+    one without an id gets one from its content.
 
     Args:
         path: The file.
@@ -89,6 +92,9 @@ def read_plain(
 def _rows(
     path: Path, findings: Findings, on_progress: Callable[[int], None] | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
+    if has_rows(path):
+        yield from _dataset(path, findings, on_progress)
+        return
     if path.suffix.lower() == ".csv":
         yield from _table(path)
         return
@@ -104,6 +110,31 @@ def _rows(
             findings.refuse(ValueError(reason), path, line=number)
         else:
             yield number, given
+
+
+def _dataset(
+    path: Path, findings: Findings, on_progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a dataset; empty cells and columns of bytes go."""
+    for row in read_rows(path, on_progress=on_progress):
+        binary = {name for name, value in row.value.items() if _has_bytes(value)}
+        if binary & {"image", "images"}:
+            text = "holds the images themselves; pack them into a zip file, and name them here"
+            findings.refuse(ValueError(at_field("image", say(text))), path, line=row.line)
+            continue
+        for name in binary:
+            findings.mend(BINARY, name)
+        given = json.loads(row.text)
+        yield (
+            row.line,
+            {name: value for name, value in given.items() if name not in binary and value is not None},
+        )
+
+
+def _has_bytes(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_bytes, value.values()))
+    return any(map(_has_bytes, value)) if isinstance(value, list) else isinstance(value, bytes)
 
 
 def _table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

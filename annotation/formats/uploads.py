@@ -5,6 +5,7 @@ from pathlib import Path
 
 from annotation.formats.images import ImageFolder
 from annotation.formats.registry import READ_FOLDERS, Source
+from foundation.dataset_rows import SUFFIXES, dataset_folder
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.messages import say
@@ -40,7 +41,9 @@ def source_of(
     if name in READ_FOLDERS:
         return _folder_of(name, upload, folder / upload.name, findings, on_progress)
     files = unpack(upload, folder, on_progress=on_progress, on_error=findings.on_error)
-    items = {"faithful-nmn": {".csv"}, "plain": {*LISTS, ".csv"}}.get(name, LISTS)
+    if name == "plain" and (saved := dataset_folder(files)) is not None:
+        return Source(path=saved, images=pictures_of(files, folder), findings=findings)
+    items = {"faithful-nmn": {".csv"}, "plain": {*LISTS, *SUFFIXES, ".csv"}}.get(name, LISTS)
     examples = LISTS if name == "faithful-nmn" else set()
     for file in files:
         if file.suffix.lower() not in PICTURES | {TABLE} | items | examples:

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from annotation.models.batches import Batch
 from annotation.models.items import Item
 from annotation.models.projects import Project
 
@@ -30,7 +31,8 @@ class History(models.QuerySet):
 class Annotation(models.Model):
     """One person's annotation, or adjudication, of one item.
 
-    ``document`` is the sum of its operations. It is kept even if the assignment expires or is released.
+    ``document`` is the sum of its operations. It is kept even if the assignment expires or is released. That
+    of a batch has no ``reserved_until``.
     """
 
     class Task(models.TextChoices):
@@ -57,6 +59,9 @@ class Annotation(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="annotations")
     annotator = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="annotations"
+    )
+    batch = models.ForeignKey(
+        Batch, null=True, blank=True, on_delete=models.PROTECT, related_name="annotations"
     )
     task = models.CharField(max_length=12, choices=Task, default=Task.ANNOTATION)
     status = models.CharField(max_length=10, choices=Status, default=Status.RESERVED)
@@ -99,7 +104,7 @@ class Annotation(models.Model):
                 fields=["item"], condition=Q(task="adjudication"), name="one_adjudication_per_item"
             ),
             models.CheckConstraint(
-                condition=~Q(status="reserved") | Q(reserved_until__isnull=False),
+                condition=~Q(status="reserved") | Q(reserved_until__isnull=False) | Q(batch__isnull=False),
                 name="reserved_annotation_has_an_end",
             ),
             models.CheckConstraint(

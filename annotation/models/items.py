@@ -13,6 +13,7 @@ class Order(models.TextChoices):
     FILE = "file", _("as in the files")
     RANDOM = "random", _("random")
     UNCERTAIN = "uncertain", _("least certain for models first")
+    DISPUTED = "disputed", _("most disagreement first")
     FIRST = "first", _("chosen items first")
     LAST = "last", _("chosen items last")
 
@@ -47,7 +48,7 @@ class Item(models.Model):
     ``assigned`` counts the annotations that occupy one of its ``annotators_wanted`` assignments. Assigning
     an item is one conditional update of it, so no item ever has too many annotators. Qualification and
     hidden gold items go to everybody, without that limit. Ordinary items are assigned by ``rank``, from the
-    lowest on.
+    lowest on. ``disagreement`` is that of its finished annotations, from 0 to 1; NULL without two of them.
     """
 
     class Purpose(models.TextChoices):
@@ -73,6 +74,7 @@ class Item(models.Model):
     annotators_wanted = models.PositiveSmallIntegerField()
     assigned = models.PositiveSmallIntegerField(default=0)
     submitted = models.PositiveSmallIntegerField(default=0)
+    disagreement = models.FloatField(null=True)
 
     class Meta:
         ordering = ["position"]
@@ -88,6 +90,13 @@ class Item(models.Model):
                 name="items_by_state",
             ),
             models.Index(fields=["project", "submitted", "id"], name="items_by_submitted"),
+            models.Index(
+                F("project"),
+                F("disagreement").desc(),
+                F("position"),
+                condition=Q(disagreement__gt=0),
+                name="disputed_items",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["project", "external_id"], name="item_once_per_project"),

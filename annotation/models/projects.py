@@ -62,6 +62,7 @@ class Project(models.Model):
     hidden_gold_every = models.PositiveSmallIntegerField(
         null=True, blank=True, validators=[MinValueValidator(2)]
     )
+    due_on = models.DateField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
 

@@ -43,6 +43,12 @@ def free_items(user: int | Slot, project: int | Slot) -> QuerySet[Item]:
     return new_to(user, ordinary)
 
 
+def ordinary_items(project: Project, names: Sequence[str]) -> dict[str, Item]:
+    """Return the ordinary items with these IDs, by ID."""
+    items = project.items.filter(external_id__in=names, purpose=Item.Purpose.ORDINARY)
+    return {item.external_id: item for item in items}
+
+
 class ItemPage(NamedTuple):
     """One page of items, and where its neighbours begin (None at an end)."""
 

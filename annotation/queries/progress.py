@@ -90,7 +90,7 @@ def unfinished_annotations(project: Project) -> QuerySet[Annotation]:
             task=Annotation.Task.ANNOTATION,
             status__in=(Annotation.Status.RESERVED, Annotation.Status.RETURNED),
         )
-        .select_related("item", "annotator")
+        .select_related("item", "annotator", "batch")
         .defer("document", "item__passage", "item__tokens", "item__extra")
     )
 

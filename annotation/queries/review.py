@@ -33,13 +33,29 @@ def items_to_settle(project: Project) -> QuerySet[Item]:
     )
 
 
+def first_to_settle(project: Project, number: int) -> list[Item]:
+    """Return items that wait for a decision, most disagreement first."""
+    waiting = items_to_settle(project)
+    disputed = list(waiting.filter(disagreement__gt=0).order_by("-disagreement", "position")[:number])
+    return disputed + list(waiting.exclude(disagreement__gt=0)[: number - len(disputed)])
+
+
 def next_to_settle(item: Item) -> Item | None:
     """Return the next item that waits for a decision after this one.
 
-    After the last one it is the first.
+    Items come as in `first_to_settle`. After the last one it is the first.
     """
     waiting = items_to_settle(item.project).exclude(pk=item.pk)
-    return waiting.filter(position__gt=item.position).first() or waiting.first()
+    calm, disputed = waiting.exclude(disagreement__gt=0), waiting.filter(disagreement__gt=0)
+    if item.disagreement:
+        same = Q(disagreement=item.disagreement, position__gt=item.position)
+        later = disputed.filter(same | Q(disagreement__lt=item.disagreement))
+        following = later.order_by("-disagreement", "position").first() or calm.first()
+    else:
+        following = calm.filter(position__gt=item.position).first()
+    if following is not None:
+        return following
+    return next((each for each in first_to_settle(item.project, 2) if each.pk != item.pk), None)
 
 
 def finished_annotations(item: Item) -> list[Annotation]:

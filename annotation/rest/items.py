@@ -22,6 +22,7 @@ from annotation.models import ImageFile, Item, Order, Project
 from annotation.policies import check, may
 from annotation.queries import records
 from annotation.queries.comparison import project_agreement
+from annotation.queries.items import ordinary_items
 from annotation.rest import rows, shapes
 from annotation.rest.views import ProjectView, wrong
 from annotation.schemas import ItemRecord
@@ -104,19 +105,16 @@ class ItemOrder(ProjectView):
             if new.items:
                 raise wrong("items", f"the order {new.order!r} is for all items; leave this out")
             return answer(shapes.OrderedItems(items=order_items(project=project, order=order, by=self.user)))
-        items = _ordinary_items(project, new.items)
+        items = named_items(project, new.items)
         move_items(project=project, items=items, order=order, by=self.user)
         return answer(shapes.OrderedItems(items=len(items)))
 
 
-def _ordinary_items(project: Project, names: Sequence[str]) -> list[Item]:
-    """Return the items with these IDs, in this order."""
+def named_items(project: Project, names: Sequence[str]) -> list[Item]:
+    """Return the ordinary items with these IDs, in this order."""
     if not names or len(set(names)) < len(names):
         raise wrong("items", "name at least one item, and each only once")
-    there = {
-        item.external_id: item
-        for item in project.items.filter(external_id__in=names, purpose=Item.Purpose.ORDINARY)
-    }
+    there = ordinary_items(project, names)
     if missing := [name for name in names if name not in there]:
         raise wrong("items", f"there is no ordinary item {missing[0]!r}")
     return [there[name] for name in names]

@@ -1,6 +1,6 @@
 """Types of requests and responses about projects and items."""
 
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -53,6 +53,7 @@ class ProjectSettings(Payload):
     show_predictions: bool
     qualification_score: float | None
     hidden_gold_every: int | None
+    due_on: date | None
 
 
 class ProjectDetail(ProjectRow, ProjectSettings):
@@ -113,6 +114,7 @@ class ChangedSettings(Payload):
     show_predictions: bool = False
     qualification_score: Annotated[float, Field(ge=0, le=1)] | None = None
     hidden_gold_every: Annotated[int, Field(ge=2, le=32_767)] | None = None
+    due_on: date | None = None
 
 
 class NewProject(ChangedSettings):
@@ -250,7 +252,7 @@ class ItemQuery(Page):
 class NewOrder(Payload):
     """The order of assignment; ``first`` and ``last`` name ``items``."""
 
-    order: Literal["file", "random", "uncertain", "first", "last"]
+    order: Literal["file", "random", "uncertain", "disputed", "first", "last"]
     items: Annotated[list[Name], Field(max_length=1_000)] = []
 
 

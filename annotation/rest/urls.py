@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.rest import annotations, files, items, outputs, projects
+from annotation.rest import annotations, batches, files, items, outputs, projects
 
 app_name = "projects_rest"
 
@@ -39,6 +39,9 @@ urlpatterns = [
     path(f"{_PROJECT}agreement/", items.Agreement.as_view(), name="agreement"),
     path(f"{_PROJECT}next/", annotations.Next.as_view(), name="next"),
     path(f"{_PROJECT}annotations/", annotations.Annotations.as_view(), name="annotations"),
+    path(f"{_PROJECT}batches/", batches.Batches.as_view(), name="batches"),
+    path(f"{_PROJECT}batches/<int:pk>/", batches.OneBatch.as_view(), name="batch"),
+    path(f"{_PROJECT}pace/", batches.Pace.as_view(), name="pace"),
     path(f"{_PROJECT}outputs/", outputs.Outputs.as_view(), name="outputs"),
     path(f"{_PROJECT}outputs/systems/", outputs.Systems.as_view(), name="systems"),
     path(f"{_PROJECT}outputs/acceptance/", outputs.Acceptance.as_view(), name="acceptance"),

@@ -17,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from accounts.access import NOT_THERE, user_of
 from accounts.policy import Act
 from accounts.rights import refusal
-from annotation.models import Annotation, Comment, Item, Membership, Webhook
+from annotation.models import Annotation, Batch, Comment, Item, Membership, Webhook
 from annotation.policies import NotAllowed, acts_of, can_see, check_working, may, roles_of
 from annotation.queries.annotations import annotation_with_item
 from annotation.queries.members import membership, membership_at
@@ -80,6 +80,14 @@ def project_item_or_404(member: Membership, pk: int) -> Item:
     if item is None:
         raise Http404(str(NOT_THERE))
     return item
+
+
+def batch_or_404(member: Membership, pk: int) -> Batch:
+    """Return a batch of the member's project."""
+    batch = member.project.batches.select_related("annotator", "project").filter(pk=pk).first()
+    if batch is None:
+        raise Http404(str(NOT_THERE))
+    return batch
 
 
 def webhook_or_404(member: Membership, pk: int) -> Webhook:

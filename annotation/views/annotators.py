@@ -22,6 +22,13 @@ from annotation.models import Annotation, Membership
 from annotation.policies import NotAllowed, can_begin, check_working, may, roles_here
 from annotation.queries import charts
 from annotation.queries.annotations import editor_state, guidelines, upcoming_images
+from annotation.queries.batches import (
+    batches,
+    is_overdue,
+    overdue_batches,
+    progress_of,
+    unfinished_batches,
+)
 from annotation.queries.members import memberships
 from annotation.queries.progress import Totals, own_annotations, people, totals
 from annotation.queries.review import count_to_settle
@@ -38,7 +45,10 @@ def home(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     workspace = chosen_workspace(request)
     table = PROJECTS.of(request.GET)
-    rows = [(member, roles_here(member), can_begin(member)) for member in memberships(user, workspace)]
+    rows = [
+        (member, roles_here(member), can_begin(member), is_overdue(member.project))
+        for member in memberships(user, workspace)
+    ]
     context = {
         "table": table,
         "memberships": table.rows(rows),
@@ -60,6 +70,8 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
         "annotations": own_annotations(member)[:SHOWN],
         "guidelines": guidelines(project),
         "states": charts.items_by_state(counts),
+        "batches": unfinished_batches(member),
+        "is_overdue": is_overdue(project) and counts.complete < counts.items,
     }
     if may(member, Act.ANNOTATION_SETTLE):
         context["days"] = charts.submissions_by_day(project)
@@ -95,6 +107,10 @@ def _next_act(member: Membership, context: dict[str, Any]) -> tuple[str, str, st
         )
         link = reverse("annotation:editor", args=[returned[0].pk])
         return sentence % {"number": len(returned)}, link, _("Continue")
+    late = overdue_batches(member.project) if may(member, Act.ANNOTATION_MANAGE) else 0
+    if late:
+        sentence = ngettext("%(number)d batch is overdue.", "%(number)d batches are overdue.", late)
+        return sentence % {"number": late}, reverse("annotation:batches", args=[slug]), _("Batches")
     waiting = count_to_settle(member.project) if may(member, Act.ANNOTATION_SETTLE) else 0
     if waiting > 0:
         sentence = ngettext(
@@ -133,7 +149,6 @@ def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
 def editor(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the editor."""
     annotation, member = annotation_or_404(request, pk, item=True)
-    done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
     state = editor_state(annotation) | {"upcoming": upcoming_images(member)}
     context = {
         "annotation_json": state,
@@ -142,9 +157,21 @@ def editor(request: HttpRequest, pk: int) -> HttpResponse:
         "may_settle": may(member, Act.ANNOTATION_SETTLE),
         "read_only": _why_not(member, annotation),
         "requests": _requested_changes(annotation, state),
-        "progress": ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done},
+        "progress": _progress(member, annotation),
     }
     return render(request, "annotation/editor.html", context)
+
+
+def _progress(member: Membership, annotation: Annotation) -> str:
+    """Return how much the person has finished, of their batch if it is one."""
+    if annotation.batch_id is not None:
+        (each,) = progress_of(batches(member.project).filter(pk=annotation.batch_id))
+        given = {"name": each.batch.name, "done": each.finished, "of": each.items, "due": each.batch.due_on}
+        if each.batch.due_on is None:
+            return _("%(name)s: %(done)d of %(of)d items finished") % given
+        return _("%(name)s: %(done)d of %(of)d items finished, due %(due)s") % given
+    done = own_annotations(member).filter(task=Annotation.Task.ANNOTATION, submitted_at__isnull=False).count()
+    return ngettext("%(done)d item finished", "%(done)d items finished", done) % {"done": done}
 
 
 def _requested_changes(annotation: Annotation, state: dict[str, Any]) -> list[dict[str, Any]]:

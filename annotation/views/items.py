@@ -77,7 +77,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
-    file = form.cleaned_data["file"]
+    upload = form.cleaned_data["upload"]
     job = create_job(
         kind="import_items",
         workspace=member.project.workspace,
@@ -85,13 +85,14 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
         subject=member.project.slug,
         options={
             "project": member.project_id,
-            "format": form.cleaned_data["format"],
+            "format": "plain" if upload.hub else form.cleaned_data["format"],
+            "hub": upload.hub,
             "purpose": form.cleaned_data["purpose"],
             "labels_from_file": form.cleaned_data.get("labels_from_file", False),
             "dry_run": True,
         },
-        upload=file.chunks(),
-        upload_name=file.name,
+        upload=upload.content,
+        upload_name=upload.name,
     )
     transaction.on_commit(lambda: enqueue_job(job))
     return job

@@ -16,8 +16,9 @@ from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
 from accounts.policy import Act
 from annotation.actions import assignments, projects, qualification
+from annotation.assignment_forms import AssignForm
 from annotation.errors import AssignmentLost
-from annotation.forms import AssignForm, BotsForm, MemberForm, ProjectInvitationForm
+from annotation.forms import BotsForm, MemberForm, ProjectInvitationForm
 from annotation.models import Membership, Role
 from annotation.policies import NotAllowed, check_own_role
 from annotation.queries.members import SHARED, invitations_to, member_named

@@ -19,7 +19,7 @@ from annotation.queries.charts import agreement_by_week
 from annotation.queries.comparison import documents_of, is_slow_to_compare, project_agreement
 from annotation.queries.imports import is_in_use
 from annotation.queries.overview import agreement_rows, comparison_page
-from annotation.queries.review import finished_annotations, items_to_settle, next_to_settle, review_counts
+from annotation.queries.review import finished_annotations, first_to_settle, next_to_settle, review_counts
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from foundation.spreadsheet import csv_lines
@@ -42,7 +42,7 @@ def waiting(request: HttpRequest, member: Membership) -> HttpResponse:
             (_("Returned to annotators"), counts["returned"]),
         ],
         "waiting": counts["items"],
-        "items": items_to_settle(member.project)[:SHOWN],
+        "items": first_to_settle(member.project, SHOWN),
     }
     return render(request, "annotation/review.html", context)
 

@@ -15,6 +15,7 @@ PROJECTS = Table(
         Column("roles", _("Your roles")),
         Column("submitted", _("Submitted by you"), lambda row: row[0].project.done, is_number=True),
         Column("returned", _("Returned to you"), lambda row: row[0].project.returned, is_number=True),
+        Column("due", _("Due date"), lambda row: row[0].project.due_on),
         Column("action", _("Action")),
     )
 )
@@ -102,6 +103,15 @@ IMPORTS = Table(
         Column("action", _("Action")),
     ),
     "-time",
+)
+BATCHES = Table(
+    (
+        Column("batch", _("Batch"), lambda row: row.batch.name.casefold()),
+        Column("person", _("Person"), lambda row: row.batch.annotator.username.casefold()),
+        Column("finished", _("Finished"), lambda row: row.finished / (row.items or 1), is_number=True),
+        Column("due", _("Due date"), lambda row: row.batch.due_on),
+        Column("action", _("Action")),
+    )
 )
 LOWEST = Table(
     (

@@ -64,10 +64,14 @@ def find_folder(source: Path | str, *, allow_hub: bool = False, further: Iterabl
 
 
 def open_encoder(
-    folder: Path, device: torch.device, *, trained: bool = True
+    folder: Path,
+    device: torch.device,
+    *,
+    trained: bool = True,
+    kind: type[Any] = transformers.AutoModelForQuestionAnswering,
 ) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
-    """Load a question answering model and its tokenizer; check that they fit."""
-    tokenizer, model = open_tokenizer(folder), open_model(folder, device, trained=trained)
+    """Load a model as `open_model` does, and a tokenizer that fits it."""
+    tokenizer, model = open_tokenizer(folder), open_model(folder, device, trained=trained, kind=kind)
     vocabulary_size = getattr(model.get_input_embeddings(), "num_embeddings", UNBOUNDED)
     if len(tokenizer) > vocabulary_size:
         raise UnreadableWeights(
@@ -119,7 +123,7 @@ def open_model(
         model, loading_info = kind.from_pretrained(
             folder, **LOCAL, use_safetensors=True, dtype=torch.float32, output_loading_info=True
         )
-        inside = f"{model.base_model_prefix}."
+        inside = "" if model.base_model is model else f"{model.base_model_prefix}."  # a head is outside
         missing = sorted(name for name in loading_info["missing_keys"] if trained or name.startswith(inside))
         if missing:
             advice = "; fine-tune it first with `train extractive-qa`" if trained else ""

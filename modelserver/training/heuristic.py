@@ -259,6 +259,7 @@ def heuristic(*, options: HeuristicOptions) -> None:
     the question. The log goes to --out; both scores on dev are printed.
     """
     require_free(options.out, **options.start)
+    require_encoder(options.encoder)
     options.apply()
     torch.manual_seed(options.seed)
     train_set = read_labelled(options.train_file, "train", options.train, options.world_seed)
@@ -281,6 +282,13 @@ def heuristic(*, options: HeuristicOptions) -> None:
 def read_labelled(path: Path | None, split: Split, count: int, seed: int) -> list[Labelled]:
     """Return the labelled questions of a file, or of a generated split."""
     return list(labelled(read_gold(path) if path else parse_gold(generate(split, count, seed), "world")))
+
+
+def require_encoder(folder: Path | None) -> None:
+    """Raise UnreadableWeights now, not after minutes of the word model."""
+    if folder is not None:
+        with torch.random.fork_rng():  # a new head takes random numbers
+            open_encoder(folder, ())
 
 
 def open_encoder(folder: Path | None, questions: Sequence[str]) -> EncoderTypes:

@@ -23,6 +23,7 @@ from modelserver.training.heuristic import (
     accuracy,
     open_encoder,
     read_labelled,
+    require_encoder,
 )
 from modelserver.training.options import Count, Folder, options_of_command
 from modelserver.training.tables import cell, markdown, over_seeds, write_json
@@ -64,6 +65,7 @@ def types_table(*, options: TypesTableOptions) -> None:
     An encoder, a convolution over words, and one whose loss weighs rare types
     up. Each is trained for the given passes and scored on the test questions.
     """
+    require_encoder(options.encoder)
     options.apply()
     learned = read_labelled(options.train_file, "train", options.train, options.world_seed)
     test = read_labelled(options.test_file, "test", options.test, options.world_seed)

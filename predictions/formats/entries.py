@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.json_elements import Element
 from foundation.json_stream import OnError, OnProgress, read_values
 from foundation.messages import say
-from foundation.parquet_rows import is_parquet, read_rows
 from predictions.formats.records import QuestionRecord
 
 MakeRecord = Callable[[dict[str, Any]], QuestionRecord | None]
@@ -21,11 +21,11 @@ MakeRecord = Callable[[dict[str, Any]], QuestionRecord | None]
 def read_elements(
     path: Path, *, on_progress: OnProgress | None = None, on_error: OnError | None = None
 ) -> Iterator[Element]:
-    """Yield each value of a JSON list or JSON Lines, or each row of Parquet.
+    """Yield each value of a JSON list or JSON Lines, or each row of a dataset.
 
     Arguments and errors are those of `read_values` and `read_rows`.
     """
-    if is_parquet(path):
+    if has_rows(path):
         return read_rows(path, on_progress=on_progress)
     return read_values(path, on_progress=on_progress, on_error=on_error)
 
@@ -38,7 +38,7 @@ def read_entries(
     findings: Findings | None = None,
     id_field: str = "id",
 ) -> Iterator[QuestionRecord]:
-    """Yield the records of a JSON list, JSON Lines or Parquet.
+    """Yield the records of a JSON list, JSON Lines, Parquet or Arrow.
 
     Arguments and errors are those of `records_of`.
     """

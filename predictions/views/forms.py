@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Workspace
 from foundation.errors import Conflict
+from foundation.hub_forms import FIELDS, HubFields
 from foundation.translated_messages import translated_error
 from jobs.served_systems import served_systems
 from modelserver.wire.schema import SaliencyMethod
@@ -39,22 +40,23 @@ class FileField(forms.FileField):
     """An uploaded file of at most `MOST_FILE_BYTES`."""
 
     def __init__(self, **kwargs: Any) -> None:
-        accept = {"accept": ".json,.jsonl,.ndjson,.parquet,.zip,.gz"}
+        accept = {"accept": ".json,.jsonl,.ndjson,.parquet,.arrow,.zip,.gz"}
         super().__init__(widget=forms.FileInput(attrs=accept), max_length=100, **kwargs)
 
     def clean(self, data: Any, initial: Any = None) -> Any:
         """Refuse a file that is too large."""
         file = super().clean(data, initial)
-        if file.size > MOST_FILE_BYTES:
+        if file and file.size > MOST_FILE_BYTES:
             raise forms.ValidationError(_("The file has more than 2 GiB. Pack it with zip or gzip."))
         return file
 
 
-class UploadDataset(forms.Form):
+class UploadDataset(HubFields):
     """A file of questions, and the dataset that they become."""
 
     file = FileField(
-        label=_("File"), help_text=_("JSON or JSON Lines in UTF-8, or Parquet, also packed with zip or gzip.")
+        label=_("File"),
+        help_text=_("JSON or JSON Lines in UTF-8, Parquet or Arrow, also packed with zip or gzip."),
     )
     format = forms.ChoiceField(label=_("Format"), choices=list(FORMATS.items()))
     name = forms.SlugField(
@@ -71,6 +73,8 @@ class UploadDataset(forms.Form):
         help_text=_("For example CC BY-SA 4.0."),
     )
     workspace = forms.ModelChoiceField(label=_("Workspace"), queryset=Workspace.objects.none())
+
+    field_order = ["file", *FIELDS, "format", "name", "licence", "workspace"]
 
     def __init__(self, workspaces: Sequence[Workspace], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

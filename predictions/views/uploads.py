@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -13,6 +12,7 @@ from accounts.access import user_of
 from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict
+from foundation.hub_forms import Upload
 from foundation.translated_messages import translated_error
 from jobs.actions.jobs import create_job
 from jobs.actions.previews import apply_preview
@@ -34,13 +34,14 @@ def new(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         wishes = form.cleaned_data
         names = ("name", "format", "licence")
-        options = DatasetOptions(**{name: wishes[name] for name in names}, dry_run=True)
+        upload = wishes["upload"]
+        options = DatasetOptions(**{name: wishes[name] for name in names}, hub=upload.hub, dry_run=True)
         return _previewed(
             request,
             "import_dataset",
             wishes["workspace"],
             options.model_dump(),
-            wishes["file"],
+            upload,
             wishes["name"],
         )
     return _form(request, form, "data/new.html", {})
@@ -54,12 +55,14 @@ def predictions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         system, strict = form.cleaned_data["system"], form.cleaned_data["strict"]
         options = PredictionsOptions(dataset=dataset.pk, system=system, strict=strict, dry_run=True)
+        file = form.cleaned_data["file"]
+        upload = Upload(file.name or "upload", file.chunks(), hub=False)
         return _previewed(
             request,
             "import_predictions",
             dataset.workspace,
             options.model_dump(),
-            form.cleaned_data["file"],
+            upload,
             f"{system}, {dataset.name}",
         )
     return _form(request, form, "data/predictions.html", {"dataset": dataset})
@@ -115,7 +118,7 @@ def _previewed(
     kind: str,
     workspace: Workspace,
     options: dict[str, Any],
-    file: UploadedFile,
+    upload: Upload,
     subject: str,
 ) -> HttpResponse:
     job = create_job(
@@ -124,8 +127,8 @@ def _previewed(
         by=user_of(request),
         subject=subject[:200],
         options=options,
-        upload=file.chunks(),
-        upload_name=file.name or "upload",
+        upload=upload.content,
+        upload_name=upload.name,
     )
     enqueue_job(job)
     return redirect("data:import", job.pk)

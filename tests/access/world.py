@@ -9,7 +9,7 @@ from accounts.actions.invitations import create_invitation
 from accounts.actions.tokens import create_token
 from accounts.models import Role, Scope, User, Workspace
 from annotation.actions.projects import add_webhook, set_member
-from annotation.models import Comment, ImageFile, Item, OutputRun, Project
+from annotation.models import Annotation, Batch, Comment, ImageFile, Item, OutputRun, Project
 from annotation.models import Role as ProjectRole
 from jobs.actions.jobs import create_job
 from predictions.models import PredictionRun
@@ -78,6 +78,8 @@ def make_world(slug: str) -> World:
         comment = Comment.objects.create(annotation=made, by=member.user, text="Is this a dog?")
         image = ImageFile.objects.filter(project=project).earliest("pk")
         hook = add_webhook(project=project, url="https://example.org/hook", kinds=[], by=boss)
+        batch = Batch.objects.create(project=project, name="b", annotator=member.user, created_by=boss)
+        Annotation.objects.filter(pk=made.pk).update(batch=batch)
         output = OutputRun.objects.create(project=project, system="net", revision="r1", created_by=boss)
         item = Item.objects.get(pk=made.item_id)
         created = create_invitation(workspace=workspace, role=Role.VIEWER, days=7, by=boss)
@@ -158,6 +160,9 @@ def make_world(slug: str) -> World:
         ("projects_rest:deliveries", "pk"): hook.pk,
         ("projects_rest:cancel_run", "pk"): output.pk,
         **{(f"projects_rest:{name}", "pk"): item.pk for name in ("item", "item_gold", "adjudicate")},
+        ("projects_rest:batch", "pk"): batch.pk,
+        ("annotation:batch_due", "pk"): batch.pk,
+        ("annotation:release_batch", "pk"): batch.pk,
         ("annotation:webhook", "pk"): hook.pk,
         ("annotation:end_webhook", "pk"): hook.pk,
         ("annotation:test_webhook", "pk"): hook.pk,

@@ -20,7 +20,7 @@ from annotation.actions.outputs import import_outputs
 from annotation.actions.projects import add_webhook, set_member
 from annotation.actions.review import change_project, comment
 from annotation.actions.runs import start_run
-from annotation.models import Annotation, Delivery, Item, Membership, Project, Role
+from annotation.models import Annotation, Batch, Delivery, Item, Membership, Project, Role
 from annotation.schemas import Document, SystemRecord
 from tests.annotation import factories
 
@@ -73,12 +73,13 @@ class ProjectWorld:
     webhook: int
     run: int
     invitation: int
+    batch: int
 
     def parameters(self, operation: str, path: str) -> dict[str, Any]:
         """The path parameters that reach something."""
         decided = path.endswith(("/take-back/", "/accept/", "/return/"))
         ids = {"items": self.item.pk, "images": self.image, "webhooks": self.webhook, "runs": self.run,
-               "invitations": self.invitation}  # fmt: skip
+               "invitations": self.invitation, "batches": self.batch}  # fmt: skip
         if path.startswith(ANNOTATION):
             number = (self.submitted if decided else self.begun).pk
         else:
@@ -106,6 +107,8 @@ class ProjectWorld:
             f"POST {PROJECT}outputs/": [output(self.item.external_id)],
             f"POST {PROJECT}runs/": {"system": "fake-modular"},
             f"PUT {PROJECT}labels/": LABELS,
+            f"POST {PROJECT}batches/": {"name": "second", "annotator": "owner", "number": 1},
+            f"PATCH {PROJECT}batches/{{id}}/": {"due_on": "2031-01-31"},
             f"POST {PROJECT}labels/rename/": {"layer": "Dogs", "label": "no", "new_name": "none"},
             f"POST {PROJECT}labels/remove/": {"layer": "Dogs", "label": "unclear", "into": "no"},
             f"PUT {PROJECT}ml-backend/": {"url": "https://example.org"},
@@ -161,6 +164,8 @@ def make_project_world(owner: User, second: User, folder: Any) -> ProjectWorld:
     file = folder / "picture"
     file.write_bytes(picture())
     assert Delivery.objects.filter(webhook=hook).exists()
+    batch = Batch.objects.create(project=project, name="first", annotator=owner, created_by=owner)
+    Annotation.objects.filter(pk=submitted.pk).update(batch=batch)
     return ProjectWorld(
         project=project,
         owner=owner,
@@ -172,6 +177,7 @@ def make_project_world(owner: User, second: User, folder: Any) -> ProjectWorld:
         webhook=hook.pk,
         run=start_run(project=project, system="net", revision="2", by=owner).pk,
         invitation=invitation.pk,
+        batch=batch.pk,
     )
 
 

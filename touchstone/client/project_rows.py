@@ -56,6 +56,7 @@ ExportFormat = Literal[
     "voc",
     "cvat",
 ]
+Order = Literal["file", "random", "uncertain", "disputed", "first", "last"]
 Averaging = Literal["per_example", "cumulative", "per_occurrence", "negative_iou"]
 
 
@@ -81,6 +82,7 @@ class ProjectDetail(ProjectRow):
     show_predictions: bool
     qualification_score: float | None
     hidden_gold_every: int | None
+    due_on: str | None
     items: int
     complete: int
     gold: int
@@ -182,6 +184,28 @@ class AnnotationRow(TypedDict):
     active_seconds: float
     predictions_shown: list[str]
     document: dict[str, Any]
+
+
+class BatchRow(TypedDict):
+    """Items of one person; ``finished`` of them are submitted or beyond."""
+
+    id: str
+    name: str
+    annotator: str
+    due_on: str | None
+    items: int
+    finished: int
+    overdue: bool
+    created_at: str
+
+
+class PaceRow(TypedDict):
+    """The submissions of a person on a day, and their median seconds of work."""
+
+    annotator: str
+    day: str
+    submitted: int
+    median_seconds: float
 
 
 class HistoryRow(TypedDict):

@@ -17,6 +17,7 @@ from .project_rows import (
     AnnotationRow,
     AnnotationStatus,
     Averaging,
+    BatchRow,
     Comparison,
     EditorState,
     ExportFormat,
@@ -30,9 +31,11 @@ from .project_rows import (
     ItemStatus,
     Kind,
     NextItem,
+    Order,
     OutputRow,
     OutputRun,
     OutputSystem,
+    PaceRow,
     ProjectDetail,
     ProjectMemberRow,
     ProjectRole,
@@ -79,7 +82,8 @@ class Projects:
             workspace: The workspace that it belongs to.
             title: Its title.
             kind: The objects to mark: boxes in images, or spans in passages.
-            settings: Settings that differ from the usual, as in `change_settings`.
+            settings: Settings that differ from the usual, as in `change_settings`, and ``labels`` for a plain
+                task: ``{"layers": [...]}`` as `labels` returns them.
         """
         body = {"workspace": workspace, "slug": slug, "title": title, "kind": kind, **settings}
         row: ProjectDetail = self._connection.send("POST", address("projects"), body, once=True).json()
@@ -99,7 +103,8 @@ class Projects:
         Args:
             project: The short name of the project.
             settings: ``title``, ``annotators_per_item``, ``reservation_minutes``, ``show_answer``,
-                ``show_predictions``, ``qualification_score``, ``hidden_gold_every``: those that change.
+                ``show_predictions``, ``qualification_score``, ``hidden_gold_every``, ``due_on`` (such as
+                "2030-01-31"): those that change.
             etag: The state that the change was made on.
 
         Raises:
@@ -121,9 +126,19 @@ class Projects:
         """Yield the people of a project."""
         return self._connection.pages(_address(project, "members"), {})
 
-    def set_member(self, project: str, user: str, *, role: ProjectRole = "annotator") -> ProjectMemberRow:
-        """Share a project with a person, or change their role."""
-        row: ProjectMemberRow = self._post(project, "members", {"user": user, "role": role})
+    def set_member(
+        self, project: str, user: str, *, role: ProjectRole = "annotator", blind: bool | None = None
+    ) -> ProjectMemberRow:
+        """Share a project with a person, or change their role.
+
+        Args:
+            project: The short name of the project.
+            user: The name of the person.
+            role: Their role.
+            blind: True hides model outputs from them; None leaves that as it is.
+        """
+        body = {"user": user, "role": role} | ({} if blind is None else {"blind": blind})
+        row: ProjectMemberRow = self._post(project, "members", body)
         return row
 
     def end_member(self, project: str, user: str) -> ProjectMemberRow:
@@ -137,6 +152,21 @@ class Projects:
             "POST", _address(project, "members", user, "qualify"), {"qualified": qualified}
         ).json()
         return row
+
+    def labels(self, project: str) -> Sequence[Mapping[str, Any]]:
+        """Return the layers of the label configuration; none for programs."""
+        layers: Sequence[Mapping[str, Any]] = self._connection.get(_address(project, "labels"))["layers"]
+        return layers
+
+    def change_labels(self, project: str, layers: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Change the label configuration, and return its layers.
+
+        Raises:
+            Conflict: The project has items, to which the new layers do not fit.
+        """
+        sent = self._connection.send("PUT", _address(project, "labels"), {"layers": [*layers]})
+        changed: Sequence[Mapping[str, Any]] = sent.json()["layers"]
+        return changed
 
     def invitations(self, project: str) -> Iterator[InvitationRow]:
         """Yield the invitations to a project that can still be accepted."""
@@ -223,6 +253,18 @@ class Projects:
             row: JobRow = self._connection.upload(_address(project, "imports"), file, FILE, query, once=True)
         return row
 
+    def order_items(self, project: str, order: Order, *, items: Sequence[str] = ()) -> int:
+        """Order the assignment of items, and return how many were ordered.
+
+        Args:
+            project: The short name of the project.
+            order: "file", "random", "uncertain" (least certain for models first) or "disputed" (most
+                disagreement first) for all items; "first" or "last" moves ``items``.
+            items: External IDs, in the order wanted.
+        """
+        path, body = _address(project, "items", "order"), {"order": order, "items": [*items]}
+        return int(self._connection.send("POST", path, body).json()["items"])
+
     def images(self, project: str, *, name: str | None = None) -> Iterator[ImageRow]:
         """Yield the images of a project."""
         return self._connection.pages(_address(project, "images"), {"name": name})
@@ -262,6 +304,53 @@ class Projects:
         """Assign an item, named by its external ID, to a person."""
         row: AnnotationRow = self._post(project, "annotations", {"item": item, "annotator": annotator})
         return row
+
+    def batches(self, project: str) -> Iterator[BatchRow]:
+        """Yield the batches that you see, the oldest first."""
+        return self._connection.pages(_address(project, "batches"), {})
+
+    def assign_batch(
+        self,
+        project: str,
+        name: str,
+        *,
+        annotator: str,
+        number: int | None = None,
+        items: Sequence[str] = (),
+        due_on: str | None = None,
+    ) -> BatchRow:
+        """Reserve items for a person until they are done or released.
+
+        Args:
+            project: The short name of the project.
+            name: The name of the batch.
+            annotator: The name of the person.
+            number: Of the next free items; there may be fewer.
+            items: External IDs of chosen items instead.
+            due_on: The due date, such as "2030-01-31".
+
+        Raises:
+            Conflict: The person has one of the items already, or a batch of this name.
+        """
+        body = {"name": name, "annotator": annotator, "number": number, "items": [*items], "due_on": due_on}
+        path = _address(project, "batches")
+        row: BatchRow = self._connection.send("POST", path, body, once=True).json()
+        return row
+
+    def change_due_date(self, project: str, batch: str, due_on: str | None) -> BatchRow:
+        """Give a batch, named by its ID, another due date, or none."""
+        path = _address(project, "batches", batch)
+        row: BatchRow = self._connection.send("PATCH", path, {"due_on": due_on}).json()
+        return row
+
+    def release_batch(self, project: str, batch: str) -> None:
+        """Release the unfinished items of a batch; annotations are kept."""
+        self._connection.send("DELETE", _address(project, "batches", batch))
+
+    def pace(self, project: str, *, days: int = 30) -> Sequence[PaceRow]:
+        """Return the submissions of each person on each of the last days."""
+        rows: Sequence[PaceRow] = self._connection.get(_address(project, "pace"), days=days)["results"]
+        return rows
 
     def adjudicate(self, project: str, item: str) -> EditorState:
         """Start or resume the adjudication of an item, named by its ID."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
+from pydantic import ValidationError
 
 from accounts.policy import Act
 from annotation.actions.data import import_project
@@ -20,6 +21,7 @@ from annotation.formats.uploads import source_of
 from annotation.models import Item, Project
 from annotation.parsed_items import kind_of, task_of
 from foundation.findings import Findings
+from foundation.hub_datasets import HubDataset, fetch_dataset
 from foundation.zip_files import is_zip
 from jobs.base_command import JobCommand, add_workspace, count, slug, workspace_of
 from jobs.progress_bar import Bar
@@ -47,6 +49,11 @@ class Command(JobCommand):
         add_workspace(parser)
         parser.add_argument("--limit", type=count, metavar="N", help="import the first N only")
         parser.add_argument("--dry-run", action="store_true", help="check the file and store nothing")
+        parser.add_argument(
+            "--hub", action="store_true", help="the path is the name of a dataset of the Hugging Face hub"
+        )
+        parser.add_argument("--subset", default="", help="of that dataset, if it has several")
+        parser.add_argument("--split", default="", help="of that dataset, if it has several")
         items = parser.add_argument_group("items to annotate")
         items.add_argument(
             "--images", type=Path, metavar="FOLDER", help="the folder of the images, which are copied"
@@ -67,6 +74,20 @@ class Command(JobCommand):
         items.add_argument("--purpose", choices=Item.Purpose.values, help="what the items are for (ordinary)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["hub"]:
+            self._import(options)
+            return
+        try:
+            parts = {name: options[name] for name in ("subset", "split")}
+            wanted = HubDataset(name=str(options["path"]), **parts)
+        except ValidationError as error:
+            raise CommandError(
+                "--hub takes the name of a dataset, such as owner/name", returncode=2
+            ) from error
+        with tempfile.TemporaryDirectory() as folder:
+            self._import(options | {"path": fetch_dataset(wanted, Path(folder) / options["path"].name)})
+
+    def _import(self, options: dict[str, Any]) -> None:
         if options["format"] in QUESTIONS:
             if options_of_items := [name for name in ANNOTATION_OPTIONS if options[name] is not None]:
                 raise CommandError(

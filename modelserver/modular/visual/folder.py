@@ -9,13 +9,14 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import cast
 
 import torch
 import transformers
 from safetensors.torch import save_file
 
 from modelserver.inputs import encoders
-from modelserver.inputs.weight_files import load_weights, require_finite
+from modelserver.inputs.weight_files import load_weights
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.network import Config, VisualNetwork
 
@@ -55,13 +56,16 @@ def new_encoder(
 def open_encoder(folder: Path) -> tuple[transformers.LxmertModel, transformers.PreTrainedTokenizerBase]:
     """Load a pretrained LXMERT and its tokenizer from a transformers folder.
 
-    Raises UnreadableWeights.
+    Raises UnreadableWeights, also for an encoder of another kind.
     """
-    with encoders.naming_source(folder):
-        tokenizer = encoders.open_tokenizer(folder)
-        model = transformers.LxmertModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
-        require_finite(model)
-    return model, tokenizer
+    with encoders.naming_source(folder / CONFIG):
+        kind = json.loads((folder / CONFIG).read_bytes()).get("model_type")
+        if kind != "lxmert":  # transformers would only warn, and leave all weights untrained
+            raise ValueError(f"its model_type is {kind}; networks over regions need an lxmert")
+    model, tokenizer = encoders.open_encoder(
+        folder, torch.device("cpu"), trained=False, kind=transformers.LxmertModel
+    )
+    return cast(transformers.LxmertModel, model), tokenizer
 
 
 def build(

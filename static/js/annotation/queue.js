@@ -117,6 +117,8 @@ export function createQueue(store, site, unsaved, ask) {
     for (const id of saved) unsaved.drop(id);
     const mine = store.pending.filter((operation) => !saved.has(operation.id));
     const others = entries.filter((entry) => !store.pending.some((operation) => operation.id === entry.id));
+    // A revision that no operation made is one of changed labels, which come with the page.
+    const isRelabelled = theirs.revision - store.revision > entries.length;
     const found = conflicts(
       store.program,
       store.document,
@@ -136,6 +138,7 @@ export function createQueue(store, site, unsaved, ask) {
     store.rebase(theirs, entries, left);
     for (const operation of store.pending) unsaved.keep(operation);
     if (others.length) queue.onOthers(others.length, found.length);
+    if (isRelabelled) store.askToReload();
   }
 
   /** Get what the site holds now, and go on from there. */

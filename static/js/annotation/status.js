@@ -50,7 +50,11 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
 
   function renderNotice() {
     const { kind, detail } = queue.status;
-    const key = JSON.stringify([kind === "refused" || kind === "login" ? kind + detail : "", store.locked]);
+    const key = JSON.stringify([
+      kind === "refused" || kind === "login" ? kind + detail : "",
+      store.locked,
+      store.isOutdated,
+    ]);
     if (key === noticed) return;
     noticed = key;
     notice.replaceChildren();
@@ -79,7 +83,19 @@ export function createStatus(store, queue, site, line, notice, announce, page) {
         ...(mayReopen ? [button(gettext("Reopen annotation"), reopen, { class: "button second" })] : []),
         back,
       );
+    } else if (store.isOutdated) {
+      show(
+        "note",
+        gettext("A manager has changed the labels of this project. Your marks have the new names. Reload the page to choose from the new labels."),
+        button(gettext("Reload"), reload, { class: "button second" }),
+      );
     }
+  }
+
+  /** What cannot be saved now is kept in the browser, and taken up by the new page. */
+  async function reload() {
+    await queue.flush();
+    location.reload();
   }
 
   async function reopen() {

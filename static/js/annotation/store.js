@@ -45,6 +45,7 @@ export function createStore(annotation) {
     objects: /** @type {import("./types.js").InPlay[]} */ ([]),
   };
   let locked = lockedBy(annotation.status);
+  let isOutdated = false;
 
   const store = {
     annotation,
@@ -74,6 +75,10 @@ export function createStore(annotation) {
     /** Why nothing can be changed; empty while it can. */
     get locked() {
       return locked;
+    },
+    /** True if a manager has changed the labels since the page was loaded. */
+    get isOutdated() {
+      return isOutdated;
     },
     /** The objects that can be edited at the current node. */
     get objects() {
@@ -105,6 +110,12 @@ export function createStore(annotation) {
     lock(why) {
       locked = why;
       store.tell("document", "status");
+    },
+
+    /** Ask the person to load the page again, which has old labels. */
+    askToReload() {
+      isOutdated = true;
+      store.tell("status");
     },
 
     /** @param {number} index of any node; its representative is gone to @param {string | null} [object] */

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from annotation.actions import assignments
+from annotation.actions.editing import save_operations, submit, take_back
 from annotation.actions.ordering import move_items, order_items
-from annotation.models import Membership, Order, Project, SystemOutput
-from tests.annotation.factories import finished, make_items, make_member, make_project
+from annotation.actions.review import return_annotation
+from annotation.models import Annotation, Membership, Order, Project, SystemOutput
+from annotation.queries.review import first_to_settle, next_to_settle
+from tests.annotation.factories import finished, make_items, make_member, make_project, operation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -85,3 +88,73 @@ def test_a_released_item_is_found_again_by_its_rank() -> None:
     assert handed(member, 1) == ["i1"]
     assignments.release(annotation=held, by=other.user)
     assert handed(member, 1) == ["i2"]
+
+
+def test_items_on_which_people_disagree_come_first_and_those_in_agreement_last() -> None:
+    project = make_project(annotators_per_item=3)
+    one, two = make_member(project), make_member(project)
+    make_items(project, 4)
+    handed(one, 3)
+    for apart in (False, True, False):
+        annotation = assignments.next_annotation(member=fresh(two))
+        finished(annotation) if not apart else nothing_drawn(annotation)
+    told = dict(project.items.values_list("external_id", "disagreement"))
+    assert told == {"i1": 0.0, "i2": 1.0, "i3": 0.0, "i4": None}
+    order_items(project=project, order=Order.DISPUTED, by=one.user)
+    assert order_of(project) == ["i2", "i4", "i1", "i3"]
+    assert handed(make_member(project), 2) == ["i2", "i4"]
+
+
+def test_disagreement_follows_what_is_finished() -> None:
+    project = make_project(annotators_per_item=2)
+    one, two = make_member(project), make_member(project)
+    (item,) = make_items(project, 1)
+    finished(assignments.next_annotation(member=one))
+    second = nothing_drawn(assignments.next_annotation(member=two))
+    item.refresh_from_db()
+    assert item.disagreement == 1
+    take_back(annotation=second.pk, by=two.user)
+    item.refresh_from_db()
+    assert item.disagreement is None
+    # As after an import, in which nobody compared them.
+    second = submit(annotation=second.pk, revision=second.revision, by=two.user)
+    project.items.update(disagreement=None)
+    order_items(project=project, order=Order.DISPUTED, by=one.user)
+    item.refresh_from_db()
+    assert item.disagreement == 1
+    returned = return_annotation(annotation=second, revision=second.revision, text="Look.", by=one.user)
+    assignments.release(annotation=returned, by=two.user)
+    item.refresh_from_db()
+    assert item.disagreement is None
+
+
+def test_the_queue_of_review_begins_with_the_most_disagreement() -> None:
+    project = make_project(annotators_per_item=2)
+    one, two = make_member(project), make_member(project)
+    make_items(project, 4)
+    handed(one, 4)
+    handed(two, 4)
+    for name, value in (("i2", 0.4), ("i3", 0.9), ("i4", 0.4)):
+        project.items.filter(external_id=name).update(disagreement=value)
+    queue = ["i3", "i2", "i4", "i1"]
+    assert [item.external_id for item in first_to_settle(project, 9)] == queue
+    assert [item.external_id for item in first_to_settle(project, 2)] == queue[:2]
+    after = {
+        item.external_id: following.external_id
+        for item in project.items.all()
+        if (following := next_to_settle(item)) is not None
+    }
+    assert after == {"i3": "i2", "i2": "i4", "i4": "i1", "i1": "i3"}
+
+
+def fresh(member: Membership) -> Membership:
+    return Membership.objects.select_related("project", "user").get(pk=member.pk)
+
+
+def nothing_drawn(annotation: Annotation) -> Annotation:
+    """Say that there are no dogs, and submit."""
+    edits = [
+        operation(annotation.revision + place, node, state="nothing") for place, node in enumerate((3, 2))
+    ]
+    saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
+    return submit(annotation=annotation.pk, revision=saved.annotation.revision, by=annotation.annotator)

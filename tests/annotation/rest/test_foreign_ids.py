@@ -21,7 +21,7 @@ from annotation import urls as pages
 from annotation.actions import assignments, review
 from annotation.actions.projects import add_webhook
 from annotation.actions.runs import start_run
-from annotation.models import Annotation, Gold, ImageFile, Project, Role, SystemOutput
+from annotation.models import Annotation, Batch, Gold, ImageFile, Project, Role, SystemOutput
 from annotation.rest import urls as api
 from annotation.schemas import Document
 from jobs.actions.jobs import create_job
@@ -47,6 +47,9 @@ IDS: dict[str, dict[str, str]] = {
     **{f"annotation:{name}": {"pk": "job"} for name in ("import", "apply_import")},
     "annotation:undo_import": {"pk": "import"},
     "annotation:revoke_invitation": {"pk": "invitation"},
+    "annotation:batch_due": {"pk": "batch"},
+    "annotation:release_batch": {"pk": "batch"},
+    "projects_rest:batch": {"pk": "batch"},
     "annotation:webhook": {"pk": "webhook"},
     "annotation:end_webhook": {"pk": "webhook"},
     "annotation:test_webhook": {"pk": "webhook"},
@@ -65,6 +68,7 @@ IDS: dict[str, dict[str, str]] = {
 BLIND = ("annotation:editor", "projects_rest:item", *(f"projects_rest:{name}" for name in _ANNOTATION))
 # Where the body is read first, one that is well formed.
 BODIES: dict[str, Any] = {
+    "projects_rest:batch": {"due_on": None},
     "projects_rest:operations": {"operations": [{"id": str(uuid4()), "base": 0, "node": 3}]},
 }
 # The bytes of the image are not there, uploads are private, and the page has revoked the invitation before.
@@ -116,7 +120,12 @@ def theirs() -> Theirs:
     (item,) = make_items(project)
     manager = make_member(project, Role.MANAGER)
     annotation = finished(assignments.next_annotation(member=make_member(project)))
+    batch = Batch.objects.create(
+        project=project, name="b", annotator=annotation.annotator, created_by=manager.user
+    )
+    Annotation.objects.filter(pk=annotation.pk).update(batch=batch)
     ids: dict[str, int | str] = {
+        "batch": batch.pk,
         "system": "s",
         "revision": "1",
         "run": start_run(project=project, system="s", revision="2").pk,

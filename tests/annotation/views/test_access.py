@@ -233,7 +233,7 @@ def test_the_list_counts_ones_own_annotations_alone() -> None:
     client.post(f"/annotate/{project.slug}/next/")
     finished(project.annotations.get(annotator=user))
     listed = client.get("/annotate/").context["memberships"]
-    assert [(member.project.done, member.project.returned) for member, _roles, _begins in listed] == [(1, 0)]
+    assert [(member.project.done, member.project.returned) for member, *_ in listed] == [(1, 0)]
 
 
 def test_only_who_manages_somewhere_is_offered_a_new_project() -> None:

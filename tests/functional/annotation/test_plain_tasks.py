@@ -11,10 +11,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.actions import assignments, data
+from annotation.actions.labels import rename_label
 from annotation.actions.projects import create_project
 from annotation.formats.texts import tokenize
 from annotation.labels import read_label_task
-from annotation.models import Gold, Role
+from annotation.models import Gold, Project, Role
 from annotation.schemas import Image, ItemRecord
 from tests import workspaces
 from tests.annotation import factories
@@ -174,3 +175,19 @@ def test_every_width_shows_labels_without_scrolling_sideways(
         "axe.run().then(found => found.violations.map(each => [each.id, each.nodes[0].html]))"
     )
     assert found == []
+
+
+def test_an_open_editor_says_that_labels_have_changed(editor: Editor, page: Page) -> None:
+    [pk] = make(editor)
+    editor.open(page, pk)
+    word(page, "Lovelace")
+    saved(page)
+    rename_label(project=Project.objects.get(), layer="Entities", label="Person", new_name="Human", by=None)
+    word(page, "Babbage")
+    expect(page.locator("#notice")).to_contain_text("A manager has changed the labels")
+    saved(page)
+    look(page, "labels-changed")
+    page.get_by_role("button", name="Reload").click()
+    expect(page.get_by_role("radio", name="Human")).to_be_visible()
+    expect(page.locator("#notice")).to_be_hidden()
+    assert [each["label"] for each in editor.objects(pk, ENTITIES)] == ["Human", "Human"]

@@ -6,7 +6,7 @@ import pytest
 
 from modelserver.__main__ import main
 from modelserver.inputs.mentions import TYPES
-from modelserver.training.heuristic import Labelled, type_weights
+from modelserver.training.heuristic import Labelled, Trainer, type_weights
 
 SMALL = ["--train", "60", "--test", "24", "--word-epochs", "2", "--encoder-epochs", "1", "--batch-size", "16"]
 
@@ -51,3 +51,10 @@ def test_a_file_without_types_is_refused(tmp_path, capsys):
     path.write_text(json.dumps([entry]))
     assert main(["types-table", "--out", str(tmp_path), *SMALL, "--test-file", str(path)]) == 1
     assert "test.json: no answer is a name" in capsys.readouterr().err
+
+
+def test_an_encoder_that_is_not_there_is_refused_before_the_word_model(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Trainer, "step", lambda _: pytest.fail("the word model was trained first"))
+    for command in (["types-table"], ["train", "heuristic"]):
+        assert main([*command, "--out", str(tmp_path / "out"), "--encoder", str(tmp_path / "none")]) == 1
+        assert "none/config.json: No such file" in capsys.readouterr().err

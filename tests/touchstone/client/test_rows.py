@@ -8,6 +8,7 @@ from accounts.rest import shapes as workspaces
 from annotation.downloads import FORMATS as EXPORT_FORMATS
 from annotation.imports import FORMATS as IMPORT_FORMATS
 from annotation.rest import annotation_shapes as annotations
+from annotation.rest import batches
 from annotation.rest import output_shapes as outputs
 from annotation.rest import shapes as projects
 from jobs.rest import webhooks
@@ -66,6 +67,8 @@ PAIRS: list[tuple[Any, Any]] = [
     (project_rows.CommentRow, annotations.CommentRow),
     (project_rows.AnnotationRow, annotations.AnnotationRow),
     (project_rows.HistoryRow, annotations.HistoryRow),
+    (project_rows.BatchRow, batches.BatchRow),
+    (project_rows.PaceRow, batches.PaceRow),
     (project_rows.AnnotationDetail, annotations.AnnotationDetail),
     (project_rows.SavedOperation, annotations.SavedRow),
     (project_rows.Saved, annotations.Saved),

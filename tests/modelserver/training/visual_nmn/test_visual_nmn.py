@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from modelserver.__main__ import main
 from modelserver.modular.visual import folder
@@ -17,7 +18,7 @@ from modelserver.modular.visual.utterances import attend
 from modelserver.registry import load_modular_system
 from modelserver.training.loop import STATE, train
 from modelserver.training.visual_nmn.trainer import Recipe, Trainer
-from modelserver.wire.errors import UnreadableData
+from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
 CPU = torch.device("cpu")
 CLOCKS = ("seconds", "processor_seconds")
@@ -209,6 +210,20 @@ def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encod
         read_items(items, read_regions(tmp_path / "regions"))
     with pytest.raises(UnreadableData, match="no region features"):
         read_items(items, {})
+
+
+def test_an_encoder_whose_weights_would_stay_untrained_is_refused(detector):
+    encoder = detector[0] / "lxmert"
+    config = json.loads((encoder / "config.json").read_text())
+    (encoder / "config.json").write_text(json.dumps({**config, "model_type": "bert"}))
+    with pytest.raises(UnreadableWeights, match=r"config\.json: its model_type is bert"):
+        folder.open_encoder(encoder)
+    (encoder / "config.json").write_text(json.dumps(config))
+    weights = load_file(encoder / "model.safetensors")
+    del weights["pooler.dense.bias"]
+    save_file(weights, encoder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(UnreadableWeights, match=r"weights are missing, pooler\.dense\.bias for one"):
+        folder.open_encoder(encoder)
 
 
 def with_gold(row, node=3):

@@ -1,0 +1,38 @@
+"""Store how far the finished annotations of items part."""
+
+from collections.abc import Sequence
+
+from annotation.comparison import disagreement, letters
+from annotation.models import Annotation, Item, Project
+from annotation.parsed_items import program_of, shown_annotation
+from annotation.queries.review import FINISHED
+
+MOST_AT_ONCE = 2_000  # items that are compared in one request, which takes some milliseconds each
+
+
+def measure(*, item: int) -> None:
+    """Compare the finished annotations of an item, after one came or left.
+
+    Call it in a transaction that has changed the row of the item, so that two do not miss each other.
+    """
+    finished = Annotation.objects.filter(
+        item=item, task=Annotation.Task.ANNOTATION, status__in=FINISHED
+    ).select_related("item", "project")
+    columns = ("document", "item__program", "item__tokens", "project__kind")
+    Item.objects.filter(pk=item).update(disagreement=_of(list(finished.only(*columns).order_by("pk"))))
+
+
+def measure_missing(*, project: Project) -> None:
+    """Compare items whose finished annotations came from a file, some at once."""
+    items = project.items.filter(submitted__gte=2, disagreement=None).order_by("position")
+    for item in list(items.values_list("pk", flat=True)[:MOST_AT_ONCE]):
+        measure(item=item)
+
+
+def _of(annotations: Sequence[Annotation]) -> float | None:
+    if len(annotations) < 2:
+        return None
+    item, kind = annotations[0].item, annotations[0].project.kind
+    documents = [shown_annotation(annotation, kind) for annotation in annotations]
+    by_letter = dict(zip(letters(len(documents)), documents, strict=True))
+    return disagreement(program_of(item, kind), by_letter, item.tokens)

@@ -1,0 +1,156 @@
+"""Endpoints of batches, and of the pace of annotators."""
+
+from datetime import date, datetime
+from typing import Annotated
+
+from django.http import HttpResponse, HttpResponseBase
+from pydantic import Field
+from rest_framework.request import Request
+
+from accounts.policy import Act
+from accounts.rest.bodies import Payload, read_body, read_query
+from accounts.rest.describe import described
+from accounts.rest.idempotency import once
+from accounts.rest.pages import Page, PageOf, answer, page_of
+from annotation.actions.batches import MOST_ITEMS, BatchPlan, assign_batch, change_due_date, release_batch
+from annotation.models import Batch
+from annotation.policies import may
+from annotation.queries import batches
+from annotation.queries.members import member_named
+from annotation.queries.pace import LONGEST_DAYS, pace
+from annotation.rest.items import named_items
+from annotation.rest.shapes import Name, UserName
+from annotation.rest.views import ProjectView, wrong
+from annotation.views.access import batch_or_404
+from foundation.import_fields import Text
+
+BatchName = Annotated[Text, Field(min_length=1, max_length=100)]
+
+
+class BatchRow(Payload):
+    """Items of one person; ``finished`` of them are submitted or beyond."""
+
+    id: str
+    name: str
+    annotator: str
+    due_on: date | None
+    items: int
+    finished: int
+    overdue: bool
+    created_at: datetime
+
+
+class NewBatch(Payload):
+    """The next ``number`` free items for a person, or chosen ``items``."""
+
+    name: BatchName
+    annotator: UserName
+    number: Annotated[int, Field(ge=1, le=MOST_ITEMS)] | None = None
+    items: Annotated[list[Name], Field(max_length=MOST_ITEMS)] = []
+    due_on: date | None = None
+
+
+class ChangedBatch(Payload):
+    """The new due date; null for none."""
+
+    due_on: date | None
+
+
+class PaceQuery(Payload):
+    """The days to count, up to today."""
+
+    days: Annotated[int, Field(ge=1, le=LONGEST_DAYS)] = 30
+
+
+class PaceRow(Payload):
+    """The submissions of a person on a day, and their median seconds of work."""
+
+    annotator: str
+    day: date
+    submitted: int
+    median_seconds: float
+
+
+class ProjectPace(Payload):
+    """The pace of the annotators, for days with submissions."""
+
+    results: list[PaceRow]
+
+
+BatchPage = PageOf[BatchRow]
+
+
+class Batches(ProjectView):
+    """The batches of a project. Annotators see only their own."""
+
+    @described(answers=BatchPage, query=Page)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """List batches."""
+        member = self.member(slug)
+        matching = batches.batches(member.project)
+        if not may(member, Act.ANNOTATION_MANAGE):
+            matching = matching.filter(annotator=self.user)
+        return page_of(request, read_query(request, Page), matching, lambda part: map(_row, part))
+
+    @described(answers=BatchRow, status=201, takes=NewBatch, creates=True, errors=(409, 410))
+    @once
+    def post(self, request: Request, slug: str) -> HttpResponse:
+        """Assign a batch to a member."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        new = read_body(request, NewBatch)
+        annotator = member_named(project, new.annotator)
+        if annotator is None or not may(annotator, Act.ANNOTATE):
+            raise wrong("annotator", f"{new.annotator} may not annotate in this project")
+        if bool(new.items) == (new.number is not None):
+            raise wrong("number", "give a number of items or their IDs, but not both")
+        items = named_items(project, new.items) if new.items else ()
+        plan = BatchPlan(new.name, items, new.number or 0, new.due_on)
+        return _answer(assign_batch(member=annotator, plan=plan, by=self.user), status=201)
+
+
+class OneBatch(ProjectView):
+    """One batch."""
+
+    @described(answers=BatchRow, takes=ChangedBatch)
+    def patch(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Change the due date of a batch."""
+        batch = batch_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
+        return _answer(
+            change_due_date(batch=batch, by=self.user, **read_body(request, ChangedBatch).model_dump())
+        )
+
+    @described(status=204)
+    def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Release the unfinished items of a batch."""
+        batch = batch_or_404(self.member(slug, Act.ANNOTATION_MANAGE), pk)
+        release_batch(batch=batch, by=self.user)
+        return HttpResponse(status=204)
+
+
+class Pace(ProjectView):
+    """The pace of the annotators."""
+
+    @described(answers=ProjectPace, query=PaceQuery)
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """Submissions and seconds per item, by person and day."""
+        project = self.member(slug, Act.ANNOTATION_MANAGE).project
+        measured = pace(project, read_query(request, PaceQuery).days)
+        return answer(ProjectPace(results=[PaceRow(**row._asdict()) for row in measured.rows]))
+
+
+def _answer(batch: Batch, status: int = 200) -> HttpResponse:
+    return answer(_row(batches.batches(batch.project).get(pk=batch.pk)), status=status)
+
+
+def _row(batch: Batch) -> BatchRow:
+    (progress,) = batches.progress_of([batch])
+    return BatchRow(
+        id=str(batch.pk),
+        name=batch.name,
+        annotator=batch.annotator.get_username(),
+        due_on=batch.due_on,
+        items=progress.items,
+        finished=progress.finished,
+        overdue=progress.is_overdue,
+        created_at=batch.created_at,
+    )
