@@ -47,17 +47,20 @@ COLORS = (
 Name = Annotated[
     str, StringConstraints(strip_whitespace=True, pattern=r"^[^\x00-\x1f]*$", min_length=1, max_length=60)
 ]
+Hint = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
 
 
 class Label(FrozenModel):
     """A label: its name, and how the editor shows it.
 
-    ``color`` is "#" and six hexadecimal digits; ``key`` one digit or lower-case letter.
+    ``color`` is "#" and six hexadecimal digits; ``key`` one digit or lower-case letter; ``hint`` says when
+    the label fits.
     """
 
     name: Name
     color: str = ""
     key: str = ""
+    hint: Hint = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -101,7 +104,7 @@ class Question(FrozenModel):
     required: bool = True
     lowest: Annotated[int, Field(ge=0, le=10)] = 1
     highest: Annotated[int, Field(ge=1, le=20)] = 5
-    hint: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = ""
+    hint: Hint = ""
 
     @model_validator(mode="after")
     def _check_labels(self) -> Self:
@@ -148,6 +151,7 @@ class Question(FrozenModel):
                 "name": label.name,
                 "color": label.color or COLORS[place % len(COLORS)],
                 "key": label.key or next(free, ""),
+                "hint": label.hint,
             }
             for place, label in enumerate(self.labels)
         ]
