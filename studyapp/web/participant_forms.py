@@ -73,7 +73,7 @@ class Row:
 
     @property
     def refused(self) -> str:
-        """The error of an answer that was given; empty if there is none, because the summary says that."""
+        """The error of an answer that was given, else empty."""
         return self.error if any(self.chosen) else ""
 
     @property
