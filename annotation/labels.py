@@ -36,6 +36,7 @@ ANSWERED = {"choice", "choices", "text", "rating"}
 ROOT = "task"
 MOST_CHARACTERS = 50_000  # of a configuration in YAML
 MOST_LABELS = 200  # of a layer; COCO has 80 categories
+MOST_QUESTIONS = 10  # about each mark
 MOST_TEXT = 10_000  # characters of a written answer
 STATE_KEYS = "dux"  # keys of the editor that set the state of a step
 COLORS = (
@@ -46,17 +47,20 @@ COLORS = (
 Name = Annotated[
     str, StringConstraints(strip_whitespace=True, pattern=r"^[^\x00-\x1f]*$", min_length=1, max_length=60)
 ]
+Hint = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
 
 
 class Label(FrozenModel):
     """A label: its name, and how the editor shows it.
 
-    ``color`` is "#" and six hexadecimal digits; ``key`` one digit or lower-case letter.
+    ``color`` is "#" and six hexadecimal digits; ``key`` one digit or lower-case letter; ``hint`` says when
+    the label fits.
     """
 
     name: Name
     color: str = ""
     key: str = ""
+    hint: Hint = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -100,7 +104,7 @@ class Question(FrozenModel):
     required: bool = True
     lowest: Annotated[int, Field(ge=0, le=10)] = 1
     highest: Annotated[int, Field(ge=1, le=20)] = 5
-    hint: Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")] = ""
+    hint: Hint = ""
 
     @model_validator(mode="after")
     def _check_labels(self) -> Self:
@@ -147,6 +151,7 @@ class Question(FrozenModel):
                 "name": label.name,
                 "color": label.color or COLORS[place % len(COLORS)],
                 "key": label.key or next(free, ""),
+                "hint": label.hint,
             }
             for place, label in enumerate(self.labels)
         ]
@@ -161,7 +166,7 @@ class LabelLayer(Question):
 
     directed: bool = True
     show_if: Condition | None = None
-    questions: Annotated[tuple[Question, ...], Field(max_length=10)] = ()
+    questions: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] = ()
 
     @model_validator(mode="after")
     def _check_questions(self) -> Self:

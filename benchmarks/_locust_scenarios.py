@@ -1,7 +1,8 @@
 """Simulate participants and annotators by Locust: its ``-f``.
 
 `benchmarks.locust_load` sets LOAD_LINK, the link of a study here or (LOAD_OTREE) in oTree; or LOAD_SESSIONS,
-a file of annotators' sessions. LOAD_SHAPE is ``sustained`` or ``burst``, for LOAD_USERS and LOAD_SECONDS.
+a file of annotators' sessions here or (LOAD_TOOL) in another tool. LOAD_SHAPE is
+``sustained`` or ``burst``, for LOAD_USERS and LOAD_SECONDS.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 INPUT = re.compile(rb"<input\b[^>]*>")
 ATTRIBUTE = re.compile(rb'\b(name|value)="([^"]*)"')
 numbers = itertools.count(1)
+sessions: dict[str, str] = {}
+if "LOAD_SESSIONS" in os.environ:
+    sessions |= json.loads(Path(os.environ["LOAD_SESSIONS"]).read_text(encoding="utf-8"))
 
 
 def filled_otree(page: bytes, rng: random.Random) -> dict[str, str]:
@@ -81,8 +85,7 @@ class Participant(Person):
 class Annotator(Person):
     """Saves and submits items until none is left."""
 
-    abstract = "LOAD_SESSIONS" not in os.environ
-    sessions: dict[str, str] = {}
+    abstract = "LOAD_SESSIONS" not in os.environ or "LOAD_TOOL" in os.environ
     mix = parse_mix("fast", BEHAVIOURS)
 
     def on_start(self) -> None:
@@ -90,7 +93,7 @@ class Annotator(Person):
 
         Logging in is left out, because hashing a password is slow on purpose.
         """
-        name, session = self.sessions.popitem()
+        name, session = sessions.popitem()
         bot = make_bots([(name, "")], self.mix, seed=next(numbers))[0]
         bot.session = session
         self.walk = walk(bot, Plan("load"))
@@ -117,8 +120,54 @@ class Annotator(Person):
         return self.ask(ask.method, ask.path, data=body, headers=fields)
 
 
-if not Annotator.abstract:
-    Annotator.sessions |= json.loads(Path(os.environ["LOAD_SESSIONS"]).read_text(encoding="utf-8"))
+class OtherAnnotator(Person):
+    """Opens the next item in another tool, and saves a span."""
+
+    abstract = True
+
+    def on_start(self) -> None:
+        """Take a session."""
+        session, token = sessions.popitem()
+        cookies = f"sessionid={session}; csrftoken={token}"
+        self.fields = {"Cookie": cookies, "X-CSRFToken": token, "Referer": self.host}
+
+    def send(self, method: str, path: str, content: object = None) -> Any:
+        """Send a request; return the JSON of its answer."""
+        body, fields = None, self.fields
+        if content is not None:
+            body, fields = json.dumps(content), fields | {"Content-Type": "application/json"}
+        return self.ask(method, path, data=body, headers=fields).json()
+
+
+class LabelStudioAnnotator(OtherAnnotator):
+    """Annotates in Label Studio."""
+
+    abstract = os.environ.get("LOAD_TOOL") != "label-studio"
+
+    @task
+    def work(self) -> None:
+        """Annotate an item."""
+        item = self.send("GET", "/api/projects/1/next")["id"]
+        value = {"start": 0, "end": 9, "labels": ["goal"]}
+        span = {"from_name": "label", "to_name": "text", "type": "labels", "value": value}
+        self.send("POST", f"/api/tasks/{item}/annotations/", {"result": [span], "lead_time": 1.0})
+
+
+class DoccanoAnnotator(OtherAnnotator):
+    """Annotates in doccano."""
+
+    abstract = os.environ.get("LOAD_TOOL") != "doccano"
+
+    @task
+    def work(self) -> None:
+        """Annotate an item."""
+        number = random.randrange(3_000)
+        page = self.send("GET", f"/v1/projects/1/examples?limit=1&offset={number}")
+        item = f"/v1/projects/1/examples/{page['results'][0]['id']}"
+        for span in self.send("GET", f"{item}/spans"):
+            self.ask("DELETE", f"{item}/spans/{span['id']}", headers=self.fields)
+        self.send("POST", f"{item}/spans", {"start_offset": 0, "end_offset": 9, "label": 1})
+        self.send("POST", f"{item}/states", {})
 
 
 class Shape(LoadTestShape):

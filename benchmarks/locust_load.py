@@ -1,6 +1,6 @@
 """Load a site with participants and annotators by Locust.
 
-Run ``python -m benchmarks.locust_load [--postgres] [--otree]``.
+Run ``python -m benchmarks.locust_load [--postgres] [--otree] [--annotation-tools label-studio doccano]``.
 
 The load is sustained or comes in a burst. Locust and oTree run in environments of their own, which are made
 once. Server, database and load share the machine, so that the server's processor time of a request says more
@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from benchmarks._annotation_tools import doccano, label_studio
 from benchmarks._otree_study import otree_study
 from benchmarks.annotation_load import SEED
 from benchmarks.participants import load as warm_up
@@ -38,6 +39,11 @@ from scripts.site import running_site
 
 SCENARIOS = ROOT / "benchmarks/_locust_scenarios.py"
 LOCUST, OTREE = ("locust==2.47.0",), ("otree==6.0.15", "psycopg2-binary==2.9.13")
+TOOLS = {
+    "label-studio": (("label-studio==1.23.2",), label_studio),
+    # With later numpy and marshmallow it does not start.
+    "doccano": (("doccano==1.8.4", "numpy<2", "marshmallow<4"), doccano),
+}
 ITEMS = 30_000  # of the annotators' project
 LEAST_RATE, LEAST_COST = 5.0, 4.0  # times oTree's
 HEAD = (
@@ -143,7 +149,21 @@ def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
         Load("participants", "burst", most, site.url, leader, study),
         Load("annotators", "sustained", most, site.url, leader, work),
         Load("annotators", "burst", most, site.url, leader, work),
+        *other_annotators(lasting, options),
     ]
+
+
+def other_annotators(lasting: ExitStack, options: argparse.Namespace) -> Iterator[Load]:
+    """Start the other tools of annotation; yield their loads."""
+    for tool in options.annotation_tools:
+        requirements, serve = TOOLS[tool]
+        programs, people = installed(options.environments / tool, *requirements), max(options.users)
+        folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix=f"touchstone-{tool}-")))
+        served = lasting.enter_context(serve(programs, folder, people))
+        sessions = folder / "sessions.json"
+        sessions.write_text(json.dumps(served.sessions), encoding="utf-8")
+        env = {"LOAD_SESSIONS": str(sessions), "LOAD_TOOL": tool}
+        yield Load(tool, "sustained", people, served.url, served.leader, env)
 
 
 @contextmanager
@@ -175,6 +195,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.locust_load", description="Load from Locust.")
     parser.add_argument("--postgres", action="store_true", help="on PostgreSQL instead of SQLite")
     parser.add_argument("--otree", action="store_true", help="measure oTree in the same run")
+    parser.add_argument("--annotation-tools", nargs="+", choices=TOOLS, default=[], help="to measure as well")
     parser.add_argument("--users", type=int, nargs="+", default=[10, 50], help="at once")
     parser.add_argument("--seconds", type=float, default=15.0, help="of each load in a turn")
     parser.add_argument("--turns", type=int, default=2)

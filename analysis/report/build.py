@@ -223,7 +223,7 @@ def _banner(study: Study) -> str:
     """Return a warning to show above everything; empty if there is none."""
     sentences = [BANNERS[study.mode]]
     if simulated := sorted(study.people["behaviour"].dropna().unique()):
-        sentences.append(f"They were simulated by {', and by '.join(simulated)}.")
+        sentences.append(f"Simulated behaviour: {'; '.join(simulated)}.")
     if study.exclusions.excluded == study.exclusions.total:
         sentences.append(NOTHING_LEFT)
     return " ".join(filter(None, sentences))

@@ -4,6 +4,7 @@ These are the project's own translations, not validated versions of the scales.
 """
 
 _TLX = {"Very low": "Sehr gering", "Very high": "Sehr hoch", "Perfect": "Perfekt", "Failure": "Misserfolg"}
+_EXTENT = {"Not at all": "Überhaupt nicht", "Extremely": "Äußerst"}
 _AGREEMENT_ENDS = {
     "Strongly disagree": "Stimme überhaupt nicht zu",
     "Strongly agree": "Stimme voll und ganz zu",
@@ -12,7 +13,7 @@ _AGREEMENT_ENDS = {
 
 def _ends(points: int, low: str, high: str) -> dict[str, str]:
     """Return the end labels of a scale, as `LikertScale` makes them."""
-    words = {**_TLX, **_AGREEMENT_ENDS}
+    words = {**_TLX, **_EXTENT, **_AGREEMENT_ENDS}
     return {f"1 – {low}": f"1 – {words[low]}", f"{points} – {high}": f"{points} – {words[high]}"}
 
 
@@ -24,6 +25,7 @@ WORDINGS: dict[str, dict[str, str]] = {
         "Agree": "Stimme zu",
         **_ends(5, "Strongly disagree", "Strongly agree"),
         **_ends(7, "Strongly disagree", "Strongly agree"),
+        **_ends(7, "Not at all", "Extremely"),
         **_ends(21, "Very low", "Very high"),
         **_ends(21, "Perfect", "Failure"),
         "Do you think the system's answer is correct?": "Halten Sie die Antwort des Systems für richtig?",

@@ -273,6 +273,12 @@ def _templates() -> str:
         f"the first two; with the template `pictures`: {_rules(exclusion_rules.RULES_PICTURES)}.",
         "",
     ]
+    lines += [
+        "In a study with `language: de`, and in German `translations`, templates and scales below ask in "
+        "German. The translations are ours, not validated versions of the scales. Items that have to be "
+        "entered have no German text here; enter those of a published translation.",
+        "",
+    ]
     for name, questionnaire in TEMPLATES.items():
         lines += [f"The template `{name}` asks, beside every item and then at the end:", ""]
         lines += ["| key | wording | scale | conditions |", "|---|---|---|---|"]

@@ -70,7 +70,7 @@ from studyapp.definition.recruitment import Recruitment, check_address
 from studyapp.definition.scale_scores import ScaleKey, check_scales
 from studyapp.definition.task_questions import asked_on_check, questions_beside
 from studyapp.definition.tasks import Preference, Task, Verification, is_reserved, written_task
-from studyapp.definition.translations import Language, Translation, filled, missing, unknown
+from studyapp.definition.translations import Language, Translation, filled, in_language, missing, unknown
 from studyapp.definition.yaml_document import MAX_PROBLEMS, as_written, located, read_document, read_file
 
 
@@ -102,7 +102,9 @@ class StudyDefinition(FrozenModel):
         "they see `title`",
     )
     language: Language = Field(
-        default="en", description="language of the texts written here, and of the pages: `en`, `de`, …"
+        default="en",
+        description="language of the texts written here, and of the pages: `en`, `de`, …; with `de` our "
+        "templates and scales ask in German",
     )
     dataset: Annotated[str, Field(min_length=1)] = Field(description="name of an imported dataset")
     task: Task = Field(
@@ -132,6 +134,7 @@ class StudyDefinition(FrozenModel):
     )
     questionnaire: Questionnaire = Field(
         default=TEMPLATES["xqa-2020"],
+        validate_default=True,
         description="a template, or a mapping with `item`, `post_survey` and `pre_survey`",
     )
     consent: Annotated[str, Field(min_length=1)] = Field(
@@ -231,6 +234,14 @@ class StudyDefinition(FrozenModel):
         _check_task(asked, info.data.get("task", Verification()))
         return asked
 
+    @field_validator("questionnaire")
+    @classmethod
+    def _asks_in_its_language(cls, asked: Questionnaire, info: ValidationInfo) -> Questionnaire:
+        language = info.data.get("language", "en")
+        return asked.model_copy(
+            update={part: in_language(getattr(asked, part), language) for part in PARTS_ASKED}
+        )
+
     @field_validator("instructions")
     @classmethod
     def _parts_fit(cls, instructions: Instructions, info: ValidationInfo) -> Instructions:
@@ -285,10 +296,12 @@ class StudyDefinition(FrozenModel):
 
     @field_validator("screening")
     @classmethod
-    def _screening_keys_differ(cls, questions: list[ScreeningQuestion]) -> list[ScreeningQuestion]:
+    def _screening_keys_differ(
+        cls, questions: list[ScreeningQuestion], info: ValidationInfo
+    ) -> list[ScreeningQuestion]:
         check_keys(questions, "screening")
         check_display(questions, "screening")
-        return questions
+        return in_language(questions, info.data.get("language", "en"))
 
     @field_validator("comprehension")
     @classmethod

@@ -5,7 +5,7 @@ stay in the language of their dataset.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
@@ -23,6 +23,7 @@ from studyapp.definition.question_scales import (
 from studyapp.definition.questionnaires import Question
 
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z0-9]+)*$", max_length=10)]
+Asked = TypeVar("Asked", bound=Question)
 Texts = dict[str, Annotated[str, Field(min_length=1)]]
 # The parts of a study that ask questions, by the names of their fields.
 PARTS = ("screening", "comprehension", "pre_survey", "item", "post_survey")
@@ -84,6 +85,16 @@ def _words(unit: str | None) -> list[str]:
     return [unit] if unit and any(map(str.isalpha, unit)) else []
 
 
+def known_texts(language: str) -> dict[str, str]:
+    """Return our texts in a language by those that a study may have.
+
+    In English, these are the originals of the German ones.
+    """
+    if language == "en":
+        return {german: original for original, german in WORDINGS["de"].items()}
+    return WORDINGS.get(language, {})
+
+
 def filled(translation: Translation, language: str, parts: Mapping[str, Sequence[Question]]) -> Translation:
     """Return a translation, completed with texts of templates and scales.
 
@@ -92,7 +103,7 @@ def filled(translation: Translation, language: str, parts: Mapping[str, Sequence
         language: Code of its language.
         parts: The questions of each of `PARTS`; a part that is left out has none.
     """
-    builtin = WORDINGS.get(language, {})
+    builtin = known_texts(language)
     texts: dict[str, Texts] = {}
     labels = dict(translation.labels)
     for part in PARTS:
@@ -103,6 +114,17 @@ def filled(translation: Translation, language: str, parts: Mapping[str, Sequence
             if label in builtin:
                 labels.setdefault(label, builtin[label])
     return translation.model_copy(update={**texts, "labels": labels})
+
+
+def in_language(questions: Sequence[Asked], language: str) -> list[Asked]:
+    """Return questions whose texts of ours are in a language.
+
+    These are the texts of our templates and scales; all others stay as they are written.
+    """
+    texts = WORDINGS.get(language)
+    if texts is None:
+        return [*questions]
+    return [translate(question, texts.get(question.text, question.text), texts) for question in questions]
 
 
 def missing(
@@ -155,7 +177,7 @@ def _translated(choices: Sequence[Choice], labels: Mapping[str, str]) -> list[Ch
     return [choice.model_copy(update={"label": labels.get(choice.label, choice.label)}) for choice in choices]
 
 
-def translate(question: Question, text: str, labels: Mapping[str, str]) -> Question:
+def translate(question: Asked, text: str, labels: Mapping[str, str]) -> Asked:
     """Return the question in another language; stored answers stay the same."""
     scale = question.scale
     match scale:

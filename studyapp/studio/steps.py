@@ -396,7 +396,8 @@ HINTS: dict[str, str] = {
     "comprehension.questions": "",
     "screening": "Questions after consent. Participants with other answers are screened out.",
     "attention": "Pages among the items that show whether participants read. They never enter the measures.",
-    "language": "Language of the texts written here, and of the pages.",
+    "language": "Language of the texts written here, and of the pages. In German studies, texts of our "
+    "templates and scales that you leave unchanged appear in German.",
 }
 
 # The labels of options, by field; other options are shown as they are written in a file.

@@ -21,7 +21,7 @@ from tests.annotation.factories import BOXES, SPANS, span
 
 TASK = """
 layers:
-  - {type: spans, name: Entities, labels: [Person, {name: Place, color: "#15803d", key: p}]}
+  - {type: spans, name: Entities, labels: [Person, {name: Place, hint: Towns too, color: "#15803d", key: p}]}
   - {type: choice, name: Topic, labels: [sport, politics]}
   - {type: choices, name: Tone, labels: [calm, angry, funny], required: false}
   - {type: rating, name: Quality, lowest: 0, highest: 4}
@@ -60,13 +60,14 @@ def test_the_text_of_an_item_is_read_back_and_holds_no_colours() -> None:
     text = read_label_task(TASK).text
     assert str(program_of_text(text, "spans")) == text
     assert "#15803d" not in text
+    assert "Towns" not in text
 
 
 def test_a_layer_shows_a_colour_and_a_key_for_each_label() -> None:
     labels = read_label_task(TASK).layers[0].shown()["labels"]
     assert labels == [
-        {"name": "Person", "color": "#1d6fb8", "key": "1"},
-        {"name": "Place", "color": "#15803d", "key": "p"},
+        {"name": "Person", "color": "#1d6fb8", "key": "1", "hint": ""},
+        {"name": "Place", "color": "#15803d", "key": "p", "hint": "Towns too"},
     ]
 
 

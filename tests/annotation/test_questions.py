@@ -16,7 +16,7 @@ from annotation.comparison import draft, likeness, question_items, steps
 from annotation.errors import BadEdit
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.labelled import entries
-from annotation.formats.labelled.losses import LOSES
+from annotation.formats.labelled.losses import LOSES, MORE_ABOUT
 from annotation.labels import LabelProgram, check_extends, label_yaml, read_label_task
 from annotation.operations import Edit, apply, checked, open_nodes
 from annotation.queries.annotations import program_tree
@@ -230,13 +230,110 @@ def test_questions_follow_from_a_foreign_file(tmp_path: Path) -> None:
     assert box.answers == {"size": ("small",), "breed": ("?",)}
 
 
-@pytest.mark.parametrize("name", sorted(set(LOSES) - {"jsonl", "labelstudio", "coco", "yolo", "voc", "cvat"}))
+HOLD_ANSWERS = {"jsonl", "labelstudio", "brat", "w3c", "coco", "cvat"}
+
+
+@pytest.mark.parametrize("name", sorted(set(LOSES) - HOLD_ANSWERS - {"yolo", "voc"}))
 def test_other_formats_count_the_answers_that_they_leave_out(tmp_path: Path, name: str) -> None:
     lost = Findings()
     written(name, [record(marked())], tmp_path, lost)
-    found = {kind: each.count for kind, each in lost.mended.items()}
-    assert found.get(entries.ABOUT_A_MARK, 0) == (5 if entries.ABOUT_A_MARK in LOSES[name] else 0)
-    assert entries.ABOUT_A_MARK in LOSES[name]
+    assert {kind: each.count for kind, each in lost.mended.items()}[entries.ABOUT_A_MARK] == 5
+
+
+@pytest.mark.parametrize("with_task", [True, False])
+@pytest.mark.parametrize("name", ["brat", "w3c"])
+def test_files_of_texts_hold_answers_about_marks(tmp_path: Path, name: str, *, with_task: bool) -> None:
+    lost, findings = Findings(), Findings()
+    path = written(name, [record(marked())], tmp_path, lost)
+    [again] = read(name, path, task=read_label_task(TASK) if with_task else None, findings=findings)
+    assert not lost.mended
+    assert not findings.mended
+    assert marks_of(again.gold) == marks_of(marked())
+
+
+def test_attributes_of_brat_have_letters_only_and_are_declared(tmp_path: Path) -> None:
+    path = written("brat", [record(marked(Certainty=["sure"], Why=["Of\ntwo lines."]))], tmp_path)
+    lines = (path / "gold" / "text-1.ann").read_text().splitlines()
+    assert lines[2:] == ["A1\tCertainty T1 sure", "#2\tWhy T1\tOf two lines.", "A3\tCertainty T2 unsure"]
+    assert "Certainty\tArg:<ENTITY>, Value:sure|unsure\n" in (path / "annotation.conf").read_text()
+
+
+def test_attributes_of_a_foreign_brat_folder_answer_questions_of_their_name(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Ada met Bo.")
+    lines = "T1\tPerson 0 3\tAda\nA1\tCertainty T1 sure\nA2\tFame T1 9\nA3\tNegation T1\n"
+    (tmp_path / "a.ann").write_text(lines)
+    [item] = read("brat", tmp_path, task=read_label_task(TASK), findings=(findings := Findings()))
+    assert marks_of(item.gold) == {"Ada": {"Certainty": ("sure",)}}
+    assert findings.count(entries.ABOUT_A_MARK) == 2
+
+
+BOXES = """
+layers:
+  - type: boxes
+    name: Objects
+    labels: [Ball, Tower]
+    questions:
+      - {type: choice, name: Cut off, labels: ["yes", "no"]}
+      - {type: choices, name: Colours, labels: [red, blue], required: false}
+      - {type: rating, name: Size, required: false}
+      - {type: text, name: Note, required: false}
+"""
+SEEN = {"Cut off": ["yes"], "Colours": ["red", "blue"], "Size": [2], "Note": ["A <ball>."]}
+
+
+@pytest.mark.parametrize("with_task", [True, False])
+@pytest.mark.parametrize("name", ["coco", "cvat", "w3c"])
+def test_files_of_images_hold_answers_about_marks(tmp_path: Path, name: str, *, with_task: bool) -> None:
+    task = read_label_task(BOXES)
+    boxes = [
+        {"id": "a", "image": 0, "box": [0.1, 0.1, 0.4, 0.4], "label": "Ball", "answers": SEEN},
+        {
+            "id": "b",
+            "image": 0,
+            "box": [0.5, 0.5, 0.8, 0.8],
+            "label": "Tower",
+            "answers": {"Cut off": ["no"]},
+        },
+    ]
+    gold = {"layers": {"1": {"state": "done", "objects": boxes}}}
+    images = [{"name": "a.png", "width": 640, "height": 480}]
+    given = {"external_id": "a.png", "kind": "boxes", "program": task.text, "text": ""}
+    item = check_record(ItemRecord.model_validate(given | {"images": images, "gold": gold}))
+    lost, findings = Findings(), Findings()
+    path = written(name, [item], tmp_path, lost)
+    [again] = read(name, path, task=task if with_task else None, kind="boxes", findings=findings)
+    assert again.gold is not None
+    [first, second] = [each.answers for each in again.gold.layers[1].objects if isinstance(each, Box)]
+    kept: dict[str, Any] = {question: tuple(values) for question, values in SEEN.items()}
+    if name == "cvat":  # an attribute has one value
+        kept["Colours"] = ("red",)
+        assert lost.count(MORE_ABOUT) == 1
+    assert (first, second) == (kept, {"Cut off": ("no",)})
+    assert not findings.mended
+
+
+def test_attributes_of_a_foreign_cvat_file_become_questions(tmp_path: Path) -> None:
+    kinds = {"colour": "select", "speed": "number", "plate": "text", "parked": "checkbox"}
+    declared = "".join(
+        f"<attribute><name>{name}</name><input_type>{kind}</input_type></attribute>"
+        for name, kind in kinds.items()
+    )
+    given = {"colour": "red", "speed": "1500", "plate": "X 1", "parked": "false"}
+    attributes = "".join(f'<attribute name="{name}">{value}</attribute>' for name, value in given.items())
+    path = tmp_path / "a.xml"
+    path.write_text(
+        f"<annotations><meta><task><labels><label><name>car</name><attributes>{declared}</attributes></label>"
+        '</labels></task></meta><image name="a.png" width="100" height="100">'
+        f'<box label="car" xtl="1" ytl="1" xbr="9" ybr="9">{attributes}</box></image></annotations>'
+    )
+    [item] = read("cvat", path, kind="boxes", findings=(findings := Findings()))
+    questions = read_label_task(item.program).layers[0].questions
+    assert [(each.type, each.name) for each in questions] == [("choices", "colour"), ("text", "plate")]
+    assert item.gold is not None
+    [box] = item.gold.layers[1].objects
+    assert isinstance(box, Box)
+    assert box.answers == {"colour": ("red",), "plate": ("X 1",)}
+    assert findings.count(entries.ABOUT_A_MARK) == 2
 
 
 def test_bots_answer_about_their_marks() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import redis
 
@@ -13,7 +14,8 @@ from scripts.processes import Part, Supervisor, free_port
 from tests.deploy.certificates import Certificate
 from tests.waiting import eventually
 
-PASSWORD, SENTINEL_PASSWORD, MASTER = "of the servers", "of the sentinels", "touchstone"
+# Sentinels write passwords into their files without quotes: one with a space would keep them from starting.
+PASSWORD, SENTINEL_PASSWORD, MASTER = "of@the/servers", "of@the/sentinels", "touchstone"
 
 
 class RedisGroup:
@@ -33,7 +35,7 @@ class RedisGroup:
     def settings(self) -> dict[str, str]:
         """Return the settings of a site that uses them."""
         hosts = ",".join(f"127.0.0.1:{port}" for port in self.sentinels.values())
-        password = PASSWORD.replace(" ", "%20")
+        password = quote(PASSWORD, safe="")
         return {
             "REDIS_URL": f"rediss+sentinel://:{password}@{hosts}/{MASTER}/0",
             "REDIS_CA_FILE": str(self._tls.certificate),
@@ -92,19 +94,22 @@ class RedisGroup:
         ]
 
     def _server(self, name: str) -> Part:
+        """Redis writes into its file whose replica it is, so that a later start does not fall back."""
         folder = self._folder / name.replace(" ", "-")
         folder.mkdir()
-        command = [
-            *(self._program, *self._encrypted(self.ports[name]), "--dir", str(folder)),
-            *("--requirepass", PASSWORD, "--masterauth", PASSWORD),
-            *("--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"),
+        lines = [
+            *(f'dir "{folder}"', f'requirepass "{PASSWORD}"', f'masterauth "{PASSWORD}"'),
+            *("appendonly yes", 'save ""', "maxmemory-policy noeviction"),
         ]
         if name != "redis 1":
-            command += ["--replicaof", f"127.0.0.1 {self.ports['redis 1']}"]
+            lines.append(f"replicaof 127.0.0.1 {self.ports['redis 1']}")
+        path = folder / "redis.conf"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        command = [self._program, str(path), *self._encrypted(self.ports[name])]
         return self._part(name, command, self.ports[name], PASSWORD)
 
     def _sentinel(self, name: str) -> Part:
-        """A Sentinel writes what it learns into its file, so that a later start knows it."""
+        """A Sentinel writes what it learns into its file, too."""
         path = self._folder / f"{name.replace(' ', '-')}.conf"
         lines = [
             f"sentinel monitor {MASTER} 127.0.0.1 {self.ports['redis 1']} 2",

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -62,6 +62,7 @@ class Platform:
 
     scaled: ScaledSite
     redis: RedisGroup
+    ended: list[str] = field(default_factory=list)
 
     def kill(self, name: str) -> str:
         """Kill a program and return its name; "redis" is the master of the moment."""
@@ -72,7 +73,15 @@ class Platform:
         return name
 
     def start(self, name: str) -> None:
-        self.scaled.start(name)
+        """Start a program, and those that ended by themselves, as systemd would."""
+        self.scaled.site.parts.start(self.scaled.parts[name])
+        eventually(self._all_run, 120.0)
+
+    def _all_run(self) -> bool:
+        running = self.scaled.site.parts
+        running.restart_ended(self.ended.append)
+        parts = self.scaled.parts
+        return running.pids.keys() == parts.keys() and all(part.ready() for part in parts.values())
 
 
 @contextmanager
@@ -171,3 +180,4 @@ def test_one_of_each_dies_and_nothing_is_lost_or_doubled(monkeypatch: pytest.Mon
         }  # fmt: skip
         check_answers(running.scaled, tally)
         sys.stderr.write(f"killed {killed}; {tally.items} answers, {tally.repeated} requests sent again\n")
+        sys.stderr.writelines(f"{said}\n" for said in running.ended)

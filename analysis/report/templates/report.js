@@ -1,4 +1,4 @@
-// Sorts tables, and opens parts that are linked to or printed; the page needs none of it.
+// Sorts tables, and opens the contents and parts that are linked to or printed; the page needs none of it.
 for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0];
   if (body.rows.length < 3) continue;
@@ -24,6 +24,8 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 }
+// On a phone the contents stay closed, so that the summary is on the first screen.
+document.querySelector("nav details").open = matchMedia("(min-width: 60rem)").matches;
 addEventListener("beforeprint", () => {
   for (const part of document.querySelectorAll("details")) part.open = true;
 });

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from annotation.formats.labelled.documents import (
+    answers_about,
     box_labels,
     boxes,
     corners_of,
@@ -21,6 +22,7 @@ from annotation.formats.labelled.documents import (
 from annotation.formats.labelled.entries import (
     OBJECTS,
     OTHER_SHAPES,
+    AboutMark,
     Entry,
     LabelledSource,
     Labelling,
@@ -33,7 +35,7 @@ from annotation.formats.labelled.entries import (
     takes,
 )
 from annotation.formats.writing import encoded, written
-from annotation.labels import LabelLayer
+from annotation.labels import LabelLayer, LayerType, Question
 from annotation.schemas import ItemRecord, KeyPoint
 from foundation.json_stream import read_document
 from foundation.messages import at_field, say
@@ -57,6 +59,7 @@ class _Named(BaseModel):
 class _Category(_Named):
     name: Annotated[str, Field(min_length=1)]
     keypoints: list[str] = []
+    questions: dict[str, LayerType] = {}  # ours: what the attributes of its objects answer
 
 
 class _Picture(_Named):
@@ -75,6 +78,7 @@ class _Object(BaseModel):
     segmentation: Any = None
     keypoints: list[float] = []
     iscrowd: int = 0
+    attributes: Any = None
 
 
 class _File(BaseModel):
@@ -134,9 +138,23 @@ def _entry(
             raise ValueError(say(text, at=at, category_id=each.category_id))
         if each.iscrowd:
             source.findings.mend(CROWDS, at)
-        _take(source, entry, gold, each, categories[each.category_id], at)
+        category, before = categories[each.category_id], len(gold.marks)
+        _take(source, entry, gold, each, category, at)
+        for place in range(before, len(gold.marks) if each.attributes else before):
+            layer, mark = gold.marks[place]
+            own = mark.model_copy(update={"id": f"c{place}"})
+            gold.marks[place] = (layer, own)
+            gold.about += _attributes(each, category, own.id)
     entry.labellings = [gold] if is_annotated else []
     return [entry]
+
+
+def _attributes(each: _Object, category: _Category, mark: str) -> Iterator[AboutMark]:
+    """Yield what other tools call the attributes of an object as answers."""
+    for name, given in each.attributes.items() if isinstance(each.attributes, dict) else ():
+        for value in given if isinstance(given, list) else [given]:
+            if isinstance(value, str | int) and not isinstance(value, bool):
+                yield AboutMark(mark, name, category.questions.get(name), value)
 
 
 def _declared(categories: Iterable[_Category]) -> Iterator[LabelLayer]:
@@ -212,7 +230,12 @@ def write(records: Iterable[ItemRecord], path: Path) -> None:
 
 def _categories(record: ItemRecord) -> Iterator[tuple[str, str, Row]]:
     """Yield type, name and further fields of the categories of an item."""
-    yield from (("boxes", name, {}) for name in box_labels(record))
+    asked: dict[str, dict[str, str]] = {}
+    for layer in task_of_record(record).layers:
+        for name in layer.names if layer.questions else ():
+            asked.setdefault(name, {}).update({each.name: each.type for each in layer.questions})
+    for name in box_labels(record):
+        yield "boxes", name, {"questions": asked[name]} if name in asked else {}
     for layer in task_of_record(record).layers:
         if layer.type == "points":
             yield "points", layer.name, {"keypoints": list(layer.names), "skeleton": []}
@@ -220,7 +243,7 @@ def _categories(record: ItemRecord) -> Iterator[tuple[str, str, Row]]:
 
 def _objects(record: ItemRecord) -> Iterator[tuple[str, str, int, Row]]:
     """Yield type and name of the category, image and fields of each object."""
-    for _layer, mark in boxes(record, record.gold):
+    for layer, mark in boxes(record, record.gold):
         width, height = pixels(record, mark.image)
         left, top, right, bottom = mark.box
         bbox = (left * width, top * height, (right - left) * width, (bottom - top) * height)
@@ -228,9 +251,14 @@ def _objects(record: ItemRecord) -> Iterator[tuple[str, str, int, Row]]:
         if corners := corners_of(mark):
             flat = [value for x, y in corners for value in (x * width, y * height)]
             row |= {"segmentation": [_rounded(flat)], "area": round(_area(flat), DIGITS)}
-        yield "boxes", mark.label, mark.image, row
+        given = {asked.name: _value(asked, values) for asked, values in answers_about(layer, mark)}
+        yield "boxes", mark.label, mark.image, row | ({"attributes": given} if given else {})
     for layer, image, shown in _instances(record):
         yield "points", layer.name, image, _keypoints(record, layer, image, shown)
+
+
+def _value(asked: Question, values: tuple[str | int, ...]) -> Any:
+    return list(values) if asked.type == "choices" else values[0]
 
 
 def _rounded(values: Iterable[float]) -> list[float]:

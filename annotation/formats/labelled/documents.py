@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from analysis.gold_agreement import Outline, ellipse_outline
 from annotation.formats.checks import record_program
-from annotation.labels import LabelLayer, LabelProgram, LabelTask
+from annotation.labels import LabelLayer, LabelProgram, LabelTask, Question
 from annotation.schemas import (
     AnnotationRecord,
     Answer,
@@ -77,6 +77,13 @@ def answers(record: ItemRecord, document: Document | None) -> Iterator[tuple[Lab
     for layer, stored in _layers(record, document):
         if values := [each.value for each in stored.objects if isinstance(each, Answer)]:
             yield layer, values
+
+
+def answers_about(layer: LabelLayer, mark: Box | Span) -> Iterator[tuple[Question, tuple[str | int, ...]]]:
+    """Yield the questions about a mark that have answers, with these."""
+    for question in layer.questions:
+        if values := mark.answers.get(question.name):
+            yield question, values
 
 
 def relations(record: ItemRecord, document: Document | None) -> Iterator[tuple[LabelLayer, Relation]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import span_of_result
 from annotation.formats.labelled.documents import corners_of
 from annotation.formats.texts import Tokens, tokenize
-from annotation.labels import ANSWERED, MARKS, LabelLayer, LabelTask, LayerType, Question
+from annotation.labels import ANSWERED, MARKS, MOST_QUESTIONS, LabelLayer, LabelTask, LayerType, Question
 from annotation.operations import relation_key
 from annotation.schemas import (
     AnnotationRecord,
@@ -98,12 +98,22 @@ class Related:
 
 @dataclass(frozen=True)
 class AboutMark:
-    """An answer about one mark, by the ID that the mark has in the file."""
+    """An answer about one mark, by the ID that the mark has in the file.
+
+    ``type`` is None if the file does not say what kind of question it answers.
+    """
 
     mark: str
     question: str
-    type: LayerType
+    type: LayerType | None
     value: str | int
+
+
+def stated_answer(mark: str, question: str, kind: str, value: str) -> AboutMark | None:
+    """Return an answer as our files hold it; None if it makes no sense."""
+    if kind not in ANSWERED or (kind == "rating" and not value.isdecimal()):
+        return None
+    return AboutMark(mark, question, cast(LayerType, kind), int(value) if kind == "rating" else value)
 
 
 @dataclass
@@ -210,9 +220,9 @@ class _Layer:
     questions: dict[str, _Layer] = field(default_factory=dict)
 
     def layer(self, name: str) -> LabelLayer:
+        questions = tuple(asked.question(name) for name, asked in self.questions.items())[:MOST_QUESTIONS]
         if self.declared is not None and not self.labels.keys() - set(self.declared.names):
-            return self.declared.model_copy(update={"type": self.type})
-        questions = tuple(asked.question(name) for name, asked in self.questions.items())
+            return self.declared.model_copy(update={"type": self.type, "questions": questions})
         return LabelLayer.model_validate({**self._given(name), "questions": questions})
 
     def question(self, name: str) -> Question:
@@ -272,7 +282,7 @@ def _note_labels(layers: dict[str, _Layer], labelling: Labelling) -> None:
     owners = {mark.id: name for name, mark in labelling.marks}
     about: Counter[tuple[str, str]] = Counter()
     for given in labelling.about:
-        if given.mark in owners:
+        if given.mark in owners and given.type is not None:
             about[given.mark, given.question] += 1
             questions = layers[owners[given.mark]].questions
             question = questions.setdefault(given.question, _Layer(given.type))
@@ -390,17 +400,38 @@ def _answers_about(
     """Return the answers about a mark by the questions of its layer."""
     answers: dict[str, tuple[str | int, ...]] = {}
     for each in about:
-        choice = each.type in ("choice", "choices")
-        kinds = {"choice", "choices"} if choice else {each.type}
-        fitting = [question for question in layer.questions if question.type in kinds]
-        named = [question for question in fitting if question.name.casefold() == each.question.casefold()]
-        if not (named or len(fitting) == 1):
+        question = _asked(each, layer)
+        value = None if question is None else _fitting_answer(question, each)
+        if question is None or value is None:
             findings.mend(ABOUT_A_MARK, path)
-            continue
-        name = (named or fitting)[0].name
-        value = each.value.strip() if choice and isinstance(each.value, str) else each.value
-        answers[name] = (*answers.get(name, ()), value)
+        else:
+            answers[question.name] = (*answers.get(question.name, ()), value)
     return answers
+
+
+def _asked(about: AboutMark, layer: LabelLayer) -> Question | None:
+    """Return the question of that name, or the only one of that type."""
+    kinds = {"choice", "choices"} if about.type in ("choice", "choices") else {about.type}
+    fitting = [each for each in layer.questions if about.type is None or each.type in kinds]
+    named = [each for each in fitting if each.name.casefold() == about.question.casefold()]
+    if not named and (about.type is None or len(fitting) != 1):
+        return None
+    return (named or fitting)[0]
+
+
+def _fitting_answer(question: Question, about: AboutMark) -> str | int | None:
+    """Return an answer as its question takes it.
+
+    None if it does not fit a question that has only its name in common with the answer.
+    """
+    value = about.value
+    if question.type == "rating" and isinstance(value, str):
+        value = int(value) if value.strip().isdecimal() else -1
+    elif question.type != "rating":
+        value = str(value) if question.type == "text" else str(value).strip()
+    if about.type is None and isinstance(value, int):
+        return value if question.lowest <= value <= question.highest else None
+    return None if about.type is None and question.labels and value not in question.names else value
 
 
 def _relations(

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import yaml
 
 from annotation.formats.labelled.documents import (
+    answers_about,
     box_labels,
     boxes,
     classes,
@@ -28,6 +29,7 @@ from annotation.formats.labelled.entries import (
     OBJECTS,
     OTHER_SHAPES,
     POINTS,
+    AboutMark,
     Entry,
     LabelledSource,
     Labelling,
@@ -41,7 +43,7 @@ from annotation.formats.labelled.entries import (
     size_of,
 )
 from annotation.formats.writing import written, written_folder
-from annotation.labels import MARKS, LabelLayer
+from annotation.labels import MARKS, LabelLayer, LayerType, Question
 from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
 from foundation.messages import at_field, say
@@ -53,6 +55,10 @@ NAMES = ("data.yaml", "data.yml", "dataset.yaml", "classes.txt", "obj.names", "p
 LISTS = ("images.txt", "train.txt", "val.txt", "valid.txt", "test.txt")
 NO_LABELS = "image without a file of labels, which comes without gold"
 DIGITS = 6
+# CVAT's kinds of attributes that our questions are, and the questions that those of others are.
+INPUTS = {"choice": "radio", "choices": "select", "rating": "number", "text": "text"}
+ASKED: dict[str, LayerType] = {"radio": "choice", "select": "choice", "number": "rating", "text": "text"}
+RATINGS = {str(number) for number in range(21)}
 
 
 def _text(path: Path) -> str:
@@ -306,6 +312,11 @@ def read_cvat(source: LabelledSource) -> Iterator[Entry]:
             source.findings.refuse(error, path)
             continue
         names = [each.findtext("name") or "" for each in root.iter("label") if each.findtext("name")]
+        inputs = {
+            (label.findtext("name") or "", each.findtext("name") or ""): each.findtext("input_type") or ""
+            for label in root.iter("label")
+            for each in label.iter("attribute")
+        }
         declared = (
             [
                 LabelLayer.model_validate(
@@ -317,7 +328,7 @@ def read_cvat(source: LabelledSource) -> Iterator[Entry]:
         )
         for each in root.iter("image"):
             for entry in guarded(
-                source, {"path": path, "entry": each.get("name", "")}, partial(_cvat, source, each)
+                source, {"path": path, "entry": each.get("name", "")}, partial(_cvat, source, each, inputs)
             ):
                 marks = [mark for labelling in entry.labellings for _name, mark in labelling.marks]
                 other = any(isinstance(mark, KeyPoint | Ellipse) for mark in marks)
@@ -325,7 +336,9 @@ def read_cvat(source: LabelledSource) -> Iterator[Entry]:
                 yield entry
 
 
-def _cvat(source: LabelledSource, element: ElementTree.Element) -> list[Entry]:
+def _cvat(
+    source: LabelledSource, element: ElementTree.Element, inputs: dict[tuple[str, str], str]
+) -> list[Entry]:
     name = element.get("name", "")
     try:
         size = [int(element.get(key, "")) for key in ("width", "height")]
@@ -340,11 +353,26 @@ def _cvat(source: LabelledSource, element: ElementTree.Element) -> list[Entry]:
         elif each.tag not in CVAT_SHAPES or float(each.get("rotation") or 0):
             source.findings.mend(OTHER_SHAPES, place)
         else:
-            if len(each):
-                source.findings.mend(ATTRIBUTES, place)
-            gold.marks += _cvat_marks(source, entry.images[0], each, place)
+            for name_of_layer, mark in _cvat_marks(source, entry.images[0], each, place):
+                own = mark.model_copy(update={"id": f"c{len(gold.marks)}"})
+                gold.marks.append((name_of_layer, own))
+                gold.about += _cvat_attributes(each, own, inputs)
     entry.labellings = [gold]
     return [entry]
+
+
+def _cvat_attributes(
+    element: ElementTree.Element, mark: Box, inputs: dict[tuple[str, str], str]
+) -> Iterator[AboutMark]:
+    """Yield the attributes of a mark as answers; an empty one is none."""
+    for each in element.iter("attribute"):
+        name, value = each.get("name", ""), (each.text or "").strip()
+        kind = ASKED.get(inputs.get((mark.label, name), ""))
+        # What no question can hold must not keep the file from becoming a project.
+        if (kind == "rating" and value not in RATINGS) or (kind == "choice" and len(value) > 60):
+            kind = None
+        if value:
+            yield AboutMark(mark.id, name, kind, int(value) if kind == "rating" else value)
 
 
 def _numbers(element: ElementTree.Element, *names: str) -> list[float]:
@@ -398,21 +426,43 @@ def write_cvat(records: Iterable[ItemRecord], path: Path) -> None:
             if name not in listed:
                 listed[name] = _added(labels, "label")
                 _added(listed[name], "name", name)
+                _added(listed[name], "attributes")
+        for layer in task_of_record(record).layers if not number else ():
+            for name in layer.names:
+                for question in layer.questions:
+                    _cvat_question(listed[name].find("attributes"), question)
         for place, image in enumerate(record.images):
             width, height = pixels(record, place)
             about = {"id": str(number), "name": image.name, "width": str(width), "height": str(height)}
             picture = _added(root, "image", **about)
             number += 1
-            for _layer, mark in image_marks(record, record.gold):
+            for layer, mark in image_marks(record, record.gold):
                 if mark.image == place:
                     tag, about = _cvat_shape(mark, width, height)
                     common = {"label": mark.label, "occluded": "0", "z_order": "0", "source": "manual"}
-                    _added(picture, tag, **common, **about)
+                    drawn = _added(picture, tag, **common, **about)
+                    for question, values in answers_about(layer, mark):
+                        _added(drawn, "attribute", values[0], name=question.name)
             for name in classes(record, record.gold) if place == 0 else []:
                 _added(picture, "tag", label=name, source="manual")
     ElementTree.indent(root)
     with written(path) as file:
         file.write(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _cvat_question(parent: ElementTree.Element, question: Question) -> None:
+    """Declare a question as an attribute of a label."""
+    numbers = [str(question.lowest), str(question.highest), "1"]
+    values = {"rating": numbers, "text": [""]}.get(question.type, list(question.names))
+    declared = _added(parent, "attribute")
+    about = {
+        "name": question.name,
+        "mutable": False,
+        "input_type": INPUTS[question.type],
+        "default_value": "",
+    }
+    for name, value in (about | {"values": "\n".join(values)}).items():
+        _added(declared, name, value)
 
 
 def _cvat_shape(mark: Box, width: int, height: int) -> tuple[str, dict[str, str]]:

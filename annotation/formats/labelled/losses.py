@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from annotation.formats.labelled.documents import (
     answers,
+    answers_about,
     image_marks,
     labellings,
     relations,
@@ -13,7 +15,8 @@ from annotation.formats.labelled.documents import (
     task_of_record,
 )
 from annotation.formats.labelled.entries import ABOUT_A_MARK, RELATIONS
-from annotation.schemas import Document, Ellipse, ItemRecord, KeyPoint, Polygon
+from annotation.labels import LabelLayer
+from annotation.schemas import Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.findings import Findings
 
 PEOPLE = "annotation of a person, left out; the gold is kept"
@@ -29,23 +32,25 @@ POLYGONS = "polygon, replaced by the box around it"
 ELLIPSES = "ellipse, replaced by the box around it"
 ROUND = "ellipse, replaced by a polygon"
 POINTS = "key point, left out"
+MORE_ABOUT = "answer about a mark after the first to a question, left out"
+ABOUT_POINTS = "answer about a key point, left out"
 SPACES = "text whose white space becomes single spaces"
 
 _GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS, RELATIONS, ABOUT_A_MARK}
 LOSES: dict[str, set[str]] = {
     "jsonl": set(),
     "labelstudio": set(),
-    "w3c": {WRITTEN, STATES, RELATIONS, ABOUT_A_MARK, SEVERAL_IMAGES, EMPTY},
+    "w3c": {WRITTEN, STATES, RELATIONS, SEVERAL_IMAGES, EMPTY},
     "prodigy": {WRITTEN, STATES, RELATIONS, ABOUT_A_MARK, LAYERS, ELLIPSES, POINTS},
-    "brat": {CHOICES, WRITTEN, STATES, ABOUT_A_MARK},
+    "brat": {CHOICES, WRITTEN, STATES},
     "doccano": _GOLD_ALONE,
     "eraser": {*_GOLD_ALONE, MORE_CHOICES, WHOLE_TOKENS, SPACES},
     "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES},
     "webanno": {PEOPLE, RELATIONS, ABOUT_A_MARK, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
-    "coco": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND},
+    "coco": {*_GOLD_ALONE - {ABOUT_A_MARK}, ABOUT_POINTS, CHOICES, SEVERAL_IMAGES, ROUND},
     "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND, POINTS},
     "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, POLYGONS, ELLIPSES, POINTS},
-    "cvat": {*_GOLD_ALONE, SEVERAL_IMAGES},
+    "cvat": {*_GOLD_ALONE - {ABOUT_A_MARK}, MORE_ABOUT, SEVERAL_IMAGES},
 }
 
 
@@ -79,8 +84,13 @@ def _parts_of_document(record: ItemRecord, document: Document) -> Iterator[tuple
         yield (CHOICES if layer.labels else WRITTEN), len(values)
         yield MORE_CHOICES, len(values) - 1
     yield RELATIONS, sum(1 for _each in relations(record, document))
-    marks = [mark for each in (spans, image_marks) for _layer, mark in each(record, document)]
-    yield ABOUT_A_MARK, sum(len(mark.answers) for mark in marks)
+    marks: Iterator[tuple[LabelLayer, Box | Span]]
+    marks = chain(spans(record, document), image_marks(record, document))
+    for layer, mark in marks:
+        given = [len(values) for _question, values in answers_about(layer, mark)]
+        yield ABOUT_A_MARK, len(given)
+        yield MORE_ABOUT, sum(given) - len(given)
+        yield ABOUT_POINTS, len(given) if isinstance(mark, KeyPoint) else 0
     starts = {start for start, _end in record.tokens}
     ends = {end for _start, end in record.tokens}
     partial = [span for _layer, span in spans(record, document) if not _is_whole(span.span, starts, ends)]

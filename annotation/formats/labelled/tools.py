@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from annotation.formats.labelled import coco, image_files, json_lines, label_studio, standoff, token_tables
+from annotation.formats.labelled import (
+    brat,
+    coco,
+    image_files,
+    json_lines,
+    label_studio,
+    token_tables,
+    web_annotations,
+)
 from annotation.formats.labelled.entries import Reader
 from annotation.schemas import ItemRecord
 
@@ -14,8 +22,8 @@ LABELLED_READERS: dict[str, Reader] = {
     "eraser": json_lines.read_eraser,
     "conll": token_tables.read_conll,
     "webanno": token_tables.read_webanno,
-    "brat": standoff.read_brat,
-    "w3c": standoff.read_w3c,
+    "brat": brat.read_brat,
+    "w3c": web_annotations.read_w3c,
     "coco": coco.read,
     "yolo": image_files.read_yolo,
     "voc": image_files.read_voc,
@@ -28,8 +36,8 @@ LABELLED_WRITERS: dict[str, Callable[[Iterable[ItemRecord], Path], object]] = {
     "eraser": json_lines.write_eraser,
     "conll": token_tables.write_conll,
     "webanno": token_tables.write_webanno,
-    "brat": standoff.write_brat,
-    "w3c": standoff.write_w3c,
+    "brat": brat.write_brat,
+    "w3c": web_annotations.write_w3c,
     "coco": coco.write,
     "yolo": image_files.write_yolo,
     "voc": image_files.write_voc,

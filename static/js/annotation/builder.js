@@ -2,7 +2,7 @@
  * The form of a label configuration on the page of a new project: layers and labels as fields, beside a preview.
  * The text field that the site reads holds the same configuration as JSON, which is YAML too.
  *
- * @typedef {{name: string, color: string, key: string}} Label
+ * @typedef {{name: string, color: string, key: string, hint: string}} Label
  * @typedef {{type: string, name: string, labels: Label[], required: boolean, directed: boolean, lowest: number,
  *   highest: number, hint: string, condition: Condition | null, questions: Layer[]}} Layer; `questions` are about each mark
  * @typedef {{asked: Layer, labels: Label[]}} Condition a choice, and the labels of which it has to have one
@@ -10,6 +10,7 @@
 import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { inkOn } from "./colors.js";
+import { namedWithHint } from "./labels.js";
 
 const TYPES = /** @type {Record<string, string>} */ ({
   spans: gettext("Spans in a text, with labels"),
@@ -338,6 +339,12 @@ function start() {
           class: "button second builder-remove",
           "aria-label": gettext("Remove label %(number)s", named),
         }),
+        input(`${id}-hint-${index}`, label, "hint", {
+          maxlength: "500",
+          class: "builder-hint",
+          placeholder: gettext("When to choose it (optional)"),
+          "aria-label": gettext("Guideline of label %(number)s", named),
+        }),
       );
     });
     const add = () =>
@@ -346,7 +353,7 @@ function start() {
         const whole = layers.find((each) => each === layer || each.questions.includes(layer)) ?? layer;
         const keys = new Set([whole, ...whole.questions].flatMap(({ labels }) => labels.map(({ key }) => key)));
         const key = [..."123456789"].find((each) => !keys.has(each)) ?? "";
-        layer.labels.push({ name: "", color: COLORS[layer.labels.length % COLORS.length], key });
+        layer.labels.push({ name: "", color: COLORS[layer.labels.length % COLORS.length], key, hint: "" });
         setTimeout(() => part(`${id}-label-${layer.labels.length - 1}`)?.focus());
       });
     return element(
@@ -407,7 +414,7 @@ function layerPreview(layer) {
     text: () => [element("div", { class: "preview-text" })],
     rating: () =>
       Array.from({ length: Math.min(20, Math.max(0, layer.highest - layer.lowest + 1)) }, (_none, index) =>
-        option("radio")({ name: String(layer.lowest + index), color: "", key: "" }),
+        option("radio")({ name: String(layer.lowest + index), color: "", key: "", hint: "" }),
       ),
   }[layer.type];
   return element(
@@ -442,7 +449,7 @@ function layerPreview(layer) {
 
   /** @param {string} type */
   function option(type) {
-    return (/** @type {Label} */ { name, color, key }) => {
+    return (/** @type {Label} */ { name, color, key, hint }) => {
       const swatch = color ? element("span", { class: "label-swatch" }) : null;
       swatch?.style.setProperty("--label", color);
       return element(
@@ -450,7 +457,7 @@ function layerPreview(layer) {
         { class: "label-option" },
         element("span", { class: `preview-${type}`, "aria-hidden": "true" }),
         swatch,
-        element("span", { class: "label-name", dir: "auto" }, name),
+        namedWithHint(name, hint),
         key ? element("kbd", {}, key.toUpperCase()) : null,
       );
     };

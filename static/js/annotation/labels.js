@@ -41,11 +41,22 @@ export function answersAt(store, node) {
 
 /** What can be chosen at a layer or question by a button or key. @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer */
 export function choicesOf({ type, labels, lowest, highest }) {
-  if (type !== "rating") return labels.map(({ name, key }) => ({ value: /** @type {Value} */ (name), key }));
+  if (type !== "rating") return labels.map(({ name, key, hint }) => ({ value: /** @type {Value} */ (name), key, hint }));
   return Array.from({ length: highest - lowest + 1 }, (_none, index) => ({
     value: /** @type {Value} */ (lowest + index),
     key: lowest + index < 10 ? String(lowest + index) : "",
+    hint: "",
   }));
+}
+
+/** The name of a label, and below it when to choose it. @param {Value} name @param {string} hint */
+export function namedWithHint(name, hint) {
+  return element(
+    "span",
+    { class: "label-name", dir: "auto" },
+    String(name),
+    hint ? element("span", { class: "label-hint", dir: "auto" }, hint) : null,
+  );
 }
 
 /** @param {{value: Value, key: string}[]} choices @param {string} name @returns {[string, string][]} */
@@ -99,7 +110,7 @@ export function createLabels(store, root, acts, looks) {
   function options(layer, chosen) {
     const marks = store.program.nodes[store.node].role === "draw";
     const from = new Map(origins());
-    const rows = choicesOf(layer).map(({ value, key }, index) => {
+    const rows = choicesOf(layer).map(({ value, key, hint }, index) => {
       const id = `label-${store.node}-${index}`;
       const input = element("input", {
         type: layer.type === "choices" ? "checkbox" : "radio",
@@ -116,7 +127,7 @@ export function createLabels(store, root, acts, looks) {
         { class: "label-option", for: id },
         input,
         layer.labels.length ? swatch : null,
-        element("span", { class: "label-name", dir: "auto" }, String(value)),
+        namedWithHint(value, hint),
         from.has(value) ? element("span", { class: "choice" }, from.get(value)) : null,
         key ? element("kbd", { "aria-hidden": "true" }, key.toUpperCase()) : null,
       );

@@ -6,7 +6,7 @@
  * @typedef {import("./types.js").InPlay} InPlay
  * @typedef {ReturnType<typeof import("./acts.js").createActs>} Acts
  */
-import { choicesOf } from "./labels.js";
+import { choicesOf, namedWithHint } from "./labels.js";
 import { element } from "./markup.js";
 
 /** The questions about marks of the current step. @param {Store} store @returns {Question[]} */
@@ -33,7 +33,7 @@ export function createQuestions(store, acts) {
       });
       return element("div", { class: "field" }, element("label", { for: id, dir: "auto" }, question.name), hint, input);
     }
-    const rows = choicesOf(question).map(({ value, key }, place) => {
+    const rows = choicesOf(question).map(({ value, key, hint: about }, place) => {
       const input = element("input", {
         type: question.type === "choices" ? "checkbox" : "radio",
         id: `${id}-${place}`,
@@ -46,7 +46,7 @@ export function createQuestions(store, acts) {
         "label",
         { class: "label-option", for: `${id}-${place}` },
         input,
-        element("span", { class: "label-name", dir: "auto" }, String(value)),
+        namedWithHint(value, about),
         key && question.type !== "rating" ? element("kbd", { "aria-hidden": "true" }, key.toUpperCase()) : null,
       );
     });

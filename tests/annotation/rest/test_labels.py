@@ -50,10 +50,13 @@ def test_a_label_is_added_and_the_next_edit_may_use_it() -> None:
     item = add(manager.project)
     annotation = assignments.next_annotation(member=annotator)
     layers = ask(manager, "get")["layers"]
-    layers[TOPIC - 1]["labels"].append({"name": "History", "color": "#123456", "key": "h"})
+    layers[TOPIC - 1]["labels"].append(
+        {"name": "History", "color": "#123456", "key": "h", "hint": "Before 2000"}
+    )
     layers[TOPIC - 1]["hint"] = "Choose the main topic."
     saved = ask(manager, "put", {"layers": layers})["layers"][TOPIC - 1]
-    assert saved["labels"][-1] == {"name": "History", "color": "#123456", "key": "h"}
+    added = {"name": "History", "color": "#123456", "key": "h", "hint": "Before 2000"}
+    assert saved["labels"][-1] == added
     assert saved["hint"] == "Choose the main topic."
     item.refresh_from_db()
     assert "History" in item.program

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from scripts.site import Site, running_site
 from tests.annotation.jobs.pairs import picture, zipped
-from tests.functional.annotation.steps import drag
+from tests.functional.annotation.steps import at, drag, near
 from tests.functional.annotation.test_plain_tasks import look
 from tests.functional.pages import follow
 from tests.functional.test_accounts_in_browser import log_in, press
@@ -58,7 +58,7 @@ def upload(page: Page, name: str, content: str | bytes, items: int) -> None:
     )
     press(page, "Upload and check")
     expect(page.get_by_role("heading", name="First items")).to_be_visible(timeout=SECONDS)
-    press(page, f"Import {items} items")
+    press(page, f"Import {items} item" if items == 1 else f"Import {items} items")
     expect(page.get_by_role("link", name="Show items")).to_be_visible(timeout=SECONDS)
 
 
@@ -93,6 +93,7 @@ def test_named_entities_from_the_form_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Names", "names", "Named entities")
     page.get_by_role("button", name="Add label").click()
     page.get_by_label("Name of label 5").fill("Work")
+    page.get_by_label("Guideline of label 5").fill("Books, films and paintings")
     expect(page.locator("#label-preview")).to_contain_text("Work")
     for width in (320, 1280, 1920):
         page.set_viewport_size({"width": width, "height": 900})
@@ -108,6 +109,8 @@ def test_named_entities_from_the_form_to_gold(site: Site, page: Page) -> None:
     press(page, "Next item")
     for text, key in (("Ada", "1"), ("Faust", "5")):
         opened(page)
+        expect(page.locator("#panel")).to_contain_text("Books, films and paintings")
+        look(page, "names-guideline")
         page.locator(".token", has_text=text).dblclick()
         page.keyboard.press(key)
         page.keyboard.press("d")
@@ -206,7 +209,7 @@ def test_a_conll_file_is_marked_and_leaves_as_doccano(site: Site, page: Page) ->
     expect(page.get_by_role("main")).to_contain_text("2 × annotation of a person, left out")
 
 
-def test_conditions_and_relations_in_the_form(site: Site, page: Page) -> None:
+def test_a_preference_from_the_form_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Better", "better", "Preference between two answers")
     name = page.get_by_label("Name", exact=True)
     name.nth(0).fill("Winner")
@@ -220,6 +223,30 @@ def test_conditions_and_relations_in_the_form(site: Site, page: Page) -> None:
     press(page, "Save")
     page.goto(f"{site.url}/annotate/better/labels/")
     expect(page.get_by_label("Label configuration")).to_have_value(re.compile("show_if:\n    layer: Winner"))
+    page.goto(f"{site.url}/annotate/better/items/upload/")
+    pair = {"id": "q1", "title": "How many moons has Mars?", "text": "A: Two.\n\nB: Mars has one moon."}
+    upload(page, "pairs.jsonl", json.dumps(pair), 1)
+    page.goto(f"{site.url}/annotate/better/")
+    press(page, "Next item")
+    opened(page)
+    expect(page.locator("#editor")).to_contain_text("How many moons has Mars?")
+    page.keyboard.press("1")
+    look(page, "preference-reasons")
+    page.get_by_role("option", name="Reasons").click()
+    page.get_by_role("checkbox", name="Correct").check()
+    page.get_by_role("checkbox", name="Clear").check()
+    look(page, "preference-answered")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Submit").click()
+    accept_all(page, site, "better", 1)
+    look(page, "preference-gold")
+    [row] = exported(page, site, "better")
+    layers = row["gold"]["layers"]  # type: ignore[index]
+    assert [each["value"] for each in layers["1"]["objects"]] == ["A"]
+    assert [each["value"] for each in layers["2"]["objects"]] == ["Correct", "Clear"]
+
+
+def test_relations_from_the_form_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Linked", "linked", "Relations between entities")
     page.get_by_label("Relations have a direction").uncheck()
     expect(page.locator("#label-preview")).to_contain_text("works for – …")
@@ -228,6 +255,52 @@ def test_conditions_and_relations_in_the_form(site: Site, page: Page) -> None:
         page.locator("#layer-1-type").scroll_into_view_if_needed()
         look(page, f"form-relations-{width}")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.get_by_label("Relations have a direction").check()
     press(page, "Save")
-    page.goto(f"{site.url}/annotate/linked/labels/")
-    expect(page.get_by_label("Label configuration")).to_have_value(re.compile("directed: false"))
+    upload(page, "texts.jsonl", '{"id": "a", "text": "Ada lives in London."}', 1)
+    page.goto(f"{site.url}/annotate/linked/")
+    press(page, "Next item")
+    opened(page)
+    for text, key in (("Ada", "1"), ("London", "3")):
+        page.locator(".token", has_text=text).dblclick()
+        page.keyboard.press(key)
+    page.keyboard.press("d")
+    page.keyboard.press("2")
+    page.locator(".token", has_text="Ada").click()
+    page.get_by_role("button", name="Relate").click()
+    page.locator(".token", has_text="London").click()
+    look(page, "relation-made")
+    page.keyboard.press("d")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Submit").click()
+    accept_all(page, site, "linked", 1)
+    [row] = exported(page, site, "linked")
+    layers = row["gold"]["layers"]  # type: ignore[index]
+    quotes = {each["id"]: each["quote"] for each in layers["1"]["objects"]}
+    [relation] = layers["2"]["objects"]
+    assert ([quotes[end] for end in relation["ends"]], relation["label"]) == (["Ada", "London"], "lives in")
+
+
+def test_polygons_from_the_form_to_gold(site: Site, page: Page) -> None:
+    new_project(page, "Shapes", "shapes", "Outlines and key points in images")
+    press(page, "Save")
+    given = {"items.jsonl": b'{"id": "a", "image": "a.png"}', "a.png": picture(640, 480, "navy")}
+    upload(page, "images.zip", zipped(given), 1)
+    page.goto(f"{site.url}/annotate/shapes/")
+    press(page, "Next item")
+    opened(page)
+    corners = [(0.2, 0.2), (0.6, 0.2), (0.6, 0.7)]
+    for corner in (*corners, corners[0]):
+        page.mouse.click(*at(page, 0, *corner))
+    page.keyboard.press("d")
+    page.get_by_role("option", name="Key points").click()
+    page.mouse.click(*at(page, 0, 0.4, 0.25))
+    look(page, "polygon-and-point")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Submit").click()
+    accept_all(page, site, "shapes", 1)
+    coco = json.loads(exported_file(page, site, "shapes", "coco", ".json"))
+    [outline, head] = coco["annotations"]
+    near(outline["segmentation"][0], (128, 96, 384, 96, 384, 336), tolerance=3)
+    near(head["keypoints"][:3], (256, 120, 2), tolerance=3)

@@ -5,12 +5,21 @@ import pytest
 from studyapp.definition.builtin_translations import WORDINGS
 from studyapp.definition.questionnaires import TEMPLATES, Question
 from studyapp.definition.scales import SCALES, expand
-from studyapp.definition.schema import load_definition
+from studyapp.definition.schema import StudyDefinition, load_definition, read_definition
 from studyapp.definition.translations import Translation, filled, labels_of, missing, translate, unknown
 from tests.studyapp.factories import EVERYTHING
 
 XQA = {"item": TEMPLATES["xqa-2020"].item, "post_survey": TEMPLATES["xqa-2020"].post_survey}
 DONE = {"title": "Titel", "consent": "Ja."}
+
+
+def own_language(more: str, language: str = "de") -> StudyDefinition:
+    """Return a small study in a language, with further fields as YAML."""
+    text = (
+        f"study: s\ntitle: T\nlanguage: {language}\ndataset: d\nconsent: Ja.\n"
+        "conditions: [{system: s, explanation: facts}, {system: s, explanation: none}]\n"
+    )
+    return read_definition(text + more, "study.yaml")
 
 
 def test_it_works():
@@ -66,6 +75,37 @@ def test_a_translated_question_keeps_what_is_stored():
         assert german.values == question.values
         assert german.key == question.key
     assert german.choices[4] == ("5", "Stimme voll und ganz zu")
+
+
+@pytest.mark.parametrize("task", ["verification", "advice", "simulation"])
+def test_templates_ask_in_the_language_of_the_study(task):
+    german = own_language(f"task: {task}\n")
+    asked = german.questionnaire.all
+    assert asked
+    assert {question.text for question in asked} <= set(WORDINGS["de"].values())
+    assert {label for question in asked for label in labels_of(question)} <= set(WORDINGS["de"].values())
+    assert asked[-1].values == TEMPLATES["xqa-2020"].post_survey[-1].values
+
+
+def test_own_texts_stay_in_a_german_study():
+    more = (
+        "questionnaire:\n  item: [{key: mood, text: Awake, scale: {points: 5}}]\n"
+        "  post_survey: [{template: demographics}]\n"
+    )
+    german = own_language(more)
+    (mood,) = german.questionnaire.item
+    assert mood.text == "Awake"
+    assert mood.choices[4] == ("5", "Stimme voll und ganz zu")
+    assert german.questionnaire.post_survey[0].text == "Wie alt sind Sie?"
+    assert own_language(more, language="en").questionnaire.post_survey[0].text == "How old are you?"
+
+
+def test_a_german_study_is_known_in_english():
+    german = own_language("translations: {en: {title: Study, consent: I agree.}}\n")
+    assert german.missing_texts() == {"en": []}
+    words = german.filled_translations()["en"]
+    assert words.item["certainty"] == "I am confident that my choice is correct."
+    assert words.labels["Stimme zu"] == "Agree"
 
 
 def test_the_example_is_complete_in_german():

@@ -11,7 +11,7 @@ import pytest
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import UTF_16
-from annotation.formats.labelled import entries, label_studio, losses, standoff
+from annotation.formats.labelled import brat, entries, label_studio, losses
 from annotation.formats.registry import Source
 from annotation.labels import LabelTask
 from annotation.schemas import ItemRecord, Kind
@@ -207,7 +207,7 @@ def test_brat_folders_are_read(tmp_path: Path) -> None:
         ("Ada won in Rome", "LOC"),
     ]
     counts = {kind: each.count for kind, each in findings.mended.items()}
-    assert counts == {standoff.APART: 1, entries.ATTRIBUTES: 2}
+    assert counts == {brat.APART: 1, entries.ATTRIBUTES: 1, entries.ABOUT_A_MARK: 1}
     task = LabelTask.model_validate_json(record.program)
     assert [(layer.type, layer.names) for layer in task.layers] == [
         ("spans", ("PER", "LOC")),
