@@ -376,6 +376,20 @@ class UploadForm(HubFields):
             del self.fields["labels_from_file"]
 
 
+class OutputsForm(forms.Form):
+    """A file of a system's outputs, and which system made them."""
+
+    file = forms.FileField(
+        label=_("File"), max_length=200, help_text=_("JSON lines, one item a line; also as .gz or .zip.")
+    )
+    system = forms.CharField(label=_("System"), max_length=100)
+    revision = forms.CharField(
+        label=_("Revision"),
+        max_length=100,
+        help_text=_("Version of the system, such as a date. Other outputs for the same items need another."),
+    )
+
+
 class ExportForm(forms.Form):
     """The format of an export."""
 

@@ -127,9 +127,6 @@ def main() -> int:
     parser.add_argument("--model", help="its model's name")
     parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--requests", type=int, default=64, help="in each turn (default: %(default)s)")
-    parser.add_argument(
-        "--tokens", type=int, default=16, help="most tokens of a reply (default: %(default)s)"
-    )
     options = parser.parse_args()
     amount = (options.turns, options.requests)
     if options.url:

@@ -596,6 +596,7 @@ CELERY_BEAT_SCHEDULE = {
 JOBS = {
     "import_dataset": "predictions.imports.import_dataset",
     "import_items": "annotation.imports.import_items_file",
+    "import_outputs": "annotation.output_imports.import_outputs_file",
     "export_annotations": "annotation.downloads.export_annotations",
     "simulate_annotators": "annotation.simulation.simulate_annotators",
     "import_predictions": "predictions.imports.import_predictions_file",

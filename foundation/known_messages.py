@@ -143,8 +143,10 @@ TEMPLATES = (
     gettext_noop("boxes have probabilities of proposals, spans an attention over tokens"),
     gettext_noop("the item has no output of %(system)s"),
     gettext_noop("slices were enqueued again %(count)s times and never came back"),
+    gettext_noop("cancelled by %(user)s"),
     # Webhooks (`jobs.webhooks`, `jobs.actions.webhooks`).
     gettext_noop("the webhook was ended"),
+    gettext_noop("given up after %(count)s tries: %(problem)s"),
     gettext_noop("did not answer within %(seconds)s seconds"),
     gettext_noop("answered %(status)s; redirects are not followed"),
     gettext_noop("answered %(status)s"),
@@ -172,17 +174,42 @@ TEMPLATES = (
     ),
 )
 
+# Parts of an item that stand before a reason (`modelserver.wire.schema`, `annotation.actions`).
+HEADS = (
+    gettext_noop("question: %(problem)s"),
+    gettext_noop("context: %(problem)s"),
+    gettext_noop("program: %(problem)s"),
+    gettext_noop("images: %(problem)s"),
+    gettext_noop("proposals: %(problem)s"),
+    gettext_noop("probabilities: %(problem)s"),
+    gettext_noop("attention: %(problem)s"),
+    gettext_noop("marks: %(problem)s"),
+    gettext_noop("step %(step)s: %(problem)s"),
+)
+
 _VALUE = re.compile(r"%\((\w+)\)s")
 
 
 def known_message(text: str) -> str:
     """Return a text with the template that made it; as it is if none did.
 
-    A field or a system before a known text stays: ``context: 1234 tokens, …``.
+    A field or a system before a known text stays, unless it is a word of HEADS: ``context.3: …``.
     """
     if isinstance(text, Message):
         return text
-    for pattern, template in _patterns():
+    # Before a value, which could be "question: 30,000" of "question: 30,000 characters; …".
+    head = _message_by(text, HEADS)
+    if head is not None and isinstance(head.values["problem"], Message):
+        return head
+    if (message := _message_by(text, TEMPLATES)) is not None:
+        return message
+    field, colon, problem = text.partition(": ")
+    inner = known_message(problem) if colon else problem
+    return at_field(field, inner) if isinstance(inner, Message) else text
+
+
+def _message_by(text: str, templates: tuple[str, ...]) -> Message | None:
+    for pattern, template in _patterns(templates):
         if match := pattern.fullmatch(text):
             message = Message(text)
             message.template = template
@@ -191,19 +218,17 @@ def known_message(text: str) -> str:
                 for name, value in match.groupdict().items()
             }
             return message
-    field, colon, problem = text.partition(": ")
-    inner = known_message(problem) if colon else problem
-    return at_field(field, inner) if isinstance(inner, Message) else text
+    return None
 
 
 @cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
+def _patterns(templates: tuple[str, ...]) -> list[tuple[re.Pattern[str], str]]:
     """Return a pattern for each template, in the order to try them.
 
     Ends of other texts come first, then templates with most fixed text.
     """
     ordered = sorted(
-        TEMPLATES, key=lambda text: (not text.startswith("%(problem)s"), -len(_VALUE.sub("", text)))
+        templates, key=lambda text: (not text.startswith("%(problem)s"), -len(_VALUE.sub("", text)))
     )
     return [(_pattern(template), template) for template in ordered]
 

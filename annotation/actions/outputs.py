@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from analysis.faithfulness.examples import canonical
@@ -15,6 +16,7 @@ from annotation.errors import BadEdit, Conflict
 from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.operations import checked
 from annotation.parsed_items import program_of, subject_of
+from annotation.queries.outputs import outputs_in_use
 from annotation.schemas import Document, Layer, ModuleOutput, Relation, SystemRecord
 from foundation.findings import Findings
 
@@ -28,10 +30,12 @@ def import_outputs(
     revision: str,
     findings: Findings | None = None,
     by: User | None = None,
+    dry_run: bool = False,
 ) -> int:
     """Store a system's outputs for items; return how many are new.
 
-    ``findings`` are those of the reader; without them the first mistake is raised.
+    ``findings`` are those of the reader; without them the first mistake is raised. A dry run stores nothing
+    and leaves what is refused in the findings.
 
     Raises:
         Refused: The file has mistakes; nothing is stored.
@@ -45,6 +49,9 @@ def import_outputs(
     added = 0
     for batch in batches(findings.until_unreadable(records)):
         added += _import_batch(batch, project, system, revision, findings)
+    if dry_run:
+        transaction.set_rollback(True)
+        return added
     findings.check()
     if added:
         audit.record(
@@ -162,6 +169,29 @@ def _fitted(record: SystemRecord, output: ModuleOutput, item: Item, kind: str) -
     if (output.attention and kind == "boxes") or (output.probabilities and kind == "spans"):
         raise Conflict(f"{where}: boxes have probabilities of proposals, spans an attention over tokens")
     return output
+
+
+@transaction.atomic
+def delete_outputs(*, project: Project, system: str, revision: str, by: User) -> int:
+    """Delete imported outputs of a revision; return their number.
+
+    Raises:
+        Conflict: A run of this site made them, or an annotator saw one, which the annotation records.
+    """
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    wanted = {"system": system, "revision": revision}
+    outputs = SystemOutput.objects.filter(item__project=project, **wanted)
+    # Locked, so that nobody notes one of them meanwhile (`note_shown`).
+    opened = Annotation.objects.filter(item__in=outputs.values("item")).order_by("pk")
+    list(opened.select_for_update(no_key=True).values_list("pk", flat=True))
+    if f"{system}@{revision}" in outputs_in_use(project):
+        raise Conflict(
+            _("A run of this site made these outputs, or annotators have seen some; they cannot be deleted.")
+        )
+    number, _by_model = outputs.delete()
+    if number:
+        audit.record(project=project, kind="outputs_deleted", by=by, data={**wanted, "outputs": number})
+    return number
 
 
 @transaction.atomic

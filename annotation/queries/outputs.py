@@ -24,7 +24,7 @@ from analysis.faithfulness.evaluation import (
 from analysis.faithfulness.examples import MatchError, is_scored
 from analysis.programs import Program
 from annotation.errors import Conflict, NotFound
-from annotation.models import Gold, Project, SystemOutput
+from annotation.models import Annotation, Gold, Project, SystemOutput
 from annotation.operations import resolved
 from annotation.parsed_items import document_of, program_of
 from annotation.schemas import Box, Span
@@ -89,6 +89,17 @@ def systems(project: Project) -> list[System]:
         .order_by("system", "revision")
     )
     return [System(**row) for row in rows]
+
+
+def outputs_in_use(project: Project) -> set[str]:
+    """Return each ``system@revision`` that has to stay. Two queries.
+
+    A run of this site made its outputs, or an annotator saw one.
+    """
+    runs = project.output_runs.values_list("system", "revision")
+    annotations = Annotation.objects.filter(project=project).exclude(predictions_shown=[]).order_by()
+    seen = annotations.values_list("predictions_shown", flat=True).distinct()
+    return {f"{system}@{revision}" for system, revision in runs}.union(*seen)
 
 
 def faithfulness(

@@ -27,7 +27,7 @@ from annotation.models import Membership, OutputRun, Project, SystemOutput
 from annotation.parsed_items import kind_of, task_of
 from annotation.policies import may
 from annotation.queries.node_outputs import steps
-from annotation.queries.outputs import Faithfulness, compare, faithfulness, systems
+from annotation.queries.outputs import Faithfulness, compare, faithfulness, outputs_in_use, systems
 from annotation.queries.runs import runs_with_progress
 from annotation.queries.suggestions import acceptance
 from annotation.suggestions import Fit, default_fit
@@ -68,9 +68,7 @@ class CompareForm(forms.Form):
 def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     """List the systems; with ?first=…&second=…, compare two of them."""
     form = CompareForm(request.GET if "first" in request.GET else None, project=member.project)
-    table = SYSTEMS.of(request.GET)
-    context = {"form": form, "table": table, "systems": table.rows(systems(member.project))}
-    context |= _runs(request, member)
+    context = {"form": form, **_systems(request, member), **_runs(request, member)}
     context["suggested"] = ACCEPTANCE.of(request.GET).rows(acceptance(member.project))
     context["acceptance_table"] = ACCEPTANCE.of(request.GET)
     if may(member, Act.ANNOTATION_MANAGE):
@@ -217,6 +215,14 @@ def system(request: HttpRequest, member: Membership, system: str, revision: str)
         context |= {"scores": scores, "tables": _tables(scores)}
         context |= {"lowest": table.rows(scores.worst), "lowest_table": table}
     return render(request, "annotation/faithfulness.html", context)
+
+
+def _systems(request: HttpRequest, member: Membership) -> dict[str, Any]:
+    """Return the table of systems; managers delete outputs that nothing uses."""
+    table = SYSTEMS.of(request.GET, without=() if may(member, Act.ANNOTATION_MANAGE) else ("action",))
+    used = outputs_in_use(member.project)
+    rows = table.rows(systems(member.project))
+    return {"table": table, "systems": [(row, f"{row.system}@{row.revision}" not in used) for row in rows]}
 
 
 def _runs(request: HttpRequest, member: Membership) -> dict[str, Any]:

@@ -51,6 +51,7 @@ SYSTEMS = Table(
         Column("revision", _("Revision"), lambda row: row.revision),
         Column("items", _("Items"), lambda row: row.items, is_number=True),
         Column("gold", _("With gold"), lambda row: row.with_gold, is_number=True),
+        Column("action", _("Action")),
     ),
     "system",
     parameter="systems",

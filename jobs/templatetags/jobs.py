@@ -25,6 +25,7 @@ KINDS = {
     "import_dataset": _("Import of a dataset"),
     "import_predictions": _("Import of predictions"),
     "import_items": _("Import of items"),
+    "import_outputs": _("Import of model outputs"),
     "export_bundle": _("Export of a study"),
     "export_responses": _("Responses of a study as CSV"),
     "export_annotations": _("Export of annotations"),

@@ -72,6 +72,11 @@ class Row:
         return f"studyapp/participant/questions/{name}.html"
 
     @property
+    def refused(self) -> str:
+        """The error of an answer that was given, else empty."""
+        return self.error if any(self.chosen) else ""
+
+    @property
     def is_group(self) -> bool:
         """True if the question has several fields, which a fieldset joins."""
         return bool(self.choices or self.parts)

@@ -158,9 +158,9 @@ NAMES = [
     "GBP",
     "USD",
 ]
-# A command, the key of an authenticator app, the hash of a draft, and measures of a study's own questions.
+# The key of an authenticator app, the hash of a draft, and measures of a study's own questions.
 MADE = re.compile(
-    r"^python manage.py import_outputs project\d+ OUT.jsonl --system NAME|^[A-Z2-7]{32}$|^[0-9a-f]{64}$"
+    r"^[A-Z2-7]{32}$|^[0-9a-f]{64}$"
     r"|^(What helped you most\?|The explanations were …) – "
 )
 

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.utils import translation
 
-from foundation.known_messages import TEMPLATES, known_message
+from foundation.known_messages import HEADS, TEMPLATES, known_message
 from foundation.messages import Message
 from foundation.translated_messages import translated
 from modelserver.wire.schema import QAItem, text_problem
@@ -50,7 +50,7 @@ def test_every_reason_of_the_model_server_has_a_template():
     assert {text for text in texts if not isinstance(known_message(text), Message)} == set()
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("template", [*HEADS, *TEMPLATES])
 def test_every_template_has_a_german_text_and_finds_itself(template):
     example = template.replace("%(problem)s", "it is empty")
     with translation.override("de"):
@@ -62,7 +62,7 @@ def test_every_template_has_a_german_text_and_finds_itself(template):
     [
         (
             "context: 1234 tokens; at most 512 are read",
-            "context: 1234 Tokens; höchstens 512 werden gelesen",
+            "Kontext: 1234 Tokens; höchstens 512 werden gelesen",
         ),
         (
             "qa failed: PredictionFailed: the system's scores are not numbers: its weights are damaged",
@@ -81,7 +81,13 @@ def test_every_template_has_a_german_text_and_finds_itself(template):
             "a: the process ended by SIGKILL, 3 times in a row",
             "a: der Prozess endete durch SIGKILL, 3-mal nacheinander",  # codespell:ignore
         ),
-        ("x: step 3: there are 2 values for 5 tokens", "x: step 3: es gibt 2 Werte zu 5 Tokens"),
+        ("x: step 3: there are 2 values for 5 tokens", "x: Schritt 3: es gibt 2 Werte zu 5 Tokens"),
+        (
+            "question: 30,000 characters; at most 2 are read",
+            "Frage: 30,000 Zeichen; höchstens 2 werden gelesen",
+        ),
+        ("step 3: KeyError", "step 3: KeyError"),
+        ("given up after 3 tries: answered 500", "nach 3 Versuchen aufgegeben: hat mit 500 geantwortet"),
     ],
 )
 def test_numbers_and_names_stay(text, german):

@@ -40,6 +40,7 @@ HIDDEN = 64
 MOST = 16  # boxes that Graph-count reads in an image: two for each of the alike things of a scene
 PRETRAINED_RATE = 5e-5  # of LXMERT in fine-tuning on NLVR2 (Tan and Bansal 2019)
 FineRate = Annotated[Rate, Parameter(name=("--fine-learning-rate", "--fine-rate"))]
+UNSUPERVISED = "no item to pretrain on has gold boxes and learns only find and filter"
 PRETRAINING = "pretraining"  # folder, beside the splits, of scenes from another seed
 
 
@@ -320,4 +321,6 @@ def train_one(
     config = options.counted(config)
     network = folder.build(config, model, tokenizer).to(device)
     trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining)
+    if recipe.pretraining and not trainer.first:
+        sys.stderr.write(f"{UNSUPERVISED}: there is no pretraining\n")
     return train_with_progress(trainer, scenes.dev, out, **start)

@@ -18,7 +18,7 @@ from modelserver.modular.visual.scoring import scores
 from modelserver.training.options import options_of_command
 from modelserver.training.tables import cell, markdown, over_seeds, write_json
 from modelserver.training.visual_nmn.command import Scenes, ScoredOptions
-from modelserver.training.visual_nmn.table import VARIANTS, train_variant
+from modelserver.training.visual_nmn.table import VARIANTS, require_pretraining, train_variant
 from modelserver.wire.errors import UnreadableData
 
 SplitName = Literal["length", "filters", "together"]
@@ -59,7 +59,7 @@ def divided(scenes: Scenes, name: SplitName, most: int) -> Scenes:
     ]
     everything = [*scenes.test, *scenes.dev, *scenes.train]
     test = [each for each in everything if asked(each.modules)][:most]
-    if not all(parts) or not test:
+    if not parts[0] or not parts[1] or not test:
         raise UnreadableData(f"split {name}: there are too few scenes for all of its parts")
     return Scenes(train=parts[0], dev=parts[1], test=test, pretraining=parts[2])
 
@@ -88,9 +88,11 @@ def visual_splits(*, options: SplitOptions) -> None:
     interrupted one continues.
     """
     scenes = options.open_scenes(options.test_file)
+    parts = {name: divided(scenes, name, options.test) for name in options.splits}
+    for part in parts.values():
+        require_pretraining(options.variants, part)
     table: dict[SplitName, dict[Compared, Any]] = {}
-    for name in options.splits:
-        part = divided(scenes, name, options.test)
+    for name, part in parts.items():
         table[name] = {}
         for variant in options.variants:
             runs = {}

@@ -7,7 +7,7 @@ for what their names say.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -22,7 +22,8 @@ from modelserver.modular.visual.scoring import scores
 from modelserver.training.loop import Row
 from modelserver.training.options import options_of_command
 from modelserver.training.tables import cell, markdown, over_seeds, write_json
-from modelserver.training.visual_nmn.command import Scenes, ScoredOptions, train_one
+from modelserver.training.visual_nmn.command import UNSUPERVISED, Scenes, ScoredOptions, train_one
+from modelserver.training.visual_nmn.trainer import can_supervise
 from modelserver.wire.errors import UnreadableData
 
 VariantName = Literal[
@@ -87,6 +88,7 @@ def visual_table(*, options: TableOptions) -> None:
     scenes = options.open_scenes(options.test_file)
     if not scenes.test:
         raise UnreadableData(f"{options.train_file}: name items to score on with --test-file")
+    require_pretraining(options.variants, scenes)
     table: dict[VariantName, dict[str, Any]] = {}
     for name in options.variants:
         runs = {}
@@ -95,6 +97,15 @@ def visual_table(*, options: TableOptions) -> None:
             table[name] = over_seeds(runs)
             write_json(options.out / "table.json", table)
     sys.stdout.write(written(table))
+
+
+def require_pretraining(names: Iterable[VariantName], scenes: Scenes) -> None:
+    """Raise UnreadableData if a pretrained variant would not be pretrained."""
+    pretrained = [VARIANTS[name].title for name in names if VARIANTS[name].pretrained]
+    if pretrained and not any(map(can_supervise, scenes.pretraining)):
+        raise UnreadableData(
+            f"{pretrained[0]}: {UNSUPERVISED}; name others with --pretraining-data, or other --variants"
+        )
 
 
 def train_variant(

@@ -44,6 +44,11 @@ PLAIN = SUPERVISED | {
 }  # fmt: skip
 
 
+def can_supervise(example: Example) -> bool:
+    """Return whether pretraining learns from an example with gold boxes."""
+    return PLAIN.issuperset(example.modules)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """Everything but the data and the network that the weights depend on."""
@@ -86,7 +91,7 @@ class Trainer(loop.Trainer[Example]):
         self.title = f"{config.system} {config.count}" if config.system != "lxmert" else config.system
         self.network = self.model = network
         self.config, self.recipe, self.examples = config, recipe, examples
-        self.supervised = [each for each in pretraining if PLAIN.issuperset(each.modules)]
+        self.supervised = [each for each in pretraining if can_supervise(each)]
         self.first = recipe.pretraining if self.supervised and config.system != "lxmert" else 0
         self.total_steps = self.first + recipe.steps
         self.check_every, self.patience = recipe.check_every, recipe.patience

@@ -142,6 +142,14 @@ def test_no_answer_is_missing_and_asked_for(client):
     assert Trial.objects.get().page == 1
 
 
+def test_the_summary_says_what_is_wrong_with_an_answer_that_was_given(client):
+    address = taking_part(client)
+    shown = send(client, address, initial_answer="x" * 201, initial_confidence="3")
+    assert "</a> Please enter at most 200 characters.</li>" in shown.content.decode()
+    missing = send(client, address, initial_answer="", initial_confidence="3")
+    assert "What is your answer?</a></li>" in missing.content.decode()
+
+
 def test_yes_and_no_are_buttons(client):
     study = factories.make_advice(items={"ids": ["q2"]})
     Condition.objects.exclude(name="helper").update(is_open=False)

@@ -298,3 +298,20 @@ def test_encoder_and_heads_have_rates_of_their_own(visual_network, statements, s
     assert rates[2] == pytest.approx([1e-3, 1e-4])  # after pretraining the warm-up begins again
     falls = {"linear": 0.4, "cosine": 0.02 + 0.98 * 0.5, "constant": 1.0}
     assert rates[4] == pytest.approx([1e-3 * falls[schedule], 1e-4 * falls[schedule]])
+
+
+@pytest.mark.parametrize("command", ["visual-table", "visual-splits"])
+def test_a_pretrained_row_without_gold_boxes_is_refused_before_anything_is_trained(detector, capsys, command):
+    where, rows = detector
+    longer = "and(exist(find[dogs]), and(exist(find[dogs]), exist(find[dogs])))"  # other than in training
+    write_rows(where / "test.jsonl", [{**row, "program": longer} for row in rows])
+    out, data = where / "out", ["--regions", str(where / "regions")]
+    for name in ("train", "dev", "test"):
+        rows_of = "test.jsonl" if name == "test" else "items.jsonl"
+        data += [f"--{name}-file", str(where / rows_of)]
+    splits = ["--splits", "length"] if command == "visual-splits" else []
+    given = [command, "--out", str(out), *splits, *data, "--variants", "layer", "graph-decont-pretraining"]
+    assert main(given) == 1
+    assert "no item to pretrain on has gold boxes" in capsys.readouterr().err
+    assert not out.exists()
+    assert main([*given[:-1], "--steps", "1", "--batch", "2", "--hidden", "16"]) == 0
