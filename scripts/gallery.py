@@ -124,7 +124,7 @@ def prepare(page: Page, url: str, study: str) -> None:
     page.get_by_role("button", name="Queue answers that differ from gold").click()
     page.goto(f"{url}/staff/studies/{study}/results/")
     page.get_by_role("button", name="Make a report").first.click()
-    page.get_by_role("link", name="Download").wait_for(timeout=REPORT_MS)
+    page.get_by_role("link", name="See the results").wait_for(timeout=REPORT_MS)
 
 
 def crawl(page: Page, site: Site, folder: Path) -> list[Path]:

@@ -359,7 +359,7 @@ function start() {
     return element(
       "div",
       { role: "group", "aria-label": gettext("Labels") },
-      element("p", { class: "builder-heading" }, gettext("Labels: color, name and key")),
+      element("p", { class: "builder-heading" }, gettext("Labels: color, name, key and guideline")),
       element("ul", { class: "builder-labels" }, ...rows),
       button(gettext("Add label"), add, { class: "button second small-button" }),
     );

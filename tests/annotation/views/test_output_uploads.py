@@ -68,6 +68,7 @@ def test_outputs_are_previewed_imported_once_and_deleted(client: Client, project
     assert f'href="{outputs}upload/"' in page(client, outputs)
     preview = upload(client, project, lines(OUTPUTS))
     assert "Import 2 outputs" in page(client, preview)
+    assert "New outputs" in page(client, f"/jobs/{Job.objects.get().pk}/")
     assert not SystemOutput.objects.exists()
     imported = client.post(f"{preview}apply/")["Location"]
     client.post(f"{preview}apply/")  # a second click makes no second job
