@@ -56,6 +56,15 @@ def test_the_page_is_half_as_long_and_fits(page: Page, report: Path, axe_script:
     assert errors == []
 
 
+def test_the_summary_is_on_the_first_screen_of_a_phone(page: Page, report: Path):
+    open_report(page, report, 390)
+    contents = page.get_by_role("navigation").get_by_role("link")
+    assert contents.first.is_hidden()
+    assert page.locator(".card li").first.bounding_box()["y"] < 700  # type: ignore[index]
+    page.get_by_role("navigation").locator("summary").click()
+    assert contents.first.is_visible()
+
+
 def test_everything_is_printed_on_a4(page: Page, report: Path):
     open_report(page, report, A4)
     page.emulate_media(media="print")
