@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 # Without these no page works. The others fail alone: people go on annotating and answering.
 NEEDED = ("database", "migrations", "storage")
+_logged: list[str] = []  # the parts of NEEDED that failed when this process was asked last
 # A bucket that hangs must not hold up the answer: supervisors wait for a few seconds only.
 STORAGE_SECONDS = 3.0
 
@@ -58,14 +59,20 @@ def _live() -> HttpResponse:
 def _ready() -> HttpResponse:
     """Answer 200 if pages work, else 503; name the state of each part."""
     checks = {name: "ok" if works else "failed" for name, works in part_states().items()}
-    needed = all(checks[name] == "ok" for name in NEEDED)
-    status = "failed" if not needed else "ok" if set(checks.values()) == {"ok"} else "degraded"
-    response = JsonResponse({"status": status, "checks": checks}, status=200 if needed else 503)
-    if not needed:
-        failed = [name for name in NEEDED if checks[name] == "failed"]
-        logger.error("Not ready, because these parts do not work: %s", ", ".join(failed))
+    failed = [name for name in NEEDED if checks[name] == "failed"]
+    status = "failed" if failed else "ok" if set(checks.values()) == {"ok"} else "degraded"
+    response = JsonResponse({"status": status, "checks": checks}, status=503 if failed else 200)
+    if failed:
         response.headers["Retry-After"] = "10"
+    _log_change(failed)
     return response
+
+
+def _log_change(failed: list[str]) -> None:
+    """Log failed parts when they change; supervisors ask every few seconds."""
+    if failed and failed != _logged:
+        logger.error("Not ready, because these parts do not work: %s", ", ".join(failed))
+    _logged[:] = failed
 
 
 def part_states() -> dict[str, bool]:
