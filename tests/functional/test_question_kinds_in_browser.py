@@ -161,7 +161,9 @@ def test_errors_name_the_row_and_lead_to_it(site: Site, page: Page):
     expect(errors).to_contain_text("The explanations were … – easy to understand.")
     errors.get_by_role("link", name="What share was correct?").click()
     expect(page.get_by_label("What share was correct?")).to_be_focused()
-    expect(page.get_by_text("Please enter at least 5 and at most 200 characters.")).to_be_visible()
+    expect(
+        page.get_by_text("Please enter at least 5 and at most 200 characters.", exact=True)
+    ).to_be_visible()
 
 
 def test_without_scripts(site: Site, browser: Browser):

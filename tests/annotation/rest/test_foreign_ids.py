@@ -44,7 +44,10 @@ IDS: dict[str, dict[str, str]] = {
         f"annotation:{name}": {"pk": "item"}
         for name in ("item", "adjudicate", "accept", "return", "edit_item", "delete_item", "move_item")
     },
-    **{f"annotation:{name}": {"pk": "job"} for name in ("import", "apply_import")},
+    **{
+        f"annotation:{name}": {"pk": "job"}
+        for name in ("import", "apply_import", "output_import", "apply_outputs")
+    },
     "annotation:undo_import": {"pk": "import"},
     "annotation:revoke_invitation": {"pk": "invitation"},
     "annotation:batch_due": {"pk": "batch"},
@@ -77,6 +80,8 @@ NOT_THERE = (
     "projects_rest:invitation",
     "annotation:import",
     "annotation:apply_import",
+    "annotation:output_import",
+    "annotation:apply_outputs",
     "annotation:labels",  # the project has programs
     "annotation:qualify",  # its form names the person
     "projects_rest:qualify",  # the requests to `member` have removed the person

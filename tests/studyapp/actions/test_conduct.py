@@ -4,7 +4,6 @@ import random
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 
 from studyapp.actions import conduct
 from studyapp.actions.pages import note_honeypot, show_trial, submit_trial
@@ -95,24 +94,3 @@ def test_texts_that_are_removed_count_no_longer():
     person = factories.make_participant(study=study, completed=True)
     anonymise_participant(participant=person, reason="asked", by=factories.make_user())
     assert_same(study)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_migration_counts_what_was_there_before():
-    """A database from before these columns has the same figures after the upgrade."""
-    study = factories.make_study(items=4, exclusions=RULES)
-    for certainty in (1, 3):
-        person = factories.make_participant(study=study)
-        for _turn in range(4):
-            answer(person, certainty, seconds=4 + certainty)
-
-    def kept():
-        people = Participant.objects.order_by("pk").values_list("pk", *conduct.COLUMNS)
-        times = ItemTime.objects.order_by("tenths").values_list("mode", "group", "tenths", "number")
-        return list(people), list(times), list(Trial.objects.order_by("pk").values_list("pk", "hits_rule"))
-
-    before = kept()
-    call_command("migrate", "studyapp", "0006", verbosity=0)
-    call_command("migrate", "studyapp", verbosity=0)
-    assert kept() == before
-    assert any(hit for _pk, hit in before[2])
