@@ -61,6 +61,15 @@ def is_open(page: Page, site: Site) -> bool:
     return page.url == f"{site.url}/accounts/sessions/"
 
 
+def fits(page: Page) -> bool:
+    """True if the page is no wider than its window, once scripts have heard of the window's new size."""
+    for _look in range(10):
+        if page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"):
+            return True
+        page.wait_for_timeout(300)
+    return False
+
+
 class Looked:
     """Looks at pages at the widths of phones, a laptop and a wide screen."""
 
@@ -73,7 +82,7 @@ class Looked:
             page.set_viewport_size({"width": width, "height": 800})
             if folder := os.environ.get("SCREENSHOTS"):
                 page.screenshot(path=Path(folder) / f"{name}-{width}.png", full_page=True)
-            if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            if not fits(page):
                 self.found.append(f"{name} is wider than {width} px")
         if before:
             page.set_viewport_size(before)

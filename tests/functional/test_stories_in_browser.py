@@ -24,7 +24,7 @@ from scripts.site import Site, running_site
 from tests.analysis.data import real_data
 from tests.annotation.jobs.pairs import example, lines, pairs, zipped
 from tests.functional.pages import follow
-from tests.functional.test_accounts_in_browser import Looked, log_in, press
+from tests.functional.test_accounts_in_browser import Looked, fits, log_in, press
 from tests.studyapp.questions import entry
 
 pytestmark = pytest.mark.service
@@ -304,7 +304,7 @@ class TestAResearcher:
             page.evaluate(axe_script)
             for width in (320, PHONE, LAPTOP, WIDE):
                 page.set_viewport_size({"width": width, "height": 900})
-                if page.evaluate("document.documentElement.scrollWidth") > width:
+                if not fits(page):
                     problems.append(f"{name} is wider than {width} px")
                 if width == read_at:
                     for rule in page.evaluate("axe.run()")["violations"]:
