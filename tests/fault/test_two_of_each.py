@@ -82,7 +82,7 @@ def test_a_killed_worker_and_nobody_waiting(site: Site):
     assert time.monotonic() - killed < TAKEN_OVER + (QUESTIONS + SLICE) * SECONDS_EACH
     check_complete(site, "worker")
     assert site.value(FINISHED, "run_swept", "worker") == 0  # its lease was enough
-    assert site.value(IN_PROGRESS) == 0
+    eventually(lambda: site.value(IN_PROGRESS) == 0)  # the last lease ends a moment after the run
     site.worker(2)
 
 
