@@ -27,6 +27,11 @@ class Progress:
         return self.outputs + self.failures
 
     @property
+    def is_complete(self) -> bool:
+        """Return True if every item has an output, so that there is nothing to resume."""
+        return self.outputs >= self.items
+
+    @property
     def grouped(self) -> int:
         """The number of failures that `reasons` groups."""
         return min(self.failures, MOST_FAILURES)

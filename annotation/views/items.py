@@ -20,15 +20,14 @@ from annotation.models import Item, Membership, Order
 from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
 from annotation.queries.items import item_page
 from annotation.views.access import members_only
+from annotation.views.imports import apply_import, import_context, import_or_404
 from annotation.views.tables import IMPORTS, ITEMS
-from foundation import errors
 from foundation.translated_messages import translated_error
 from jobs.actions.jobs import create_job
-from jobs.actions.previews import apply_preview
 from jobs.models import Job
-from jobs.queries import applied_job, job_of
 from jobs.tasks import enqueue_job
 
+KIND = "import_items"
 SHOWN_IMPORTS = 20
 
 
@@ -79,7 +78,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
 def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
     upload = form.cleaned_data["upload"]
     job = create_job(
-        kind="import_items",
+        kind=KIND,
         workspace=member.project.workspace,
         by=user_of(request),
         subject=member.project.slug,
@@ -102,30 +101,19 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
 @members_only(Act.ANNOTATION_MANAGE)
 def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Show the preview of an upload, or how far its import is."""
-    job = _job_or_404(request, member, pk)
-    context = {
-        "project": member.project,
-        "job": job,
-        "result": job.result or {},
-        "is_preview": bool(job.options.get("dry_run")),
-        "applied": applied_job(job) if job.options.get("dry_run") else None,
-        "is_images": job.options.get("format") == IMAGES,
-    }
-    return render(request, "annotation/import.html", context)
+    job = import_or_404(request, member, pk, KIND)
+    return render(
+        request,
+        "annotation/import.html",
+        import_context(member, job) | {"is_images": job.options.get("format") == IMAGES},
+    )
 
 
 @require_POST
 @members_only(Act.ANNOTATION_MANAGE)
 def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Import the upload of a preview."""
-    job = _job_or_404(request, member, pk)
-    try:
-        job, is_new = apply_preview(preview=job, by=user_of(request))
-    except errors.Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
-        if is_new:
-            transaction.on_commit(lambda: enqueue_job(job))
+    job = apply_import(request, import_or_404(request, member, pk, KIND))
     return redirect("annotation:import", member.project.slug, job.pk)
 
 
@@ -219,11 +207,3 @@ def _item_or_404(member: Membership, pk: int) -> Item:
     if item is None:
         raise Http404(NOT_THERE)
     return item
-
-
-def _job_or_404(request: HttpRequest, member: Membership, pk: int) -> Job:
-    """Return an import into the project that the person started."""
-    job = job_of(user_of(request), pk)
-    if job is None or job.kind != "import_items" or job.options.get("project") != member.project_id:
-        raise Http404(NOT_THERE)
-    return job

@@ -4,12 +4,12 @@ from functools import partial
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import user_of
 from accounts.policy import Act
 from annotation.actions.outputs import delete_outputs
 from annotation.errors import Conflict
@@ -17,12 +17,10 @@ from annotation.forms import OutputsForm
 from annotation.models import Membership
 from annotation.output_imports import OutputOptions
 from annotation.views.access import members_only
-from foundation import errors
+from annotation.views.imports import apply_import, import_context, import_or_404
 from foundation.translated_messages import translated_error
 from jobs.actions.jobs import create_job
-from jobs.actions.previews import apply_preview
 from jobs.models import Job
-from jobs.queries import applied_job, job_of
 from jobs.tasks import enqueue_job
 
 KIND = "import_outputs"
@@ -60,29 +58,15 @@ def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job
 @members_only(Act.ANNOTATION_MANAGE)
 def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Show the preview of an upload, or how far its import is."""
-    job = _job_or_404(request, member, pk)
-    context = {
-        "project": member.project,
-        "job": job,
-        "result": job.result or {},
-        "is_preview": bool(job.options.get("dry_run")),
-        "applied": applied_job(job) if job.options.get("dry_run") else None,
-    }
-    return render(request, "annotation/output_import.html", context)
+    job = import_or_404(request, member, pk, KIND)
+    return render(request, "annotation/output_import.html", import_context(member, job))
 
 
 @require_POST
 @members_only(Act.ANNOTATION_MANAGE)
 def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Import the upload of a preview."""
-    job = _job_or_404(request, member, pk)
-    try:
-        job, is_new = apply_preview(preview=job, by=user_of(request))
-    except errors.Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
-        if is_new:
-            transaction.on_commit(partial(enqueue_job, job))
+    job = apply_import(request, import_or_404(request, member, pk, KIND))
     return redirect("annotation:output_import", member.project.slug, job.pk)
 
 
@@ -99,11 +83,3 @@ def delete(request: HttpRequest, member: Membership) -> HttpResponse:
         text = ngettext("Deleted %(number)d output.", "Deleted %(number)d outputs.", number)
         messages.success(request, text % {"number": number})
     return redirect("annotation:outputs", member.project.slug)
-
-
-def _job_or_404(request: HttpRequest, member: Membership, pk: int) -> Job:
-    """Return an import of outputs into the project that the person started."""
-    job = job_of(user_of(request), pk)
-    if job is None or job.kind != KIND or job.options.get("project") != member.project_id:
-        raise Http404(NOT_THERE)
-    return job

@@ -69,6 +69,7 @@ def test_it_works(manager, server, eager) -> None:
     fragment = manager.get(f"/annotate/{slug}/runs/").content.decode()
     assert "2 of 2 items" in fragment
     assert "<html" not in fragment
+    assert "Resume run" not in fragment
     output = SystemOutput.objects.order_by("item__position").first()
     address = f"/annotate/{slug}/outputs/fake-modular/{output.revision}/{output.item_id}/"
     page = manager.get(address).content.decode()
@@ -86,6 +87,7 @@ def test_a_run_is_stopped(manager, server) -> None:
     manager.post(f"/annotate/{slug}/runs/{run.pk}/stop/")
     run.refresh_from_db()
     assert run.status == "cancelled"
+    assert "Resume run" in manager.get(f"/annotate/{slug}/runs/").content.decode()
     assert manager.post(f"/annotate/{slug}/runs/{run.pk + 1}/stop/").status_code == 404
 
 
