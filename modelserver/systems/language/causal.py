@@ -273,7 +273,7 @@ class CausalSystem(Identified):
         """Return those after each token of a text's second part, and before it.
 
         Args:
-            texts: What was written, and what may follow.
+            texts: The tokens of each, written ones and those that may follow.
 
         Returns:
             For each text, [tokens of its second part + 1, vocabulary].
