@@ -61,7 +61,7 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
 
 @lru_cache(maxsize=128)
 def _marking_hits(_version_hash: str, version_pk: int) -> PreparedUpdate | None:
-    """Return the update of a trial that a rule of its version hits; None without rules."""
+    """Return the update of a trial that a rule hits; None without rules."""
     condition = rule_condition(StudyVersion.objects.defer("frozen").get(pk=version_pk))
     if condition is None:
         return None
