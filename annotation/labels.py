@@ -216,7 +216,7 @@ class LabelLayer(Question):
     def _check_mark_condition(
         self, question: MarkQuestion, before: Sequence[MarkQuestion], field: str
     ) -> None:
-        """Check that a condition names labels of the marks, or of a choice about them further up."""
+        """Check that a condition names labels of the marks, or an earlier choice."""
         if (needed := question.show_if) is None:
             return
         asked: Question | None = self
@@ -229,7 +229,7 @@ class LabelLayer(Question):
         return next((each for each in self.questions if each.name == name), None)
 
     def asked_about(self, label: str, answers: Mapping[str, Sequence[str | int]]) -> dict[str, MarkQuestion]:
-        """Return the questions, by name, whose conditions hold for a mark.
+        """Return the questions about a mark whose conditions hold, by name.
 
         A choice that is not asked shows no other question.
         """
@@ -303,7 +303,7 @@ def _check_condition(layer: LabelLayer, before: Sequence[LabelLayer], field: str
 def _check_needed(
     name: str, labels: Sequence[str], needed: str, asked: Question | None, field: str, part: str
 ) -> None:
-    """Check that labels are those of a choice; no name means the labels of marks."""
+    """Check that a choice, or without a name the marks, have the labels."""
     if asked is None or (needed and asked.type not in ("choice", "choices")):
         text = "“%(asked)s” is not a choice before “%(layer)s”"
         raise ValueError(at_field(f"{field}.{part}", say(text, asked=needed, layer=name)))

@@ -549,7 +549,7 @@ def hidden_nodes(document: Document, program: Program) -> set[int]:
 
 
 def without_hidden(document: Document, program: Program) -> Document:
-    """Return the document without what is hidden now: layers, and answers about marks."""
+    """Return the document without layers and answers that are hidden now."""
     if not isinstance(program, LabelProgram):
         return document
     hidden = hidden_nodes(document, program)

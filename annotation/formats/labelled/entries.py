@@ -17,7 +17,16 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import span_of_result
 from annotation.formats.labelled.documents import corners_of
 from annotation.formats.texts import Tokens, tokenize
-from annotation.labels import ANSWERED, MARKS, MOST_QUESTIONS, LabelLayer, LabelTask, LayerType, MarkQuestion, Question
+from annotation.labels import (
+    ANSWERED,
+    MARKS,
+    MOST_QUESTIONS,
+    LabelLayer,
+    LabelTask,
+    LayerType,
+    MarkQuestion,
+    Question,
+)
 from annotation.operations import relation_key
 from annotation.schemas import (
     AnnotationRecord,

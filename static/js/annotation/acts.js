@@ -11,6 +11,7 @@
 import { objectId } from "./identifiers.js";
 import { gettext } from "./language.js";
 import { context, inPlay, layerOf, thingOf, unanswered } from "./program.js";
+import { endsOf } from "./predictions.js";
 import { overlap } from "./rectangles.js";
 import { STATES, notYet } from "./words.js";
 
@@ -56,6 +57,27 @@ export function createActs(store, announce, askReason) {
     return layer().objects.some(
       (each) => each.id !== id && each.label === label && each.ends && named(each.ends) === named(ends),
     );
+  }
+
+  /**
+   * Take over a relation, and in the same act the suggested marks that it connects.
+   * @param {Place} relation with its origin @param {[string, string]} suggested ids of the suggested marks
+   */
+  function takeOverRelation({ label, suggested: origin }, suggested) {
+    /** @type {Map<number, Thing[]>} */
+    const marks = new Map();
+    const ids = (endsOf(store, suggested) ?? []).map(({ node, own, open }) => {
+      if (own || !open) return own?.id ?? "";
+      const { by, id, ...place } = open;
+      const thing = { links: [], reason: "", ...withoutChance(place), id: objectId(), suggested: { by, id } };
+      marks.set(node, [...(marks.get(node) ?? []), /** @type {Thing} */ (thing)]);
+      return thing.id;
+    });
+    const thing = { id: objectId(), ends: /** @type {[string, string]} */ (ids), label, suggested: origin };
+    if (isKnown(thing)) return announce(gettext("This relation is there already."));
+    const also = [...marks].map(([node, put]) => ({ node, put }));
+    if (store.edit({ node: store.node, put: [thing], ...reopened(), ...(also.length ? { also } : {}) }))
+      store.select(thing.id);
   }
 
   const acts = {
@@ -140,13 +162,15 @@ export function createActs(store, announce, askReason) {
     },
 
     /**
-     * Take over what a model suggests here: as an answer, as a new mark, or as the choice of the child's object.
-     * @param {Place} place with its origin @param {boolean} goOn whether a single answer leads to the next step
+     * Take over what a model suggests here: as an answer, as a new mark, as the choice of the child's object, or as
+     * a relation.
+     * @param {Place & {ends?: [string, string]}} place with its origin @param {boolean} goOn whether a single answer leads to the next step
      */
     async takeOver(place, goOn) {
       if (store.locked) return;
       const node = store.node;
       const { layer } = store.program.nodes[node];
+      if (place.ends) return takeOverRelation(place, place.ends);
       if (role() === "answer" && layer && place.value !== undefined) {
         const several = layer.type === "choices";
         const [now] = inLayer(node, several ? place.value : undefined);

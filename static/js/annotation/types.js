@@ -85,7 +85,8 @@
  *   resolved: boolean}} Comment
  *
  * @typedef {{index: number, module: string, probabilities?: number[], attention?: number[], value?: Value}} ModuleOutput
- * @typedef {Place & {id: string}} Suggested what a model suggests at a node
+ * @typedef {Place & {id: string, ends?: [string, string]}} Suggested what a model suggests at a node; the `ends` of a
+ *   relation are suggestions, too
  * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[], score: number | null,
  *   suggestions: Record<string, Suggested[]>}} Prediction
  *
