@@ -6,12 +6,13 @@
  * @typedef {import("./types.js").Place} Place
  * @typedef {import("./types.js").State} State
  * @typedef {import("./types.js").Thing} Thing
+ * @typedef {{node: number, own?: Thing, open?: import("./types.js").Suggested & {by: string}}} End of a suggested relation:
+ *   the mark of the person, or the suggestion that is still open
  * @typedef {import("./types.js").Value} Value
  */
 import { objectId } from "./identifiers.js";
 import { gettext } from "./language.js";
 import { context, inPlay, layerOf, thingOf, unanswered } from "./program.js";
-import { endsOf } from "./predictions.js";
 import { overlap } from "./rectangles.js";
 import { STATES, notYet } from "./words.js";
 
@@ -61,12 +62,12 @@ export function createActs(store, announce, askReason) {
 
   /**
    * Take over a relation, and in the same act the suggested marks that it connects.
-   * @param {Place} relation with its origin @param {[string, string]} suggested ids of the suggested marks
+   * @param {Place} relation with its origin @param {End[]} ends
    */
-  function takeOverRelation({ label, suggested: origin }, suggested) {
+  function takeOverRelation({ label, suggested: origin }, ends) {
     /** @type {Map<number, Thing[]>} */
     const marks = new Map();
-    const ids = (endsOf(store, suggested) ?? []).map(({ node, own, open }) => {
+    const ids = ends.map(({ node, own, open }) => {
       if (own || !open) return own?.id ?? "";
       const { by, id, ...place } = open;
       const thing = { links: [], reason: "", ...withoutChance(place), id: objectId(), suggested: { by, id } };
@@ -164,13 +165,14 @@ export function createActs(store, announce, askReason) {
     /**
      * Take over what a model suggests here: as an answer, as a new mark, as the choice of the child's object, or as
      * a relation.
-     * @param {Place & {ends?: [string, string]}} place with its origin @param {boolean} goOn whether a single answer leads to the next step
+     * @param {Place} place with its origin @param {boolean} goOn whether a single answer leads to the next step
+     * @param {End[] | null} [ends] of a relation
      */
-    async takeOver(place, goOn) {
+    async takeOver(place, goOn, ends) {
       if (store.locked) return;
       const node = store.node;
       const { layer } = store.program.nodes[node];
-      if (place.ends) return takeOverRelation(place, place.ends);
+      if (ends) return takeOverRelation(place, ends);
       if (role() === "answer" && layer && place.value !== undefined) {
         const several = layer.type === "choices";
         const [now] = inLayer(node, several ? place.value : undefined);
