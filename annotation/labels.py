@@ -6,7 +6,7 @@ undo, agreement, adjudication and exports are those of programs. No Django.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -83,11 +83,24 @@ def _several(given: object) -> object:
     return [given] if isinstance(given, str) else given
 
 
+_Needed = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
+
+
 class Condition(FrozenModel):
     """A layer is asked for only if a choice has one of these labels."""
 
     layer: Name
-    labels: Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
+    labels: _Needed
+
+
+class MarkCondition(FrozenModel):
+    """A question is asked only about marks with one of these labels.
+
+    With the name of a ``question``, an earlier choice about the mark decides instead.
+    """
+
+    question: Name | Literal[""] = ""
+    labels: _Needed
 
 
 class Question(FrozenModel):
@@ -157,6 +170,18 @@ class Question(FrozenModel):
         ]
 
 
+class MarkQuestion(Question):
+    """A question about each mark of a layer; ``show_if`` limits the marks."""
+
+    show_if: MarkCondition | None = None
+
+    @property
+    def brief(self) -> dict[str, Any]:
+        """The question without colours, keys and hint."""
+        condition = self.show_if.model_dump(exclude_defaults=True) if self.show_if else None
+        return super().brief | ({"show_if": condition} if condition else {})
+
+
 class LabelLayer(Question):
     """One thing that people mark or answer.
 
@@ -166,7 +191,7 @@ class LabelLayer(Question):
 
     directed: bool = True
     show_if: Condition | None = None
-    questions: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] = ()
+    questions: Annotated[tuple[MarkQuestion, ...], Field(max_length=MOST_QUESTIONS)] = ()
 
     @model_validator(mode="after")
     def _check_questions(self) -> Self:
@@ -184,11 +209,40 @@ class LabelLayer(Question):
         ):
             if wrong:
                 raise ValueError(at_field("questions", say(text, layer=self.name, value=wrong[0])))
+        for place, question in enumerate(self.questions):
+            self._check_mark_condition(question, self.questions[:place], f"questions[{place}].show_if")
         return self
 
-    def question(self, name: str) -> Question | None:
+    def _check_mark_condition(
+        self, question: MarkQuestion, before: Sequence[MarkQuestion], field: str
+    ) -> None:
+        """Check that a condition names labels of the marks, or an earlier choice."""
+        if (needed := question.show_if) is None:
+            return
+        asked: Question | None = self
+        if needed.question:
+            asked = next((each for each in before if each.name == needed.question), None)
+        _check_needed(question.name, needed.labels, needed.question, asked, field, "question")
+
+    def question(self, name: str) -> MarkQuestion | None:
         """Return the question about marks that has this name."""
         return next((each for each in self.questions if each.name == name), None)
+
+    def asked_about(self, label: str, answers: Mapping[str, Sequence[str | int]]) -> dict[str, MarkQuestion]:
+        """Return the questions about a mark whose conditions hold, by name.
+
+        A choice that is not asked shows no other question.
+        """
+        asked: dict[str, MarkQuestion] = {}
+        for question in self.questions:
+            if (needed := question.show_if) is not None:
+                given: Sequence[str | int] = [label]
+                if needed.question:
+                    given = answers.get(needed.question, ()) if needed.question in asked else ()
+                if not any(each in needed.labels for each in given):
+                    continue
+            asked[question.name] = question
+        return asked
 
     def shown(self) -> dict[str, Any]:
         """Return the layer with the colours and keys that it leaves out."""
@@ -243,10 +297,17 @@ def _check_condition(layer: LabelLayer, before: Sequence[LabelLayer], field: str
     if layer.show_if is None:
         return
     asked = next((each for each in before if each.name == layer.show_if.layer), None)
-    if asked is None or asked.type not in ("choice", "choices"):
+    _check_needed(layer.name, layer.show_if.labels, layer.show_if.layer, asked, field, "layer")
+
+
+def _check_needed(
+    name: str, labels: Sequence[str], needed: str, asked: Question | None, field: str, part: str
+) -> None:
+    """Check that a choice, or without a name the marks, have the labels."""
+    if asked is None or (needed and asked.type not in ("choice", "choices")):
         text = "“%(asked)s” is not a choice before “%(layer)s”"
-        raise ValueError(at_field(f"{field}.layer", say(text, asked=layer.show_if.layer, layer=layer.name)))
-    if unknown := [name for name in layer.show_if.labels if name not in asked.names]:
+        raise ValueError(at_field(f"{field}.{part}", say(text, asked=needed, layer=name)))
+    if unknown := [each for each in labels if each not in asked.names]:
         text = "“%(layer)s” has no label “%(label)s”"
         raise ValueError(at_field(f"{field}.labels", say(text, layer=asked.name, label=unknown[0])))
 

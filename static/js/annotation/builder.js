@@ -5,7 +5,8 @@
  * @typedef {{name: string, color: string, key: string, hint: string}} Label
  * @typedef {{type: string, name: string, labels: Label[], required: boolean, directed: boolean, lowest: number,
  *   highest: number, hint: string, condition: Condition | null, questions: Layer[]}} Layer; `questions` are about each mark
- * @typedef {{asked: Layer, labels: Label[]}} Condition a choice, and the labels of which it has to have one
+ * @typedef {{asked: Layer, labels: Label[]}} Condition a choice (for a question also the layer of the mark), and the
+ *   labels of which it has to have one
  */
 import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
@@ -82,29 +83,45 @@ function start() {
 
   /** Take up layers as a configuration has them, with conditions by name. @param {any[]} given */
   function take(given) {
-    layers = given.map(({ show_if: _condition, ...each }) => ({
-      ...blank(each.type),
-      ...each,
-      questions: (each.questions ?? []).map((/** @type {any} */ asked) => ({ ...blank(asked.type), ...asked })),
-    }));
-    for (const [index, { show_if: condition }] of given.entries()) {
-      const asked = condition && layers.find(({ name }) => name === condition.layer);
-      if (!asked) continue;
-      const labels = asked.labels.filter(({ name }) => condition.labels.includes(name));
-      layers[index].condition = { asked, labels };
+    const filled = (/** @type {any} */ { show_if: _condition, ...each }) => ({ ...blank(each.type), ...each });
+    layers = given.map((each) => ({ ...filled(each), questions: (each.questions ?? []).map(filled) }));
+    for (const [index, { show_if: condition, questions = [] }] of given.entries()) {
+      const layer = layers[index];
+      depend(layer, condition, () => layers.find(({ name }) => name === condition.layer));
+      for (const [place, { show_if: needed }] of questions.entries())
+        depend(layer.questions[place], needed, () =>
+          needed.question ? layer.questions.find(({ name }) => name === needed.question) : layer,
+        );
     }
   }
 
-  /** The choices before a layer, which it can depend on. @param {Layer} layer */
-  const choicesBefore = (layer) =>
-    layers.slice(0, layers.indexOf(layer)).filter(({ type, labels }) => CHOICES.has(type) && labels.length);
+  /** @param {Layer} layer or question @param {any} condition as a configuration has it @param {() => Layer | undefined} find */
+  function depend(layer, condition, find) {
+    const asked = condition && find();
+    if (!asked) return;
+    const labels = asked.labels.filter((/** @type {Label} */ { name }) => condition.labels.includes(name));
+    layer.condition = { asked, labels };
+  }
+
+  /** The layer that asks a question about its marks. @param {Layer} question */
+  const ownerOf = (question) => layers.find(({ questions }) => questions.includes(question));
+
+  /** What a layer can depend on: choices before it; a question, also the label of the mark. @param {Layer} layer or question */
+  function choicesBefore(layer) {
+    const owner = ownerOf(layer);
+    const all = owner?.questions ?? layers;
+    const choices = all.slice(0, all.indexOf(layer)).filter(({ type }) => CHOICES.has(type));
+    return [...(owner ? [owner] : []), ...choices].filter(({ labels }) => labels.length);
+  }
 
   /** The condition of a layer as the site reads it, if it still makes sense. @param {Layer} layer */
   function conditionOf(layer) {
     const { asked, labels } = layer.condition ?? { asked: layer, labels: [] };
     const kept = labels.filter((label) => asked.labels.includes(label) && label.name.trim());
+    const owner = ownerOf(layer);
+    const needed = !owner ? { layer: asked.name } : owner === asked ? {} : { question: asked.name };
     return choicesBefore(layer).includes(asked) && kept.length
-      ? { show_if: { layer: asked.name, labels: kept.map(({ name }) => name) } }
+      ? { show_if: { ...needed, labels: kept.map(({ name }) => name) } }
       : {};
   }
 
@@ -172,7 +189,7 @@ function start() {
   /** @param {Layer} question */
   function asQuestion(question) {
     const { directed: _directed, condition: _condition, questions: _questions, ...asked } = withNamed(question);
-    return asked;
+    return { ...asked, ...conditionOf(question) };
   }
 
   /** @param {Layer} layer @param {string} id @param {(type: string) => boolean} isOffered */
@@ -207,6 +224,7 @@ function start() {
         question.type === "rating" ? bounds(question, own) : null,
         LABELLED.has(question.type) ? labelFields(question, own) : null,
         checked(question, own, "required", gettext("Annotators have to answer it")),
+        condition(question, own),
         button(gettext("Remove question"), () => change(() => layer.questions.splice(index, 1)), {
           class: "button plain",
           "aria-label": gettext("Remove question %(number)s", { number: index + 1 }),
@@ -270,9 +288,10 @@ function start() {
     return element("label", { class: "check" }, box, element("span", {}, words));
   }
 
-  /** Which answer of a choice before shows a layer; nothing where there is no such choice. @param {Layer} layer @param {string} id */
+  /** Which answer shows a layer or question; nothing where it can depend on none. @param {Layer} layer @param {string} id */
   function condition(layer, id) {
     const choices = choicesBefore(layer);
+    const owner = ownerOf(layer);
     if (!choices.length) return null;
     const asked = choices.find((each) => each === layer.condition?.asked) ?? null;
     const chosen = new Set(asked ? layer.condition?.labels : []);
@@ -289,7 +308,9 @@ function start() {
       element("option", { value: "" }, gettext("always")),
       ...choices.map((each) =>
         following(element("option", { selected: each === asked }), () =>
-          gettext("by the answer of “%(layer)s”", { layer: each.name }),
+          each === owner
+            ? gettext("by the label of the mark")
+            : gettext("by the answer of “%(layer)s”", { layer: each.name }),
         ),
       ),
     );
@@ -307,11 +328,12 @@ function start() {
       });
       return element("label", { class: "check" }, box, following(element("span", { dir: "auto" }), () => label.name));
     });
+    const shows = owner ? gettext("Labels that show the question") : gettext("Answers that show the layer");
     return element(
       "div",
       {},
-      field(`${id}-condition`, gettext("Show this layer"), select),
-      asked ? element("div", { role: "group", "aria-label": gettext("Answers that show the layer") }, ...answers) : null,
+      field(`${id}-condition`, owner ? gettext("Ask this question") : gettext("Show this layer"), select),
+      asked ? element("div", { role: "group", "aria-label": shows }, ...answers) : null,
     );
   }
 
@@ -392,7 +414,13 @@ function start() {
   else choose();
 }
 
-/** @param {Layer & {show_if?: {layer: string, labels: string[]}}} layer */
+/** When a layer or question is shown. @param {{layer?: string, question?: string, labels: string[]}} condition */
+function conditionText({ layer, question, labels }) {
+  const needed = { layer: layer || question || "", labels: labels.join(" / ") };
+  return needed.layer ? gettext("Only if “%(layer)s” is %(labels)s", needed) : gettext("Only for %(labels)s", needed);
+}
+
+/** @param {Layer & {show_if?: {layer?: string, question?: string, labels: string[]}}} layer */
 function layerPreview(layer) {
   const chip = (/** @type {Label} */ { name, color }) => {
     const made = element("span", { class: "label-chip-small" }, name);
@@ -422,9 +450,7 @@ function layerPreview(layer) {
     { class: "preview-layer" },
     element("strong", { dir: "auto" }, layer.name || "…"),
     layer.hint ? element("p", { class: "quiet small", dir: "auto" }, layer.hint) : null,
-    layer.show_if
-      ? element("p", { class: "quiet small" }, gettext("Only if “%(layer)s” is %(labels)s", { layer: layer.show_if.layer, labels: layer.show_if.labels.join(" / ") }))
-      : null,
+    layer.show_if ? element("p", { class: "quiet small" }, conditionText(layer.show_if)) : null,
     element("div", { class: layer.type === "rating" ? "in-a-row label-options" : "" }, ...(rows?.() ?? [])),
     ...(layer.questions ?? []).map(layerPreview),
   );

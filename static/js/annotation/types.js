@@ -52,7 +52,8 @@
  *   key: string, hint: string}[], required: boolean, directed: boolean, lowest: number, highest: number, hint: string, show_if: {layer: string, labels: string[]} | null, questions: Question[]}} LabelLayer
  *   `show_if` hides a layer until the choice of that name has one of the labels; `questions` are about each of its marks
  * @typedef {{type: "choice" | "choices" | "text" | "rating", name: string, labels: {name: string, color: string, key: string, hint: string}[],
- *   required: boolean, lowest: number, highest: number, hint: string}} Question
+ *   required: boolean, lowest: number, highest: number, hint: string, show_if?: {question: string, labels: string[]} | null}} Question
+ *   `show_if` limits it to marks with one of the labels, or to those of which the choice `question` has one
  * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
  *
  * @typedef {Object} Change one act of a person: what it says about one layer, about others that follow (`also`),
@@ -84,7 +85,8 @@
  *   resolved: boolean}} Comment
  *
  * @typedef {{index: number, module: string, probabilities?: number[], attention?: number[], value?: Value}} ModuleOutput
- * @typedef {Place & {id: string}} Suggested what a model suggests at a node
+ * @typedef {Place & {id: string, ends?: [string, string]}} Suggested what a model suggests at a node; the `ends` of a
+ *   relation are suggestions, too
  * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[], score: number | null,
  *   suggestions: Record<string, Suggested[]>}} Prediction
  *

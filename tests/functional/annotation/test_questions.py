@@ -30,6 +30,15 @@ layers:
       - {type: rating, name: Fame, required: false}
       - {type: text, name: Why, required: false}
 """
+IF_TASK = """
+layers:
+  - type: spans
+    name: Entities
+    labels: [Person, Place]
+    questions:
+      - {type: choice, name: Known, labels: ["yes", "no"], show_if: {labels: Person}}
+      - {type: text, name: Source, show_if: {question: Known, labels: "yes"}}
+"""
 BOXES = """
 layers:
   - type: boxes
@@ -102,6 +111,30 @@ def test_a_new_mark_opens_a_step_that_was_done(editor: Editor, page: Page) -> No
     assert Annotation.objects.get(pk=pk).status == Annotation.Status.SUBMITTED
 
 
+def test_a_question_appears_for_its_labels_and_answers(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, IF_TASK)
+    editor.open(page, pk)
+    word(page, "Lovelace")
+    known, source = page.get_by_role("group", name="Known"), page.get_by_role("textbox", name="Source")
+    expect(source).to_have_count(0)
+    page.keyboard.press("3")  # yes
+    source.fill("Her letters.")
+    page.keyboard.press("Escape")
+    page.locator(".token", has_text="Lovelace").click()
+    page.keyboard.press("2")  # a place, about which nothing is asked
+    expect(known).to_have_count(0)
+    look(page, "questions-hidden")
+    expect(page.locator(".object-row")).not_to_contain_text("Her letters.")
+    page.keyboard.press("3")
+    page.keyboard.press("d")
+    expect(page.locator(".still-open")).to_have_text("All steps done")
+    page.keyboard.press("1")
+    expect(known.get_by_role("radio", name="yes")).to_be_checked()
+    expect(source).to_have_value("Her letters.")
+    saved(page)
+    assert about(editor, pk)["Lovelace"] == {"Known": ["yes"], "Source": ["Her letters."]}
+
+
 def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser, axe_script: str) -> None:
     [pk] = make(editor, BOXES, kind="boxes")
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
@@ -127,6 +160,10 @@ def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str)
     asked.get_by_label("Type").select_option(label="Rating")
     asked.get_by_label("Name").fill("Strength")
     asked.get_by_label("Annotators have to answer it").uncheck()
+    asked.get_by_label("Ask this question").select_option(label="by the answer of “Opinion”")
+    asked.get_by_label("bad").check()
+    first = page.get_by_role("group", name="Question 1 about each mark")
+    first.get_by_label("Ask this question").select_option(label="by the label of the mark")
     look(page, "questions-builder")
     page.get_by_role("button", name="Save").click()
     page.wait_for_url("**/annotate/aspects/items/upload/")
@@ -134,6 +171,10 @@ def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str)
     assert [(each.name, each.type, each.required) for each in layer.questions] == [
         ("Opinion", "choice", True),
         ("Strength", "rating", False),
+    ]
+    assert [each.show_if and (each.show_if.question, each.show_if.labels) for each in layer.questions] == [
+        ("", ("Product",)),
+        ("Opinion", ("good", "bad")),
     ]
     page.set_viewport_size({"width": 320, "height": 800})
     for name in ("labels", "outputs", "settings"):
