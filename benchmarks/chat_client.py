@@ -45,7 +45,7 @@ STARTS_WITHIN = 180.0  # seconds
 
 
 class Turn(NamedTuple):
-    """What one client needed in a turn.
+    """The rate and the effort of one client in a turn.
 
     Attributes:
         rate: Requests per second.

@@ -66,5 +66,5 @@ def _share(values: Array) -> Share:
     interval = None
     if len(own) > 1:
         low, high = t_interval(own)
-        interval = max(0.0, low), min(1.0, high)  # with few participants it reaches beyond what a share can be
+        interval = max(0.0, low), min(1.0, high)  # with few participants it would exceed every share
     return Share(float(own.mean()) if len(own) else None, interval, len(own))

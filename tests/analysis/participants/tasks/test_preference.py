@@ -123,7 +123,11 @@ def test_few_answers_say_nothing_impossible(tmp_path):
     study = analyse(load_bundle(preference_study(tmp_path / "b", people=2, items=3)), Options(resamples=0))
     for each in preferences(study):
         for share in (each.left, each.tied):
-            assert 0 <= share.interval[0] <= share.value <= share.interval[1] <= 1
+            assert share.interval is not None
+            assert share.value is not None
+            low, high = share.interval
+            assert 0 <= low <= high <= 1
+            assert low <= share.value <= high
     assert any(each.strengths.reason for each in preferences(study))
     assert not any("nan" in note for note in preferences_section(study).blocks[1].notes)
 
