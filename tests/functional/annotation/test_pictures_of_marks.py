@@ -21,7 +21,7 @@ from tests.functional.compared_pictures import lasting_difference, picture_of
 pytestmark = pytest.mark.service
 
 PICTURES = Path(__file__).parent / "pictures"
-MOST_DIFFERENT = 0.002  # of the pixels: a line around a mark has more
+MOST_DIFFERENT = 0.001  # of the pixels: the line of a mark has more
 WORDS = """
 layers:
   - {type: spans, name: spans, labels: [Person, Place, Part]}
