@@ -99,11 +99,18 @@ def _with_condition(asked: _Asked, change: LabelChange) -> _Asked:
 
 
 def _changed_labels(asked: Question, change: LabelChange) -> tuple[Any, ...]:
-    if not change.to or change.to in asked.names:
-        return tuple(label for label in asked.labels if label.name != change.label)
+    is_gone = not change.to or change.to in asked.names
+    # Labels inside one that goes move up to what holds it.
+    above = next((label.parent for label in asked.labels if label.name == change.label), "")
+    inside = {"parent": above if is_gone else change.to}
+    labels = (
+        label.model_copy(update=inside) if label.parent == change.label else label for label in asked.labels
+    )
+    if is_gone:
+        return tuple(label for label in labels if label.name != change.label)
     return tuple(
         label.model_copy(update={"name": change.to}) if label.name == change.label else label
-        for label in asked.labels
+        for label in labels
     )
 
 

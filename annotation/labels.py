@@ -54,13 +54,14 @@ class Label(FrozenModel):
     """A label: its name, and how the editor shows it.
 
     ``color`` is "#" and six hexadecimal digits; ``key`` one digit or lower-case letter; ``hint`` says when
-    the label fits.
+    the label fits. ``parent`` is the label that it is a kind of, which stands above it.
     """
 
     name: Name
     color: str = ""
     key: str = ""
     hint: Hint = ""
+    parent: Name | Literal[""] = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -73,6 +74,10 @@ class Label(FrozenModel):
             text = "%(key)r is not a digit or small letter; %(keys)s set the state of a step"
             raise ValueError(at_field("key", say(text, key=self.key, keys=keys)))
         return self
+
+
+def _brief_label(label: Label) -> str | dict[str, str]:
+    return {"name": label.name, "parent": label.parent} if label.parent else label.name
 
 
 def _named(given: object) -> object:
@@ -141,7 +146,26 @@ class Question(FrozenModel):
         ):
             if twice := [value for value in values if values.count(value) > 1]:
                 raise ValueError(at_field("labels", say(text, layer=self.name, value=twice[0])))
+        self._check_parents()
         return self
+
+    def _check_parents(self) -> None:
+        """Check that each label stands right below its parent and its kin."""
+        above: list[str] = []  # the label before, after those that hold it
+        for place, label in enumerate(self.labels):
+            if label.parent and label.parent not in above:
+                text = "“%(label)s” must stand below “%(parent)s” and other labels inside that one"
+                message = say(text, label=label.name, parent=label.parent)
+                raise ValueError(at_field(f"labels[{place}].parent", message))
+            above = [*above[: above.index(label.parent) + 1 if label.parent else 0], label.name]
+
+    @property
+    def depths(self) -> dict[str, int]:
+        """The number of labels that hold each one."""
+        depths: dict[str, int] = {}
+        for label in self.labels:
+            depths[label.name] = depths[label.parent] + 1 if label.parent else 0
+        return depths
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,12 +177,12 @@ class Question(FrozenModel):
         """The question without colours, keys and hint."""
         return (
             {"type": self.type, "name": self.name}
-            | ({"labels": self.names} if self.labels else {})
+            | ({"labels": [_brief_label(label) for label in self.labels]} if self.labels else {})
             | ({} if self.required else {"required": False})
             | ({"lowest": self.lowest, "highest": self.highest} if self.type == "rating" else {})
         )
 
-    def _shown_labels(self, free: Iterator[str]) -> list[dict[str, str]]:
+    def _shown_labels(self, free: Iterator[str]) -> list[dict[str, Any]]:
         return [
             {
                 "name": label.name,
@@ -166,6 +190,7 @@ class Question(FrozenModel):
                 "key": label.key or next(free, ""),
                 "hint": label.hint,
             }
+            | ({"parent": label.parent, "depth": self.depths[label.name]} if label.parent else {})
             for place, label in enumerate(self.labels)
         ]
 

@@ -2,7 +2,7 @@
  * The form of a label configuration on the page of a new project: layers and labels as fields, beside a preview.
  * The text field that the site reads holds the same configuration as JSON, which is YAML too.
  *
- * @typedef {{name: string, color: string, key: string, hint: string}} Label
+ * @typedef {{name: string, color: string, key: string, hint: string, depth?: number}} Label; `depth` counts what holds it
  * @typedef {{type: string, name: string, labels: Label[], required: boolean, directed: boolean, lowest: number,
  *   highest: number, hint: string, condition: Condition | null, questions: Layer[]}} Layer; `questions` are about each mark
  * @typedef {{asked: Layer, labels: Label[]}} Condition a choice (for a question also the layer of the mark), and the
@@ -11,7 +11,7 @@
 import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { inkOn } from "./colors.js";
-import { namedWithHint } from "./labels.js";
+import { insideOf, namedWithHint } from "./labels.js";
 
 const TYPES = /** @type {Record<string, string>} */ ({
   spans: gettext("Spans in a text, with labels"),
@@ -83,7 +83,11 @@ function start() {
 
   /** Take up layers as a configuration has them, with conditions by name. @param {any[]} given */
   function take(given) {
-    const filled = (/** @type {any} */ { show_if: _condition, ...each }) => ({ ...blank(each.type), ...each });
+    const filled = (/** @type {any} */ { show_if: _condition, ...each }) => ({
+      ...blank(each.type),
+      ...each,
+      labels: withDepths(each.labels ?? []),
+    });
     layers = given.map((each) => ({ ...filled(each), questions: (each.questions ?? []).map(filled) }));
     for (const [index, { show_if: condition, questions = [] }] of given.entries()) {
       const layer = layers[index];
@@ -183,8 +187,20 @@ function start() {
   /** A layer or question without labels that have no name. @param {Layer} layer @returns {Layer} */
   const withNamed = (layer) => ({
     ...layer,
-    labels: LABELLED.has(layer.type) ? layer.labels.filter((label) => label.name.trim()) : [],
+    labels: LABELLED.has(layer.type) ? withParents(layer.labels.filter((label) => label.name.trim())) : [],
   });
+
+  /** The labels with the name of what holds each, which follows from how far in they stand. @param {Label[]} labels */
+  function withParents(labels) {
+    /** @type {string[]} */
+    const above = [];
+    return labels.map(({ depth = 0, ...label }) => {
+      above.splice(depth);
+      const parent = above.at(-1) ?? "";
+      above.push(label.name);
+      return { ...label, parent };
+    });
+  }
 
   /** @param {Layer} question */
   function asQuestion(question) {
@@ -337,13 +353,17 @@ function start() {
     );
   }
 
+  /** How far in a label can stand: once further than the one above. @param {Layer} layer @param {number} index */
+  const mostDepth = (layer, index) => (index ? (layer.labels[index - 1].depth ?? 0) + 1 : 0);
+
   /** @param {Layer} layer @param {string} id */
   function labelFields(layer, id) {
     const rows = layer.labels.map((label, index) => {
+      label.depth = Math.min(label.depth ?? 0, mostDepth(layer, index));
       const named = { number: index + 1 };
       return element(
         "li",
-        { class: "builder-label" },
+        { class: `builder-label${insideOf(label.depth)}` },
         input(`${id}-color-${index}`, label, "color", {
           type: "color",
           "aria-label": gettext("Color of label %(number)s", named),
@@ -360,6 +380,18 @@ function start() {
         button("×", () => change(() => layer.labels.splice(index, 1)), {
           class: "button second builder-remove",
           "aria-label": gettext("Remove label %(number)s", named),
+        }),
+        button("→", () => change(() => (label.depth = Math.min((label.depth ?? 0) + 1, mostDepth(layer, index)))), {
+          class: "button second builder-inside",
+          disabled: (label.depth ?? 0) >= mostDepth(layer, index),
+          id: `${id}-in-${index}`,
+          "aria-label": gettext("Put label %(number)s inside the one above", named),
+        }),
+        button("←", () => change(() => (label.depth = (label.depth ?? 0) - 1)), {
+          class: "button second builder-inside",
+          disabled: !label.depth,
+          id: `${id}-out-${index}`,
+          "aria-label": gettext("Take label %(number)s out again", named),
         }),
         input(`${id}-hint-${index}`, label, "hint", {
           maxlength: "500",
@@ -414,6 +446,17 @@ function start() {
   else choose();
 }
 
+/** Labels with the number of those that hold each. @param {(Label & {parent?: string})[]} labels @returns {Label[]} */
+function withDepths(labels) {
+  /** @type {Map<string, number>} */
+  const depths = new Map();
+  return labels.map((label) => {
+    const depth = label.parent ? (depths.get(label.parent) ?? 0) + 1 : 0;
+    depths.set(label.name, depth);
+    return { ...label, depth };
+  });
+}
+
 /** When a layer or question is shown. @param {{layer?: string, question?: string, labels: string[]}} condition */
 function conditionText({ layer, question, labels }) {
   const needed = { layer: layer || question || "", labels: labels.join(" / ") };
@@ -437,8 +480,8 @@ function layerPreview(layer) {
     ellipses: shapes,
     points: shapes,
     relations: () => layer.labels.map((label) => element("p", {}, "… ", chip(label), layer.directed ? " → …" : " – …")),
-    choice: () => layer.labels.map(option("radio")),
-    choices: () => layer.labels.map(option("checkbox")),
+    choice: () => withDepths(layer.labels).map(option("radio")),
+    choices: () => withDepths(layer.labels).map(option("checkbox")),
     text: () => [element("div", { class: "preview-text" })],
     rating: () =>
       Array.from({ length: Math.min(20, Math.max(0, layer.highest - layer.lowest + 1)) }, (_none, index) =>
@@ -475,12 +518,12 @@ function layerPreview(layer) {
 
   /** @param {string} type */
   function option(type) {
-    return (/** @type {Label} */ { name, color, key, hint }) => {
+    return (/** @type {Label} */ { name, color, key, hint, depth }) => {
       const swatch = color ? element("span", { class: "label-swatch" }) : null;
       swatch?.style.setProperty("--label", color);
       return element(
         "div",
-        { class: "label-option" },
+        { class: `label-option${insideOf(depth)}` },
         element("span", { class: `preview-${type}`, "aria-hidden": "true" }),
         swatch,
         namedWithHint(name, hint),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -147,6 +148,34 @@ def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser, axe_
     [box] = editor.objects(pk, 1)
     assert box["answers"] == {"Cut off": ["no"]}
     context.close()
+
+
+def test_labels_stand_inside_others(editor: Editor, page: Page, axe_script: str) -> None:
+    editor.log_in(page, workspaces.give(factories.make_user(), Role.MANAGER))
+    page.goto(f"{editor.server.url}/annotate/new/")
+    page.get_by_label("Title").fill("Nested")
+    page.get_by_label("Project ID (URL)").fill("nested")
+    page.get_by_label("Task", exact=True).select_option(label="Classification")
+    for number in (2, 3, 3):
+        page.get_by_role("button", name=f"Put label {number} inside the one above").click()
+    expect(page.get_by_role("button", name="Put label 3 inside the one above")).to_be_disabled()
+    page.get_by_role("button", name="Take label 3 out again").click()
+    look(page, "nested-builder")
+    assert problems(page, axe_script) == []
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/annotate/nested/items/upload/")
+    task = LabelTask.model_validate(Project.objects.get(slug="nested").labels)
+    parents = [label.parent for label in task.layers[0].labels]
+    assert parents == ["", task.layers[0].names[0], task.layers[0].names[0]]
+    [pk] = make(editor, json.dumps(task.model_dump()))
+    editor.open(page, pk)
+    options = page.locator(".label-option")
+    edges = [options.nth(place).bounding_box()["x"] for place in range(3)]
+    assert edges[0] < edges[1] == edges[2]
+    look(page, "nested")
+    page.keyboard.press("3")
+    saved(page)
+    assert editor.objects(pk, 1)[0]["value"] == task.layers[0].names[2]
 
 
 def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str) -> None:
