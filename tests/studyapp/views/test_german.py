@@ -12,7 +12,7 @@ from django.test import RequestFactory
 from django.utils import translation
 from django.views.defaults import server_error
 
-from analysis.participants import measures
+from analysis.participants import estimates, measures
 from analysis.participants.tasks import TASKS
 
 ROOT = Path(settings.BASE_DIR)
@@ -74,6 +74,13 @@ def test_every_text_is_translated(path, german):
     texts = texts_of_program(path) if path.suffix == ".py" else texts_of_page(path)
     untranslated = [text for text in texts if not (german.get(text) or german.get((text, 0)))]
     assert untranslated == [], "add them to locale/de and run: python manage.py compilemessages --locale de"
+
+
+def test_every_reason_of_a_missing_estimate_is_translated(german):
+    reasons = {text for name, text in vars(estimates).items() if name.isupper() and isinstance(text, str)}
+    assert {estimates.NO_ADVICE, estimates.UNDEFINED} <= reasons
+    # The page says "not asked" in its own words.
+    assert [text for text in reasons - {estimates.NOT_ASKED} if not german.get(text)] == []
 
 
 def test_every_measure_is_translated(german):
