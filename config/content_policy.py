@@ -1,4 +1,4 @@
-"""What pages may load: the policy of the settings, built once for all answers."""
+"""The content security policy of the settings, built once."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def _update(queryset: models.QuerySet[Any], values: dict[str, Any]) -> _Statemen
 
 @cache
 def _insertion(model: type[models.Model]) -> tuple[str, str, str, list[models.Field[Any, Any]]]:
-    """Return the SQL before the rows, of a row and after them, and the columns."""
+    """Return the SQL before, of and after a row, and the columns."""
     quote = connection.ops.quote_name
     fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
     names = ", ".join(quote(field.column or "") for field in fields)
