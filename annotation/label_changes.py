@@ -6,16 +6,17 @@ Documents, edits and marks are JSON here, as they are stored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from annotation.labels import Condition, LabelLayer, LabelTask, Question, sentence_of
+from annotation.labels import LabelLayer, LabelTask, MarkQuestion, Question, sentence_of
 from annotation.schemas import ItemRecord, Position
 from foundation.frozen_model import FrozenModel
 from foundation.messages import at_field, say
 
 Json = dict[str, Any]
+_Asked = TypeVar("_Asked", LabelLayer, MarkQuestion)
 
 
 class LabelChange(FrozenModel):
@@ -63,11 +64,7 @@ def changed_task(task: LabelTask, change: LabelChange) -> LabelTask:
         if node == change.layer:
             layer = _changed_layer(layer, change)
         if layer.show_if and layer.show_if.layer == asked and not change.question:
-            condition = _renamed(layer.show_if.labels, change)
-            if not condition:
-                text = "“%(layer)s” is shown only if “%(label)s” is chosen; change its condition first"
-                raise ValueError(at_field("label", say(text, layer=layer.name, label=change.label)))
-            layer = layer.model_copy(update={"show_if": Condition(layer=asked, labels=condition)})
+            layer = _with_condition(layer, change)
         layers.append(layer.model_dump())
     try:
         return LabelTask.model_validate({"layers": layers})
@@ -76,23 +73,44 @@ def changed_task(task: LabelTask, change: LabelChange) -> LabelTask:
 
 
 def _changed_layer(layer: LabelLayer, change: LabelChange) -> LabelLayer:
-    if not change.question:
-        return layer.model_copy(update={"labels": _changed_labels(layer, change)})
-    questions = tuple(
-        each.model_copy(update={"labels": _changed_labels(each, change)})
-        if each.name == change.question
-        else each
-        for each in layer.questions
-    )
-    return layer.model_copy(update={"questions": questions})
+    own = {} if change.question else {"labels": _changed_labels(layer, change)}
+    questions = tuple(_changed_question(each, change) for each in layer.questions)
+    return layer.model_copy(update={**own, "questions": questions})
+
+
+def _changed_question(asked: MarkQuestion, change: LabelChange) -> MarkQuestion:
+    if asked.name == change.question:
+        return asked.model_copy(update={"labels": _changed_labels(asked, change)})
+    depends = asked.show_if is not None and asked.show_if.question == change.question
+    return _with_condition(asked, change) if depends else asked
+
+
+def _with_condition(asked: _Asked, change: LabelChange) -> _Asked:
+    """Return a layer or question with the label changed in its condition.
+
+    Raises:
+        ValueError: No other label shows it.
+    """
+    condition = asked.show_if
+    if condition is None or not (labels := _renamed(condition.labels, change)):
+        text = "“%(layer)s” is shown only if “%(label)s” is chosen; change its condition first"
+        raise ValueError(at_field("label", say(text, layer=asked.name, label=change.label)))
+    return asked.model_copy(update={"show_if": condition.model_copy(update={"labels": labels})})
 
 
 def _changed_labels(asked: Question, change: LabelChange) -> tuple[Any, ...]:
-    if not change.to or change.to in asked.names:
-        return tuple(label for label in asked.labels if label.name != change.label)
+    is_gone = not change.to or change.to in asked.names
+    # Labels inside one that goes move up to what holds it.
+    above = next((label.parent for label in asked.labels if label.name == change.label), "")
+    inside = {"parent": above if is_gone else change.to}
+    labels = (
+        label.model_copy(update=inside) if label.parent == change.label else label for label in asked.labels
+    )
+    if is_gone:
+        return tuple(label for label in labels if label.name != change.label)
     return tuple(
         label.model_copy(update={"name": change.to}) if label.name == change.label else label
-        for label in asked.labels
+        for label in labels
     )
 
 

@@ -6,7 +6,7 @@ undo, agreement, adjudication and exports are those of programs. No Django.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -54,13 +54,14 @@ class Label(FrozenModel):
     """A label: its name, and how the editor shows it.
 
     ``color`` is "#" and six hexadecimal digits; ``key`` one digit or lower-case letter; ``hint`` says when
-    the label fits.
+    the label fits. ``parent`` is the label that it is a kind of, which stands above it.
     """
 
     name: Name
     color: str = ""
     key: str = ""
     hint: Hint = ""
+    parent: Name | Literal[""] = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -75,6 +76,10 @@ class Label(FrozenModel):
         return self
 
 
+def _brief_label(label: Label) -> str | dict[str, str]:
+    return {"name": label.name, "parent": label.parent} if label.parent else label.name
+
+
 def _named(given: object) -> object:
     return {"name": given} if isinstance(given, str) else given
 
@@ -83,11 +88,24 @@ def _several(given: object) -> object:
     return [given] if isinstance(given, str) else given
 
 
+_Needed = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
+
+
 class Condition(FrozenModel):
     """A layer is asked for only if a choice has one of these labels."""
 
     layer: Name
-    labels: Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1)]
+    labels: _Needed
+
+
+class MarkCondition(FrozenModel):
+    """A question is asked only about marks with one of these labels.
+
+    With the name of a ``question``, an earlier choice about the mark decides instead.
+    """
+
+    question: Name | Literal[""] = ""
+    labels: _Needed
 
 
 class Question(FrozenModel):
@@ -128,7 +146,26 @@ class Question(FrozenModel):
         ):
             if twice := [value for value in values if values.count(value) > 1]:
                 raise ValueError(at_field("labels", say(text, layer=self.name, value=twice[0])))
+        self._check_parents()
         return self
+
+    def _check_parents(self) -> None:
+        """Check that each label stands right below its parent and its kin."""
+        above: list[str] = []  # the label before, after those that hold it
+        for place, label in enumerate(self.labels):
+            if label.parent and label.parent not in above:
+                text = "“%(label)s” must stand below “%(parent)s” and other labels inside that one"
+                message = say(text, label=label.name, parent=label.parent)
+                raise ValueError(at_field(f"labels[{place}].parent", message))
+            above = [*above[: above.index(label.parent) + 1 if label.parent else 0], label.name]
+
+    @property
+    def depths(self) -> dict[str, int]:
+        """The number of labels that hold each one."""
+        depths: dict[str, int] = {}
+        for label in self.labels:
+            depths[label.name] = depths[label.parent] + 1 if label.parent else 0
+        return depths
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,12 +177,12 @@ class Question(FrozenModel):
         """The question without colours, keys and hint."""
         return (
             {"type": self.type, "name": self.name}
-            | ({"labels": self.names} if self.labels else {})
+            | ({"labels": [_brief_label(label) for label in self.labels]} if self.labels else {})
             | ({} if self.required else {"required": False})
             | ({"lowest": self.lowest, "highest": self.highest} if self.type == "rating" else {})
         )
 
-    def _shown_labels(self, free: Iterator[str]) -> list[dict[str, str]]:
+    def _shown_labels(self, free: Iterator[str]) -> list[dict[str, Any]]:
         return [
             {
                 "name": label.name,
@@ -153,8 +190,21 @@ class Question(FrozenModel):
                 "key": label.key or next(free, ""),
                 "hint": label.hint,
             }
+            | ({"parent": label.parent, "depth": self.depths[label.name]} if label.parent else {})
             for place, label in enumerate(self.labels)
         ]
+
+
+class MarkQuestion(Question):
+    """A question about each mark of a layer; ``show_if`` limits the marks."""
+
+    show_if: MarkCondition | None = None
+
+    @property
+    def brief(self) -> dict[str, Any]:
+        """The question without colours, keys and hint."""
+        condition = self.show_if.model_dump(exclude_defaults=True) if self.show_if else None
+        return super().brief | ({"show_if": condition} if condition else {})
 
 
 class LabelLayer(Question):
@@ -166,7 +216,7 @@ class LabelLayer(Question):
 
     directed: bool = True
     show_if: Condition | None = None
-    questions: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] = ()
+    questions: Annotated[tuple[MarkQuestion, ...], Field(max_length=MOST_QUESTIONS)] = ()
 
     @model_validator(mode="after")
     def _check_questions(self) -> Self:
@@ -184,11 +234,40 @@ class LabelLayer(Question):
         ):
             if wrong:
                 raise ValueError(at_field("questions", say(text, layer=self.name, value=wrong[0])))
+        for place, question in enumerate(self.questions):
+            self._check_mark_condition(question, self.questions[:place], f"questions[{place}].show_if")
         return self
 
-    def question(self, name: str) -> Question | None:
+    def _check_mark_condition(
+        self, question: MarkQuestion, before: Sequence[MarkQuestion], field: str
+    ) -> None:
+        """Check that a condition names labels of the marks, or an earlier choice."""
+        if (needed := question.show_if) is None:
+            return
+        asked: Question | None = self
+        if needed.question:
+            asked = next((each for each in before if each.name == needed.question), None)
+        _check_needed(question.name, needed.labels, needed.question, asked, field, "question")
+
+    def question(self, name: str) -> MarkQuestion | None:
         """Return the question about marks that has this name."""
         return next((each for each in self.questions if each.name == name), None)
+
+    def asked_about(self, label: str, answers: Mapping[str, Sequence[str | int]]) -> dict[str, MarkQuestion]:
+        """Return the questions about a mark whose conditions hold, by name.
+
+        A choice that is not asked shows no other question.
+        """
+        asked: dict[str, MarkQuestion] = {}
+        for question in self.questions:
+            if (needed := question.show_if) is not None:
+                given: Sequence[str | int] = [label]
+                if needed.question:
+                    given = answers.get(needed.question, ()) if needed.question in asked else ()
+                if not any(each in needed.labels for each in given):
+                    continue
+            asked[question.name] = question
+        return asked
 
     def shown(self) -> dict[str, Any]:
         """Return the layer with the colours and keys that it leaves out."""
@@ -243,10 +322,17 @@ def _check_condition(layer: LabelLayer, before: Sequence[LabelLayer], field: str
     if layer.show_if is None:
         return
     asked = next((each for each in before if each.name == layer.show_if.layer), None)
-    if asked is None or asked.type not in ("choice", "choices"):
+    _check_needed(layer.name, layer.show_if.labels, layer.show_if.layer, asked, field, "layer")
+
+
+def _check_needed(
+    name: str, labels: Sequence[str], needed: str, asked: Question | None, field: str, part: str
+) -> None:
+    """Check that a choice, or without a name the marks, have the labels."""
+    if asked is None or (needed and asked.type not in ("choice", "choices")):
         text = "“%(asked)s” is not a choice before “%(layer)s”"
-        raise ValueError(at_field(f"{field}.layer", say(text, asked=layer.show_if.layer, layer=layer.name)))
-    if unknown := [name for name in layer.show_if.labels if name not in asked.names]:
+        raise ValueError(at_field(f"{field}.{part}", say(text, asked=needed, layer=name)))
+    if unknown := [each for each in labels if each not in asked.names]:
         text = "“%(layer)s” has no label “%(label)s”"
         raise ValueError(at_field(f"{field}.labels", say(text, layer=asked.name, label=unknown[0])))
 

@@ -242,13 +242,14 @@ def _check_mark_answers(shape: Box | Span, node: Node, layer: LabelLayer | None,
 
 def unanswered(marks: Iterable[Object], layer: LabelLayer) -> list[tuple[str, str]]:
     """Return the required questions that marks leave open, as ID and question."""
-    asked = [each.name for each in layer.questions if each.required]
+    if not any(each.required for each in layer.questions):
+        return []
     return [
         (each.id, name)
         for each in marks
         if isinstance(each, Box | Span)
-        for name in asked
-        if name not in each.answers
+        for name, question in layer.asked_about(each.label, each.answers).items()
+        if question.required and name not in each.answers
     ]
 
 
@@ -548,13 +549,33 @@ def hidden_nodes(document: Document, program: Program) -> set[int]:
 
 
 def without_hidden(document: Document, program: Program) -> Document:
-    """Return the document without the layers that are hidden now."""
-    hidden = hidden_nodes(document, program) & document.layers.keys()
-    if not hidden:
+    """Return the document without layers and answers that are hidden now."""
+    if not isinstance(program, LabelProgram):
         return document
-    layers = {index: layer for index, layer in document.layers.items() if index not in hidden}
+    hidden = hidden_nodes(document, program)
+    layers = {
+        index: _without_hidden_answers(layer, program.layer(index))
+        for index, layer in document.layers.items()
+        if index not in hidden
+    }
+    if all(layers.get(index) is layer for index, layer in document.layers.items()):
+        return document
     _drop_hanging(layers, program)
     return document.model_copy(update={"layers": layers})
+
+
+def _without_hidden_answers(given: Layer, layer: LabelLayer | None) -> Layer:
+    """Return a layer whose marks have answers to the questions that are asked."""
+    if layer is None or all(question.show_if is None for question in layer.questions):
+        return given
+    objects: list[Object] = []
+    for each in given.objects:
+        if isinstance(each, Box | Span) and each.answers:
+            asked = layer.asked_about(each.label, each.answers)
+            answers = {name: values for name, values in each.answers.items() if name in asked}
+            each = each if answers == each.answers else each.model_copy(update={"answers": answers})
+        objects.append(each)
+    return given.model_copy(update={"objects": tuple(objects)})
 
 
 def checked(document: Document, program: Program, subject: Subject) -> Document:

@@ -83,11 +83,23 @@ def suggestions(
                 if subject.kind == "boxes"
                 else _attended(output, subject)
             )
+    names = {
+        each["id"]: f"{key}.{node}.{place}"
+        for node, several in places.items()
+        for place, each in enumerate(several)
+        if "id" in each
+    }
     return {
-        node: [each | {"id": f"{key}.{node}.{place}"} for place, each in enumerate(several)]
+        node: [_named(each, f"{key}.{node}.{place}", names) for place, each in enumerate(several)]
         for node, several in sorted(places.items())
         if several
     }
+
+
+def _named(given: dict[str, Any], name: str, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a suggestion under its own ID; the ends of a relation follow."""
+    ends = {"ends": [names[end] for end in given["ends"]]} if "ends" in given else {}
+    return given | {"id": name} | ends
 
 
 def _likely_boxes(proposals: Sequence[Sequence[Any]], chances: Sequence[float]) -> Iterator[dict[str, Any]]:

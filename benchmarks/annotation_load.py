@@ -1,6 +1,6 @@
 """Measure annotators' waiting times and saves a second.
 
-Run ``python -m benchmarks.annotation_load``.
+Run ``python -m benchmarks.annotation_load``, with ``--plain`` for a task of labels instead of a program.
 
 Annotators walk the real pages of a real web server, in a project of 100,000 passages: one alone at the near
 end of the project and one at its far end, 20 as fast as they can, and 50 who think about two seconds before
@@ -35,6 +35,13 @@ FAR = 0.95  # of the items are done when the annotator at the far end comes
 MOST_ITEM_MS, MOST_SAVE_MS = 30.0, 15.0
 LEAST_PAIRS, MOST_CROWD_MS, MOST_THINKING_MS = 100.0, 200.0, 100.0
 
+# The plain task: spans with labels, and a choice.
+PLAIN = """
+layers:
+  - {type: spans, name: Entities, labels: [Person, Place]}
+  - {type: choice, name: Topic, labels: [Science, Sport]}
+"""
+
 # A passage of 120 words, as long as a paragraph of the DROP data.
 SEED = """
 import json
@@ -43,14 +50,19 @@ from annotation.actions.bots import enlist_bots, open_sessions
 from annotation.actions.data import import_items
 from annotation.actions.projects import create_project
 from annotation.formats.texts import tokenize
+from annotation.labels import read_label_task
 from annotation.schemas import ItemRecord
 
+task = read_label_task({task!r}) if {task!r} else None
 passage = " ".join(f"In week {{n}} Ada kicked a {{20 + n}}-yard field goal ." for n in range(1, 13))
 first = ItemRecord(
-    external_id="0", kind="spans", program="count(filter[long](find[goals]))",
-    text="How many long goals were kicked?", passage=passage, tokens=tokenize(passage), answer=1,
+    external_id="0", kind="spans", program=task.text if task else "count(filter[long](find[goals]))",
+    text="How many long goals were kicked?", passage=passage, tokens=tokenize(passage),
+    answer=None if task else 1,
 )
-project = create_project(workspace=workspace_named(None), slug="load", title="Load", kind="spans", by=None)
+project = create_project(
+    workspace=workspace_named(None), slug="load", title="Load", kind="spans", by=None, labels=task,
+)
 records = (first.model_copy(update={{"external_id": str(n)}}) for n in range({items}))
 import_items(records=records, project=project)
 names = [name for name, password in enlist_bots(project=project, n={people})]
@@ -94,11 +106,11 @@ print(json.dumps({{
 class Benchmark:
     """The stages, on one site with one project."""
 
-    def __init__(self, site: Site, items: int, seconds: float) -> None:
+    def __init__(self, site: Site, items: int, seconds: float, task: str = "") -> None:
         self.site, self.seconds, self.items = site, seconds, items
         begun = time.monotonic()
         self.people: dict[str, str] = json.loads(
-            self.shell(SEED.format(items=items, people=51)).splitlines()[-1]
+            self.shell(SEED.format(items=items, people=51, task=task)).splitlines()[-1]
         )
         print(f"{items:,} items imported in {time.monotonic() - begun:.0f} s", flush=True)
         self.load("warm-up", 2, seconds=1.0)
@@ -192,6 +204,7 @@ def main() -> int:
     """Print the stages, write the figures, return 1 if a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.annotation_load", description="Annotators.")
     parser.add_argument("--postgres", action="store_true", help="on PostgreSQL instead of SQLite")
+    parser.add_argument("--plain", action="store_true", help="a task of labels instead of a program")
     parser.add_argument("--items", type=int, default=ITEMS)
     parser.add_argument("--seconds", type=float, default=8.0, help="for each stage; twice that when thinking")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the figures here too")
@@ -201,7 +214,8 @@ def main() -> int:
     with ExitStack() as stack:
         url = stack.enter_context(servers.postgres()) if options.postgres else None
         site = stack.enter_context(running_site(postgres=url, worker=False))
-        results = Benchmark(site, options.items, options.seconds).stages()
+        task = PLAIN if options.plain else ""
+        results = Benchmark(site, options.items, options.seconds, task).stages()
     if options.out:
         options.out.write_text(json.dumps({"database": database, "stages": results}, indent=1) + "\n")
     sentences = missed(results)

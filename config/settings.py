@@ -139,7 +139,7 @@ MIDDLEWARE = [
     "accounts.login.middleware.RequireSecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "config.content_policy.ContentPolicy",
     "axes.middleware.AxesMiddleware",
 ]
 

@@ -12,7 +12,10 @@ from config.views import Schema, ScriptTexts, api_docs, choose_density, choose_t
 handler400 = "config.failures.bad_request"
 handler500 = "config.failures.server_error"
 urlpatterns: list[URLPattern | URLResolver] = [
-    # The first two hold the same login and logout: ours under the names that our pages use, and before those
+    # What is asked for most comes first: each request tries the patterns in turn.
+    path("", include("studyapp.urls")),
+    path("annotate/", include("annotation.urls")),
+    # The next two hold the same login and logout: ours under the names that our pages use, and before those
     # of allauth, which finds the rest of its pages by names of its own.
     path("accounts/", include("accounts.urls")),
     path("accounts/", include("allauth.urls")),
@@ -24,10 +27,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language/", set_language, name="set_language"),
     path("api/docs/", api_docs, name="api_docs"),
     path("api/schema/", Schema.as_view(), name="schema"),
+    path("api/v1/", include("annotation.rest.urls")),
     path("api/v1/", include("accounts.rest.urls")),
     path("api/v1/", include("jobs.rest.urls")),
     path("api/v1/", include("predictions.rest.urls")),
-    path("api/v1/", include("annotation.rest.urls")),
     path("api/v1/", include("studyapp.rest.urls")),
     re_path("^api/v1/", Unknown.as_view(), name="api_unknown"),
     path("content/<path:token>", content, name="content"),
@@ -35,8 +38,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("words/<slug:language>/", ScriptTexts.as_view(), name="words"),
     path("", include("jobs.urls")),
     path("", include("predictions.urls")),
-    path("", include("annotation.urls")),
-    path("", include("studyapp.urls")),
 ]
 if settings.DJANGO_ADMIN:
     urlpatterns.append(path("admin/", admin.site.urls))

@@ -122,9 +122,8 @@ def insert(*rows: models.Model) -> None:
     One statement inserts as many rows as the database takes at once. Call it in a transaction if there may be
     more rows than that.
     """
-    sql, row_sql, fields = _insertion(type(rows[0]))
-    returning, _params = connection.ops.return_insert_columns([rows[0]._meta.pk])  # type: ignore[attr-defined]
-    size = connection.ops.bulk_batch_size(fields, rows)
+    sql, row_sql, returning, fields = _insertion(type(rows[0]))
+    size = connection.ops.bulk_batch_size(fields, rows) if len(rows) > 1 else 1
     with connection.cursor() as cursor:
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
@@ -178,11 +177,12 @@ def _update(queryset: models.QuerySet[Any], values: dict[str, Any]) -> _Statemen
 
 
 @cache
-def _insertion(model: type[models.Model]) -> tuple[str, str, list[models.Field[Any, Any]]]:
-    """Return the SQL before the rows, the SQL of a row, and the columns."""
+def _insertion(model: type[models.Model]) -> tuple[str, str, str, list[models.Field[Any, Any]]]:
+    """Return the SQL before, of and after a row, and the columns."""
     quote = connection.ops.quote_name
     fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
     names = ", ".join(quote(field.column or "") for field in fields)
     # Table and columns are the model's own names, quoted; the values are parameters.
     into = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES"
-    return into, f"({', '.join(['%s'] * len(fields))})", fields
+    returning, _params = connection.ops.return_insert_columns([model._meta.pk])  # type: ignore[attr-defined]
+    return into, f"({', '.join(['%s'] * len(fields))})", returning, fields

@@ -15,18 +15,18 @@ from studyapp.views import staff_settings as settings
 from studyapp.views import staff_sizes as sizes
 from studyapp.views import staff_webhooks as webhooks
 
-_RUN = "staff/correctness/<int:pk>/"
-_STUDY = "staff/studies/<slug:slug>/"
+_RUN = "correctness/<int:pk>/"
+_STUDY = "studies/<slug:slug>/"
 _PERSON = f"{_STUDY}participants/<str:person>/"
 _RESULTS = f"{_STUDY}results/"
 _PAYMENTS = f"{_STUDY}payments/"
 
 urlpatterns = [
-    path("staff/sample-size/", sizes.sizes, name="staff_sizes"),
-    path("staff/sample-size/systems/", sizes.system_sizes, name="staff_system_sizes"),
-    path("staff/sample-size/<int:pk>/", sizes.size, name="staff_size"),
-    path("staff/sample-size/<int:pk>/progress/", sizes.size_progress, name="staff_size_progress"),
-    path("staff/archive/", running.archive, name="staff_archive"),
+    path("sample-size/", sizes.sizes, name="staff_sizes"),
+    path("sample-size/systems/", sizes.system_sizes, name="staff_system_sizes"),
+    path("sample-size/<int:pk>/", sizes.size, name="staff_size"),
+    path("sample-size/<int:pk>/progress/", sizes.size_progress, name="staff_size_progress"),
+    path("archive/", running.archive, name="staff_archive"),
     path(f"{_STUDY}preview/", preview.preview, name="staff_preview"),
     path(f"{_STUDY}preview/page/", preview.preview_page, name="staff_preview_page"),
     path(f"{_STUDY}running/", running.running, name="staff_running"),
@@ -78,7 +78,7 @@ urlpatterns = [
     path(f"{_STUDY}settings/", settings.settings_page, name="staff_settings"),
     path(f"{_STUDY}links/", settings.make_link, name="staff_make_link"),
     path(f"{_STUDY}bots/", settings.bots, name="staff_bots"),
-    path("staff/correctness/", correctness.overview, name="correctness"),
+    path("correctness/", correctness.overview, name="correctness"),
     path(_RUN, correctness.run, name="correctness_run"),
     path(f"{_RUN}queue/", correctness.queue_run, name="correctness_queue_run"),
     path(f"{_RUN}proposals/", correctness.import_proposals, name="correctness_proposals"),

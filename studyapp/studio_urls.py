@@ -6,13 +6,13 @@ from studyapp.views import studio, studio_items
 from studyapp.views import studio_preview as preview
 from studyapp.views import studio_review as review
 
-_STUDY = "staff/studio/<slug:slug>/"
+_STUDY = "studio/<slug:slug>/"
 _STEP = f"{_STUDY}step/<slug:name>/"
 
 urlpatterns = [
-    path("staff/studio/", studio.home, name="studio"),
-    path("staff/studio/new/", studio.start, name="studio_start"),
-    path("staff/studio/file/", studio.start_from_file, name="studio_start_from_file"),
+    path("studio/", studio.home, name="studio"),
+    path("studio/new/", studio.start, name="studio_start"),
+    path("studio/file/", studio.start_from_file, name="studio_start_from_file"),
     path(f"{_STUDY}review/", review.review, name="studio_review"),
     path(f"{_STUDY}undo/", studio.undo, name="studio_undo"),
     path(f"{_STUDY}redo/", studio.redo, name="studio_redo"),

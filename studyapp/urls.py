@@ -1,12 +1,25 @@
 """URLs of the study app: participants and staff."""
 
-from django.urls import path
+from django.urls import include, path
 
 from studyapp import staff_urls, studio_urls
 from studyapp.views import home, images, participants, privacy, recruitment, staff
 
 app_name = "studyapp"
 
+_STAFF = [
+    path("", staff.studies, name="staff_home"),
+    path("studies/<slug:slug>/", staff.study, name="staff_study"),
+    path("studies/<slug:slug>/progress/", staff.progress, name="staff_progress"),
+    path("studies/<slug:slug>/pause/", staff.pause, name="staff_pause"),
+    path("studies/<slug:slug>/resume/", staff.resume, name="staff_resume"),
+    path("studies/<slug:slug>/close/", staff.close, name="staff_close"),
+    path("studies/<slug:slug>/reopen/", staff.reopen, name="staff_reopen"),
+    *staff_urls.urlpatterns,
+    *studio_urls.urlpatterns,
+    path("studies/<slug:slug>/privacy/", privacy.study_privacy, name="staff_privacy"),
+]
+# Participants come first: each request tries the patterns in turn.
 urlpatterns = [
     path("", home.home, name="home"),
     path("join/<str:token>/", participants.join, name="join"),
@@ -21,14 +34,5 @@ urlpatterns = [
     path("study/<slug:slug>/done/", participants.done, name="done"),
     path("withdraw/", privacy.withdraw, name="withdraw"),
     path("recruitment/prolific/webhook/", recruitment.prolific_webhook, name="prolific_webhook"),
-    path("staff/", staff.studies, name="staff_home"),
-    path("staff/studies/<slug:slug>/", staff.study, name="staff_study"),
-    path("staff/studies/<slug:slug>/progress/", staff.progress, name="staff_progress"),
-    path("staff/studies/<slug:slug>/pause/", staff.pause, name="staff_pause"),
-    path("staff/studies/<slug:slug>/resume/", staff.resume, name="staff_resume"),
-    path("staff/studies/<slug:slug>/close/", staff.close, name="staff_close"),
-    path("staff/studies/<slug:slug>/reopen/", staff.reopen, name="staff_reopen"),
-    *staff_urls.urlpatterns,
-    *studio_urls.urlpatterns,
-    path("staff/studies/<slug:slug>/privacy/", privacy.study_privacy, name="staff_privacy"),
+    path("staff/", include(_STAFF)),
 ]

@@ -130,7 +130,7 @@ def _strengths_table(fitted: Sequence[Preference], titles: dict[str, str]) -> Ta
     ] + [
         f"{each.criterion.key}: Davidson’s ν is {number(each.strengths.ties)}."
         for each in fitted
-        if each.strengths.ties
+        if each.strengths.ties and not each.strengths.reason
     ]
     return Table.from_columns("strengths", "Strengths of the conditions", _rows(fitted), columns, notes)
 

@@ -63,5 +63,8 @@ def preferences(study: Study) -> list[Preference]:
 
 def _share(values: Array) -> Share:
     own = values[~np.isnan(values)]
-    interval = t_interval(own) if len(own) > 1 else None
+    interval = None
+    if len(own) > 1:
+        low, high = t_interval(own)
+        interval = max(0.0, low), min(1.0, high)  # with few participants it would exceed every share
     return Share(float(own.mean()) if len(own) else None, interval, len(own))

@@ -14,7 +14,7 @@ from annotation.formats.labelled.label_studio_config import labelling_config, ob
 from annotation.labels import LabelTask
 from annotation.models import ImageFile, Item, OutputRun, Project
 from annotation.parsed_items import kind_of, task_of
-from annotation.schemas import Image, ItemRecord, Object, Relation, SystemRecord
+from annotation.schemas import Image, ItemRecord, SystemRecord
 from foundation.image_files import read_image
 from foundation.import_fields import first_error
 from foundation.messages import say
@@ -136,13 +136,6 @@ def _suggested(record: ItemRecord, answer: Prediction | Problem) -> SystemRecord
     except ValueError as error:
         message = first_error(error) if isinstance(error, ValidationError) else str(error)
         return ItemError(id=record.external_id, error="invalid_answer", message=message)
-    marks = {node: _without_relations(layer.objects) for node, layer in document.layers.items()}
+    marks = {node: layer.objects for node, layer in document.layers.items() if layer.objects}
     score = None if answer.score is None else min(max(answer.score, 0.0), 1.0)
-    return SystemRecord(
-        id=record.external_id, marks={node: own for node, own in marks.items() if own}, score=score
-    )
-
-
-def _without_relations(objects: Iterable[Object]) -> tuple[Object, ...]:
-    """Leave out relations, which cannot be suggested."""
-    return tuple(each for each in objects if not isinstance(each, Relation))
+    return SystemRecord(id=record.external_id, marks=marks, score=score)

@@ -17,7 +17,7 @@ from annotation.models import Annotation, Item, Project, SystemOutput
 from annotation.operations import checked
 from annotation.parsed_items import program_of, subject_of
 from annotation.queries.outputs import outputs_in_use
-from annotation.schemas import Document, Layer, ModuleOutput, Relation, SystemRecord
+from annotation.schemas import Document, Layer, ModuleOutput, SystemRecord
 from foundation.findings import Findings
 
 
@@ -100,8 +100,6 @@ def columns_of(record: SystemRecord, item: Item, kind: str) -> dict[str, Any]:
         Conflict: Names the item and the step that does not fit.
     """
     program, subject = program_of(item, kind), subject_of(item, kind)
-    if any(isinstance(each, Relation) for objects in record.marks.values() for each in objects):
-        raise Conflict(f"{record.id}: marks: relations cannot be suggested; leave them out")
     layers = {node: Layer(state="done", objects=objects) for node, objects in record.marks.items()}
     try:
         marks = checked(Document(layers=layers), program, subject).model_dump(mode="json")["layers"]

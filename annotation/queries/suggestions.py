@@ -11,7 +11,7 @@ from annotation.comparison import likeness
 from annotation.models import Annotation, Project, SystemOutput
 from annotation.parsed_items import kind_of, program_of, shown_annotation, subject_of, suggestions_of
 from annotation.queries.review import FINISHED
-from annotation.schemas import Document
+from annotation.schemas import Document, Layer, Object, Relation
 from annotation.suggestions import Suggestions
 
 MOST_ANNOTATIONS = 2_000  # of a project, the newest
@@ -138,11 +138,29 @@ def _likeness(annotation: Annotation, own: Suggestions, nodes: set[int], project
         for node, several in own.items()
     }
     theirs = {node: {"state": "done", "objects": objects.get(node, [])} for node in nodes}
-    ours = Document(layers={node: layer for node, layer in document.layers.items() if node in nodes})
+    ours = Document(layers=_covered(document, nodes))
     return likeness(
         program_of(item, project.kind), Document.model_validate({"layers": theirs}), ours, item.tokens,
         kind_of(project),
     )  # fmt: skip
+
+
+def _covered(document: Document, nodes: set[int]) -> dict[int, Layer]:
+    """Return the layers of some nodes, without relations of marks at others."""
+    layers = {node: layer for node, layer in document.layers.items() if node in nodes}
+    ids = {each.id for layer in layers.values() for each in layer.objects}
+    if len(layers) == len(document.layers):
+        return layers
+    return {
+        node: layer.model_copy(
+            update={"objects": tuple(each for each in layer.objects if _stands(each, ids))}
+        )
+        for node, layer in layers.items()
+    }
+
+
+def _stands(each: Object, ids: set[str]) -> bool:
+    return not isinstance(each, Relation) or ids.issuperset(each.ends)
 
 
 def _mean(values: list[float]) -> float | None:

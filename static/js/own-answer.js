@@ -141,7 +141,8 @@ if (timer && form) {
     const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));
     timer.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
     timer.classList.toggle("ending", left <= 10);
-    if (left) return;
+    // Without a network the browser would show its own error page, from which nobody finds the way on.
+    if (left || !navigator.onLine) return;
     clearInterval(ticking);
     const over = document.createElement("input");
     Object.assign(over, { type: "hidden", name: "time_is_up", value: "1" });

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import Case, F, QuerySet, Value, When
@@ -44,9 +45,9 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
         trial.refresh_from_db(fields=["shown_at"])
     seconds = seconds_between(trial.shown_at, now)
     page = ItemPage(trial.item.external_id, answers, seconds, timing.client_total_ms, timing.client_hidden_ms)
-    rules = rule_condition(trial.participant.version)
-    rows = with_time(Trial.objects.filter(pk=trial.pk))
-    hits = rows.filter(rules).update(hits_rule=True) if rules else 0
+    version = trial.participant.version
+    mark = _marking_hits(version.hash, version.pk)
+    hits = mark(trial=trial.pk) if mark else 0
     if seconds is not None:
         _add_time(trial.participant, round(10 * seconds), 1)
     _COUNT_ITEM(
@@ -56,6 +57,16 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
         **_figures(page),
         rule_hits=hits,
     )
+
+
+@lru_cache(maxsize=128)
+def _marking_hits(_version_hash: str, version_pk: int) -> PreparedUpdate | None:
+    """Return the update of a trial that a rule hits; None without rules."""
+    condition = rule_condition(StudyVersion.objects.defer("frozen").get(pk=version_pk))
+    if condition is None:
+        return None
+    rows = with_time(Trial.objects.filter(pk=slot("trial", Trial))).filter(condition)
+    return PreparedUpdate(lambda: (rows, {"hits_rule": True}))
 
 
 _COUNT_TIME = PreparedUpdate(

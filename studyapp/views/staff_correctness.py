@@ -188,21 +188,19 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.JUDGE)
 def queue_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Queue the shown answers that differ from gold, and begin to judge."""
+    by, new = user_of(request), 0
     if asks_own_answers(study):
-        answers = missed_answers_of_people(study)
-        _queued(
-            request,
-            actions.queue_answers(answers=answers, study=study, by=user_of(request), from_people=True),
-        )
+        own = missed_answers_of_people(study)
+        new = actions.queue_answers(answers=own, study=study, by=by, from_people=True)
     plan = _plan(request, study)
     if plan is not None:
-        new = actions.queue_answers(
-            answers=correctness.missed_answers_of_design(plan), study=study, by=user_of(request)
-        )
+        shown = correctness.missed_answers_of_design(plan)
+        new += actions.queue_answers(answers=shown, study=study, by=by)
+    if plan is not None or new:
         _queued(request, new)
-        for condition in plan.conditions:
-            if condition.run and correctness.next_answer(condition.run, user_of(request)):
-                return redirect("studyapp:correctness_judge", condition.run.pk)
+    for condition in plan.conditions if plan else ():
+        if condition.run and correctness.next_answer(condition.run, by):
+            return redirect("studyapp:correctness_judge", condition.run.pk)
     return redirect("studyapp:correctness_study", study.slug)
 
 

@@ -1,5 +1,6 @@
 """Label configurations: reading, refusing in sentences that name the field, and editing."""
 
+import json
 import random
 from typing import Any
 
@@ -14,6 +15,7 @@ from annotation.comparison import agreement_item, draft, likeness
 from annotation.errors import BadEdit
 from annotation.formats.checks import program_of_text
 from annotation.forms import TASKS
+from annotation.label_changes import LabelChange, changed_task
 from annotation.labels import TEMPLATES, LabelProgram, LabelTask, label_yaml, read_label_task
 from annotation.operations import Edit, apply, checked, hidden_nodes, open_nodes, without_hidden
 from annotation.schemas import Document, Ellipse, KeyPoint, Polygon, Span
@@ -54,6 +56,62 @@ def test_it_works() -> None:
     assert open_nodes(document, program()) == []  # tone and comment are optional
     assert document.layers[QUALITY].objects[0].value == 0  # type: ignore[union-attr]
     assert Document.model_validate_json(document.model_dump_json()) == document
+
+
+NESTED = """
+layers:
+  - type: choice
+    name: Where
+    labels:
+      - Place
+      - {name: Town, parent: Place}
+      - {name: Port, parent: Town}
+      - {name: River, parent: Place}
+      - Nowhere
+"""
+
+
+def nested(task: LabelTask) -> list[tuple[str, str]]:
+    return [(label.name, label.parent) for label in task.layers[0].labels]
+
+
+def test_labels_stand_inside_others() -> None:
+    task = read_label_task(NESTED)
+    assert read_label_task(label_yaml(task)) == task
+    assert nested(read_label_task(task.text)) == nested(task)
+    assert [label.get("depth", 0) for label in task.layers[0].shown()["labels"]] == [0, 1, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("parent", "place"), [("Nowhere", 3), ("Port", 1), ("Town", 1), ("Elsewhere", 3), ("Town", 4)]
+)
+def test_a_label_that_does_not_stand_below_its_parent_is_refused(parent: str, place: int) -> None:
+    given = json.loads(read_label_task(NESTED).text)
+    labels = given["layers"][0]["labels"]
+    name = labels[place] if isinstance(labels[place], str) else labels[place]["name"]
+    labels[place] = {"name": name, "parent": parent}
+    if (parent, place) == ("Town", 4):
+        labels.insert(4, "Person")
+        place = 5
+    with pytest.raises(ValueError, match=rf"labels\[{place}\].parent: “.*” must stand below “{parent}”"):
+        read_label_task(json.dumps(given))
+
+
+@pytest.mark.parametrize(
+    ("label", "to", "expected"),
+    [
+        (
+            "Place",
+            "Site",
+            [("Site", ""), ("Town", "Site"), ("Port", "Town"), ("River", "Site"), ("Nowhere", "")],
+        ),
+        ("Town", "", [("Place", ""), ("Port", "Place"), ("River", "Place"), ("Nowhere", "")]),
+        ("Place", "Town", [("Town", ""), ("Port", "Town"), ("River", ""), ("Nowhere", "")]),
+    ],
+)
+def test_what_is_inside_follows_a_changed_label(label: str, to: str, expected: list[tuple[str, str]]) -> None:
+    change = LabelChange(layer=1, label=label, to=to)
+    assert nested(changed_task(read_label_task(NESTED), change)) == expected
 
 
 def test_the_text_of_an_item_is_read_back_and_holds_no_colours() -> None:

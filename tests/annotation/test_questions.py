@@ -17,8 +17,9 @@ from annotation.errors import BadEdit
 from annotation.formats.checks import check_record, program_of_text
 from annotation.formats.labelled import entries
 from annotation.formats.labelled.losses import LOSES, MORE_ABOUT
+from annotation.label_changes import LabelChange, changed_task
 from annotation.labels import LabelProgram, check_extends, label_yaml, read_label_task
-from annotation.operations import Edit, apply, checked, open_nodes
+from annotation.operations import Edit, apply, checked, open_nodes, without_hidden
 from annotation.queries.annotations import program_tree
 from annotation.schemas import Box, Document, ItemRecord, Span
 from foundation.findings import Findings
@@ -77,6 +78,86 @@ def test_it_works() -> None:
     assert checked(document, program(), SPANS) == document
     assert Document.model_validate_json(document.model_dump_json()) == document
     assert open_nodes(document, program()) == []
+
+
+IF_TASK = """
+layers:
+  - type: spans
+    name: Entities
+    labels: [Person, Place]
+    questions:
+      - {type: choice, name: Known, labels: ["yes", "no"], show_if: {labels: Person}}
+      - {type: text, name: Source, show_if: {question: Known, labels: "yes"}}
+"""
+
+
+def if_marked(label: str, **answers: Any) -> Document:
+    put = [span("a", 0, 1, label=label, answers=answers)]
+    edit = Edit.model_validate({"node": 1, "put": put, "state": "done"})
+    return apply(Document(), edit, program(IF_TASK), SPANS)[0]
+
+
+@pytest.mark.parametrize(
+    ("label", "answers", "is_open", "counts"),
+    [
+        ("Person", {}, True, []),
+        ("Person", {"Known": ["no"]}, False, ["Known"]),
+        ("Person", {"Known": ["yes"]}, True, ["Known"]),
+        ("Person", {"Known": ["yes"], "Source": ["Her letters."]}, False, ["Known", "Source"]),
+        ("Person", {"Known": ["no"], "Source": ["Her letters."]}, False, ["Known"]),
+        ("Place", {}, False, []),
+        ("Place", {"Known": ["yes"], "Source": ["Her letters."]}, False, []),
+    ],
+)
+def test_questions_depend_on_labels_and_answers(
+    label: str, answers: dict[str, list[str]], is_open: bool, counts: list[str]
+) -> None:
+    task = read_label_task(IF_TASK)
+    assert read_label_task(label_yaml(task)) == task
+    assert read_label_task(task.text).text == task.text
+    document = if_marked(label, **answers)
+    assert open_nodes(document, program(IF_TASK)) == ([1] if is_open else [])
+    kept = without_hidden(document, program(IF_TASK))
+    assert list(marks_of(kept)["Ada"]) == counts
+    assert list(marks_of(document)["Ada"]) == list(answers)
+    if list(answers) == counts:
+        assert kept == document
+
+
+@pytest.mark.parametrize(
+    ("condition", "sentence"),
+    [
+        ({"labels": "Town"}, r"questions\[0\].show_if.labels: “Entities” has no label “Town”"),
+        ({"question": "Known", "labels": "yes"}, "show_if.question: “Known” is not a choice before “Known”"),
+        ({"question": "Source", "labels": "yes"}, "“Source” is not a choice before “Known”"),
+        ({"labels": []}, "must have"),
+    ],
+)
+def test_a_condition_of_a_question_that_cannot_hold_is_refused(
+    condition: dict[str, Any], sentence: str
+) -> None:
+    given = json.loads(read_label_task(IF_TASK).text)
+    given["layers"][0]["questions"][0]["show_if"] = condition
+    with pytest.raises(ValueError, match=sentence):
+        read_label_task(json.dumps(given))
+
+
+@pytest.mark.parametrize(
+    ("question", "label", "place", "expected"),
+    [("", "Person", 0, ("Human",)), ("Known", "yes", 1, ("Human",)), ("", "Place", 0, ("Person",))],
+)
+def test_conditions_of_questions_follow_a_new_name(
+    question: str, label: str, place: int, expected: tuple[str, ...]
+) -> None:
+    change = LabelChange(layer=1, question=question, label=label, to="Human")
+    condition = changed_task(read_label_task(IF_TASK), change).layers[0].questions[place].show_if
+    assert condition is not None
+    assert condition.labels == expected
+
+
+def test_a_label_that_alone_shows_a_question_stays() -> None:
+    with pytest.raises(ValueError, match="“Known” is shown only if “Person” is chosen"):
+        changed_task(read_label_task(IF_TASK), LabelChange(layer=1, label="Person", to=""))
 
 
 def test_a_mark_without_answers_is_stored_as_before() -> None:

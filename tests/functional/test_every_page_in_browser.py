@@ -6,14 +6,12 @@ committed.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize
@@ -21,6 +19,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize
 from scripts.example import new_link
 from scripts.gallery import advice, advised, full_site, kind, visited
 from scripts.site import Site
+from tests.functional.compared_pictures import MOST_DIFFERENT, difference, lasting_difference, picture_of
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.service
@@ -28,21 +27,7 @@ pytestmark = pytest.mark.service
 PICTURES = Path(__file__).parent / "pictures"
 WIDTHS = (390, 1280, 1920)
 VIEW: ViewportSize = {"width": 1280, "height": 900}
-MOST_DIFFERENT = 0.005  # of the pixels
-STEP = 24  # of 255, in one colour; less is the smoothing of letters
 MOST_BYTES = 10_000_000
-LOOKS = 6
-# What changes from run to run: moments, and names that are drawn.
-STILL = r"""() => {
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    walk.currentNode.data = walk.currentNode.data
-      .replace(/\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?/g, "2026-01-01")
-      .replace(/127\.0\.0\.1:\d+/g, "model-server")
-      .replace(/\b[0-9a-f]{12,}\b/g, "0123456789ab")
-      .replace(/\b\d+(\.\d+)? (s|ms|min)\b/g, "1 $2");
-  }
-}"""
 STUDY, STUDIO, PROJECT = "/staff/studies/world-facts/", "/staff/studio/world-facts/", "/annotate/scenes/"
 PICTURED = {path.stem for path in (ROOT / "docs/images/pages").rglob("*.png")}
 FOR_VISITORS = ("/", "/accounts/login/")
@@ -144,44 +129,6 @@ def test_words_of_the_editor_are_plain_text(site: Site, browser: Browser):
     word.wait_for()
     assert word.evaluate("word => getComputedStyle(word).textDecorationLine") == "none"
     page.context.close()
-
-
-def picture_of(page: Page) -> Image.Image:
-    """The page in a palette, without what changes from run to run."""
-    page.evaluate(STILL)
-    taken = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    return taken.quantize(64, dither=Image.Dither.NONE)
-
-
-def lasting_difference(page: Page, path: Path) -> float:
-    """The share of pixels by which a page differs from its picture, 0 if it is small enough.
-
-    Scripts may still be at work on a busy machine, so a page that differs is looked at again.
-    """
-    kept = Image.open(path).convert("RGB")
-    for _look in range(LOOKS):
-        taken = picture_of(page).convert("RGB")
-        share = difference(kept, taken)
-        if share <= MOST_DIFFERENT:
-            return 0.0
-        page.wait_for_timeout(500)
-    keep(taken, path.name)
-    return share
-
-
-def difference(one: Image.Image, other: Image.Image) -> float:
-    """The share of pixels that differ visibly; 1 if the sizes do."""
-    if one.size != other.size:
-        return 1.0
-    gap = np.abs(np.asarray(one, dtype=np.int16) - np.asarray(other, dtype=np.int16)).max(axis=2)
-    return float((gap > STEP).mean())
-
-
-def keep(picture: Image.Image, name: str) -> None:
-    """Keep a picture that differs where SCREENSHOTS says, to be looked at."""
-    folder = os.environ.get("SCREENSHOTS")
-    if folder:
-        picture.save(Path(folder) / name)
 
 
 def test_pictures_are_of_the_pages_and_stay_small():

@@ -20,8 +20,9 @@ LOAD = """
 from django.core.management import call_command
 call_command("import_dataset", "hotpot", {folder!r} + "/questions.json", name="world-test")
 call_command("import_predictions", {folder!r} + "/qi2019.json", dataset="world-test", system="qi2019")
-call_command("create_study", {folder!r} + "/study.yaml")
-call_command("launch_study", "own", *{accept!r})
+for study in ("own", "brief"):
+    call_command("create_study", {folder!r} + f"/{{study}}.yaml")
+    call_command("launch_study", study, *{accept!r})
 """
 
 
@@ -29,10 +30,8 @@ call_command("launch_study", "own", *{accept!r})
 def site() -> Iterator[Site]:
     examples = [each for each in generate("test", 20, 1) if each["answer"] not in ("yes", "no")]
     study = {
-        "study": "own",
         "title": "Own answers",
         "dataset": "world-test",
-        "task": {"kind": "advice", "time_limits": {"initial": 600}},
         "conditions": [{"system": "qi2019"}],
         "items": {"ids": [examples[0]["_id"]]},
         "consent": "You take part.",
@@ -42,7 +41,10 @@ def site() -> Iterator[Site]:
         folder.mkdir()
         write(folder / "questions.json", examples)
         write(folder / "qi2019.json", dict(predictions(examples, right=True)))
-        (folder / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False), encoding="utf-8")
+        for name, seconds in (("own", 600), ("brief", 8)):
+            task = {"kind": "advice", "time_limits": {"initial": seconds}}
+            text = yaml.safe_dump(study | {"study": name, "task": task}, sort_keys=False)
+            (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
         running.manage("shell", "--no-imports", "--command", LOAD.format(folder=str(folder), accept=ACCEPT))
         yield running
 
@@ -73,4 +75,19 @@ def test_words_of_the_articles_become_the_answer(site: Site, browser: Browser):
     expect(page.get_by_text("step 2 of 2")).to_be_visible()
     page.locator(".choosable .word").first.click()
     expect(page.get_by_role("radio", name="Another answer")).to_be_checked()
+    context.close()
+
+
+def test_a_page_that_runs_out_without_a_network_waits_for_it(site: Site, browser: Browser):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(new_link(site, "brief"))
+    follow(page.get_by_role("button", name="I agree to take part"))
+    page.get_by_label("What is your answer?").fill("half an answer")
+    context.set_offline(True)
+    expect(page.get_by_role("timer")).to_have_text("0:00", timeout=15_000)
+    page.wait_for_timeout(500)  # two further ticks
+    expect(page.get_by_label("What is your answer?")).to_have_value("half an answer")
+    context.set_offline(False)
+    expect(page.get_by_text("The time for the last page ran out.")).to_be_visible()
     context.close()

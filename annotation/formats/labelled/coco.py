@@ -234,8 +234,10 @@ def _categories(record: ItemRecord) -> Iterator[tuple[str, str, Row]]:
     for layer in task_of_record(record).layers:
         for name in layer.names if layer.questions else ():
             asked.setdefault(name, {}).update({each.name: each.type for each in layer.questions})
+    parents = {label.name: label.parent for layer in task_of_record(record).layers for label in layer.labels}
     for name in box_labels(record):
-        yield "boxes", name, {"questions": asked[name]} if name in asked else {}
+        questions = {"questions": asked[name]} if name in asked else {}
+        yield "boxes", name, {"supercategory": parents.get(name, ""), **questions}
     for layer in task_of_record(record).layers:
         if layer.type == "points":
             yield "points", layer.name, {"keypoints": list(layer.names), "skeleton": []}

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from analysis.gold_agreement import Outline, ellipse_outline
 from annotation.formats.checks import record_program
-from annotation.labels import LabelLayer, LabelProgram, LabelTask, Question
+from annotation.labels import LabelLayer, LabelProgram, LabelTask, MarkQuestion
 from annotation.schemas import (
     AnnotationRecord,
     Answer,
@@ -79,7 +79,9 @@ def answers(record: ItemRecord, document: Document | None) -> Iterator[tuple[Lab
             yield layer, values
 
 
-def answers_about(layer: LabelLayer, mark: Box | Span) -> Iterator[tuple[Question, tuple[str | int, ...]]]:
+def answers_about(
+    layer: LabelLayer, mark: Box | Span
+) -> Iterator[tuple[MarkQuestion, tuple[str | int, ...]]]:
     """Yield the questions about a mark that have answers, with these."""
     for question in layer.questions:
         if values := mark.answers.get(question.name):

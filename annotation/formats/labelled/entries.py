@@ -17,7 +17,16 @@ from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import span_of_result
 from annotation.formats.labelled.documents import corners_of
 from annotation.formats.texts import Tokens, tokenize
-from annotation.labels import ANSWERED, MARKS, MOST_QUESTIONS, LabelLayer, LabelTask, LayerType, Question
+from annotation.labels import (
+    ANSWERED,
+    MARKS,
+    MOST_QUESTIONS,
+    LabelLayer,
+    LabelTask,
+    LayerType,
+    MarkQuestion,
+    Question,
+)
 from annotation.operations import relation_key
 from annotation.schemas import (
     AnnotationRecord,
@@ -225,9 +234,9 @@ class _Layer:
             return self.declared.model_copy(update={"type": self.type, "questions": questions})
         return LabelLayer.model_validate({**self._given(name), "questions": questions})
 
-    def question(self, name: str) -> Question:
+    def question(self, name: str) -> MarkQuestion:
         """Return the question; a file does not say that all marks need it."""
-        return Question.model_validate({**self._given(name), "required": False})
+        return MarkQuestion.model_validate({**self._given(name), "required": False})
 
     def _given(self, name: str) -> dict[str, Any]:
         given: dict[str, Any] = {"type": self.type, "name": name, "required": self.type in (*MARKS, "choice")}

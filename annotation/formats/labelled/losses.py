@@ -15,7 +15,7 @@ from annotation.formats.labelled.documents import (
     task_of_record,
 )
 from annotation.formats.labelled.entries import ABOUT_A_MARK, RELATIONS
-from annotation.labels import LabelLayer
+from annotation.labels import LabelLayer, Question
 from annotation.schemas import Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.findings import Findings
 
@@ -35,19 +35,20 @@ POINTS = "key point, left out"
 MORE_ABOUT = "answer about a mark after the first to a question, left out"
 ABOUT_POINTS = "answer about a key point, left out"
 SPACES = "text whose white space becomes single spaces"
+PARENTS = "label inside another one, written without it"
 
-_GOLD_ALONE = {PEOPLE, WRITTEN, STATES, LAYERS, RELATIONS, ABOUT_A_MARK}
+_GOLD_ALONE = {PARENTS, PEOPLE, WRITTEN, STATES, LAYERS, RELATIONS, ABOUT_A_MARK}
 LOSES: dict[str, set[str]] = {
     "jsonl": set(),
-    "labelstudio": set(),
-    "w3c": {WRITTEN, STATES, RELATIONS, SEVERAL_IMAGES, EMPTY},
-    "prodigy": {WRITTEN, STATES, RELATIONS, ABOUT_A_MARK, LAYERS, ELLIPSES, POINTS},
-    "brat": {CHOICES, WRITTEN, STATES},
+    "labelstudio": {PARENTS},
+    "w3c": {PARENTS, WRITTEN, STATES, RELATIONS, SEVERAL_IMAGES, EMPTY},
+    "prodigy": {PARENTS, WRITTEN, STATES, RELATIONS, ABOUT_A_MARK, LAYERS, ELLIPSES, POINTS},
+    "brat": {PARENTS, CHOICES, WRITTEN, STATES},
     "doccano": _GOLD_ALONE,
     "eraser": {*_GOLD_ALONE, MORE_CHOICES, WHOLE_TOKENS, SPACES},
     "conll": {*_GOLD_ALONE, CHOICES, WHOLE_TOKENS, SPACES},
-    "webanno": {PEOPLE, RELATIONS, ABOUT_A_MARK, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
-    "coco": {*_GOLD_ALONE - {ABOUT_A_MARK}, ABOUT_POINTS, CHOICES, SEVERAL_IMAGES, ROUND},
+    "webanno": {PARENTS, PEOPLE, RELATIONS, ABOUT_A_MARK, CHOICES, WRITTEN, STATES, WHOLE_TOKENS},
+    "coco": {*_GOLD_ALONE - {ABOUT_A_MARK, PARENTS}, ABOUT_POINTS, CHOICES, SEVERAL_IMAGES, ROUND},
     "yolo": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, ROUND, POINTS},
     "voc": {*_GOLD_ALONE, CHOICES, SEVERAL_IMAGES, POLYGONS, ELLIPSES, POINTS},
     "cvat": {*_GOLD_ALONE - {ABOUT_A_MARK}, MORE_ABOUT, SEVERAL_IMAGES},
@@ -71,7 +72,10 @@ def _parts(record: ItemRecord, *, with_people: bool) -> Iterator[tuple[str, int]
     if record.kind == "spans":
         words = " ".join(record.passage[start:end] for start, end in record.tokens)
         yield SPACES, int(words != record.passage)
-    kinds = [layer.type for layer in task_of_record(record).layers]
+    layers = task_of_record(record).layers
+    asked: list[Question] = [each for layer in layers for each in (layer, *layer.questions)]
+    yield PARENTS, sum(bool(label.parent) for each in asked for label in each.labels)
+    kinds = [layer.type for layer in layers]
     yield LAYERS, max(len(kinds) - len(set(kinds)), 0)
     documents = [each for author, each in labellings(record) if with_people or author is None]
     yield EMPTY, int(not any(layer.objects for each in documents for layer in each.layers.values()))

@@ -1,7 +1,8 @@
 """The system ``causal-lm``: a causal language model in a local folder.
 
 It reads the prompt of ``chat`` and writes the same JSON, whose form is enforced token by token
-(`constrained_writing`). A YAML file, in the folder or in its stead, sets the prompt and the order.
+(`constrained_writing`). A YAML file, in the folder or in its stead, sets the prompt, the order and the
+relevance.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Any, NamedTuple, Unpack
 
 import torch
 import transformers
@@ -19,20 +20,27 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
 from modelserver.inputs.encoders import UNBOUNDED, digest, find_folder, open_model, open_tokenizer, quiet
+from modelserver.inputs.packing import BatchLimits, batch_tokens, plan
 from modelserver.systems.base import Identified, Identity, Labels
 from modelserver.systems.language.constrained_writing import (
     AnswerWriter,
-    LabelTokens,
     TokenSets,
     encode_labels,
-    label_chances,
+    label_logprob,
+    text_logprob,
 )
 from modelserver.systems.language.questions import (
     PROMPT,
+    ModelAnswer,
     Numbers,
     Order,
+    Relevance,
+    add_usage,
     answer_schema,
     build_prompt,
+    leave_out,
+    lost_share,
+    number_sentences,
     prediction,
 )
 from modelserver.wire.errors import InvalidRequest, UnreadableWeights, UnusableSystem
@@ -50,6 +58,7 @@ class CausalFile(BaseModel):
         prompt: The user message, with the placeholders.
         numbers: Side of a sentence on which its number stands.
         order: The part that the model writes first.
+        relevance: The order in which FaRM removes facts.
         longest_answer: Tokens of an answer at most.
         longest_rationale: Tokens of a rationale at most.
     """
@@ -60,8 +69,18 @@ class CausalFile(BaseModel):
     prompt: str = PROMPT
     numbers: Numbers = "before"
     order: Order = "explain-first"
+    relevance: Relevance = "citation"
     longest_answer: Count = 40
     longest_rationale: Count = 120
+
+
+class Written(NamedTuple):
+    """An answer, log-probabilities of it and of the target, and its tokens."""
+
+    answer: ModelAnswer
+    logprob: float
+    target: float | None
+    usage: Usage
 
 
 class CausalSystem(Identified):
@@ -88,7 +107,8 @@ class CausalSystem(Identified):
     @property
     def language_model(self) -> LanguageModel:
         """Return the model; its texts stay here."""
-        return LanguageModel(model=self.name, order=self.file.order, relevance="citation")
+        file = self.file
+        return LanguageModel(model=self.name, order=file.order, relevance=file.relevance)
 
     def cost(self, item: QAItem) -> int:
         """Return the tokens of the prompt and of the longest answer."""
@@ -101,20 +121,41 @@ class CausalSystem(Identified):
             raise InvalidRequest(f"{cost} tokens, and the model reads {self._most}", field="context")
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        """Write the answers to all items in one batch."""
-        prompts = [self._prompt(item) for item in items]
-        writers = [self._writer(item.labels) for item in items]
-        self._write(prompts, writers)
-        return [
-            prediction(
-                item,
-                writer.answer(),
-                logprob=writer.logprob(),
-                target=self._target_logprob(prompt, writer, item.target),
-                usage=Usage(input_tokens=len(prompt), output_tokens=len(writer.tokens)),
-            )
-            for item, prompt, writer in zip(items, prompts, writers, strict=True)
+        """Write the answers to all items in one batch.
+
+        With ``relevance: leave-one-out`` further batches answer each item without each of its sentences. An
+        item with a target asks for a probability alone and has the order of citation.
+        """
+        return [self._prediction(*pair) for pair in zip(items, self._write(items), strict=True)]
+
+    def _prediction(self, item: QAItem, written: Written) -> QAPrediction:
+        relevance, usage = None, written.usage
+        if self.file.relevance == "leave-one-out" and item.target is None:
+            relevance, usage = self._left_out(item, written)
+        return prediction(
+            item,
+            written.answer,
+            logprob=written.logprob,
+            target=written.target,
+            usage=usage,
+            relevance=relevance,
+        )
+
+    def _left_out(self, item: QAItem, whole: Written) -> tuple[dict[int, float], Usage]:
+        """Return the relevance of each sentence number, and all tokens."""
+        count = len(number_sentences(item.context).facts)
+        asked = [
+            leave_out(item, number).model_copy(update={"target": whole.answer.answer})
+            for number in range(1, count + 1)
         ]
+        shares, usage = {}, whole.usage
+        limits = BatchLimits(tokens=batch_tokens(self.model.device.type))
+        for batch in plan([self.cost(each) for each in asked], limits):
+            for position, written in zip(batch, self._write([asked[at] for at in batch]), strict=True):
+                assert written.target is not None
+                shares[position + 1] = lost_share(whole.logprob, written.target)
+                usage = add_usage(usage, written.usage)
+        return shares, usage
 
     @property
     def _room(self) -> int:
@@ -136,17 +177,35 @@ class CausalSystem(Identified):
         tokens = encode_labels(labels, self._encode)
         return AnswerWriter(self.file.order, self._sets, self._encode, decode, self._longest, tokens)
 
-    @torch.inference_mode()
-    def _write(self, prompts: Sequence[list[int]], writers: Sequence[AnswerWriter]) -> None:
-        """Let all writers write, a token each at a time.
+    def _write(self, items: Sequence[QAItem]) -> list[Written]:
+        """Write the answers of one batch and score the items' targets."""
+        prompts = [self._prompt(item) for item in items]
+        writers = [self._writer(item.labels) for item in items]
+        self._advance(prompts, writers)
+        targets = self._target_logprobs(prompts, writers, [item.target for item in items])
+        return [
+            Written(
+                writer.answer(),
+                writer.logprob(),
+                target,
+                Usage(input_tokens=len(prompt), output_tokens=len(writer.tokens)),
+            )
+            for prompt, writer, target in zip(prompts, writers, targets, strict=True)
+        ]
 
-        Shorter prompts are padded on the left.
-        """
-        device, longest = self.model.device, max(map(len, prompts))
+    def _padded(self, texts: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
+        """Return tokens and mask, shorter texts padded on the left."""
+        device, longest = self.model.device, max(map(len, texts))
         padding = self.tokenizer.pad_token_id or 0
-        rows = torch.tensor([[padding] * (longest - len(one)) + one for one in prompts], device=device)
-        mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in prompts], device=device)
-        past = None
+        rows = torch.tensor([[padding] * (longest - len(one)) + one for one in texts], device=device)
+        mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in texts], device=device)
+        return rows, mask
+
+    @torch.inference_mode()
+    def _advance(self, prompts: Sequence[list[int]], writers: Sequence[AnswerWriter]) -> None:
+        """Let all writers write, a token each at a time."""
+        rows, mask = self._padded(prompts)
+        device, padding, past = self.model.device, self.tokenizer.pad_token_id or 0, None
         while True:
             positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -rows.shape[1] :]
             outputs = self.model(
@@ -168,59 +227,78 @@ class CausalSystem(Identified):
             rows = torch.tensor(chosen, device=device)[:, None]
             mask = torch.cat([mask, torch.ones_like(rows)], -1)
 
-    def _target_logprob(self, prompt: list[int], writer: AnswerWriter, target: str | None) -> float | None:
-        """Return the log-probability of a target in the answer's place.
+    def _target_logprobs(
+        self, prompts: Sequence[list[int]], writers: Sequence[AnswerWriter], targets: Sequence[str | None]
+    ) -> list[float | None]:
+        """Return the log-probabilities of targets in the answers' places.
 
-        It comes after all that the model wrote before the answer.
+        They come after all that the model wrote before the answer. Those that the writing does not tell
+        are scored in one batch.
         """
-        if target is None:
-            return None
-        if target == writer.values["answer"]:
-            return writer.logprob()
+        chances = [
+            None if target is None else _written_logprob(writer, target)
+            for writer, target in zip(writers, targets, strict=True)
+        ]
+        unknown: dict[int, tuple[list[int], list[int]]] = {}
+        for number, (prompt, writer, target) in enumerate(zip(prompts, writers, targets, strict=True)):
+            if target is not None and chances[number] is None:
+                unknown[number] = self._place(prompt, writer), self._wanted(writer, target)
+        scored = self._logits([*unknown.values()])
+        for (number, (_, wanted)), logits in zip(unknown.items(), scored, strict=True):
+            writer = writers[number]
+            if writer.labels:
+                chance = label_logprob(logits, wanted, writer.labels, self._sets)
+            else:
+                first = writer.type_logprobs["span"] if self.file.order == "explain-first" else 0.0
+                chance = first + text_logprob(logits, wanted, self._sets)
+            chances[number] = min(0.0, max(LEAST_LOGPROB, chance))
+        return chances
+
+    def _wanted(self, writer: AnswerWriter, target: str) -> list[int]:
+        """Return the tokens of a target that is words or a label."""
         if writer.labels:
-            return self._label_logprob(
-                prompt + writer.tokens[: writer.starts["answer"]], target, writer.labels
-            )
-        first = 0.0
-        if self.file.order == "explain-first":
-            kind = target if target in ("yes", "no") else "span"
-            first = writer.type_logprobs[kind]
-            if kind != "span":
-                return max(LEAST_LOGPROB, first)
-        if writer.values["type"] == "span" or self.file.order == "answer-first":
-            before = prompt + writer.tokens[: writer.starts["answer"]]
-        else:  # what it wrote says yes or no, and the target is words
-            written = writer.tokens[: writer.starts["type"]]
-            before = [*prompt, *written, *self._encode("span"), *self._encode('", "answer": "')]
-        return max(LEAST_LOGPROB, first + self._scored(before, self._encode(target)))
+            return next(list(tokens) for tokens, label in writer.labels.items() if label == target)
+        return self._encode(target)
+
+    def _place(self, prompt: list[int], writer: AnswerWriter) -> list[int]:
+        """Return all tokens before an answer that is words or a label."""
+        if writer.values["type"] in ("span", "label") or self.file.order == "answer-first":
+            return prompt + writer.tokens[: writer.starts["answer"]]
+        # What it wrote says yes or no, and the target is words.
+        written = writer.tokens[: writer.starts["type"]]
+        return [*prompt, *written, *self._encode("span"), *self._encode('", "answer": "')]
 
     @torch.inference_mode()
-    def _scored(self, before: list[int], wanted: list[int]) -> float:
-        """Return the log-probability that a text goes on so and ends.
+    def _logits(self, texts: Sequence[tuple[list[int], list[int]]]) -> list[Tensor]:
+        """Return those after each token of a text's second part, and before it.
 
-        It is among the tokens that a text may have.
+        Args:
+            texts: The tokens of each, written ones and those that may follow.
+
+        Returns:
+            For each text, [tokens of its second part + 1, vocabulary].
         """
-        rows = torch.tensor([before + wanted], device=self.model.device)
-        logits = self.model(input_ids=rows, logits_to_keep=len(wanted) + 1).logits[0].float().cpu()
-        allowed = self._sets.in_text | self._sets.ends_text
-        chances = torch.log_softmax(logits.masked_fill(~allowed, -torch.inf), -1)
-        total = sum(float(chances[step, token]) for step, token in enumerate(wanted))
-        end = float(torch.logsumexp(chances[-1][self._sets.ends_text], -1))
-        return min(0.0, max(LEAST_LOGPROB, total + end))
+        if not texts:
+            return []
+        rows, mask = self._padded([before + after for before, after in texts])
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)
+        most = max(len(after) for _, after in texts) + 1
+        outputs = self.model(input_ids=rows, attention_mask=mask, position_ids=positions, logits_to_keep=most)
+        return [
+            logits[-len(after) - 1 :].float().cpu()
+            for (_, after), logits in zip(texts, outputs.logits, strict=True)
+        ]
 
-    @torch.inference_mode()
-    def _label_logprob(self, before: list[int], label: str, labels: LabelTokens) -> float:
-        """Return the log-probability of a label among all of them."""
-        wanted = next((list(tokens) for tokens, text in labels.items() if text == label), None)
-        if wanted is None:
-            return LEAST_LOGPROB
-        rows = torch.tensor([before + wanted], device=self.model.device)
-        logits = self.model(input_ids=rows, logits_to_keep=len(wanted) + 1).logits[0].float().cpu()
-        total = 0.0
-        for step, token in enumerate(wanted):
-            total += float(label_chances(logits[step], wanted[:step], labels, self._sets)[0][token])
-        end = label_chances(logits[-1], wanted, labels, self._sets)[1]
-        return min(0.0, max(LEAST_LOGPROB, total + end))
+
+def _written_logprob(writer: AnswerWriter, target: str) -> float | None:
+    """Return a target's log-probability if the writing tells it, else None."""
+    if target == writer.values["answer"]:
+        return writer.logprob()
+    if writer.labels:
+        return None if target in writer.labels.values() else LEAST_LOGPROB
+    if writer.order == "explain-first" and target in ("yes", "no"):
+        return max(LEAST_LOGPROB, writer.type_logprobs[target])
+    return None
 
 
 def load(source: Path | None, device: torch.device, **labels: Unpack[Labels]) -> CausalSystem:
@@ -244,6 +322,8 @@ def load(source: Path | None, device: torch.device, **labels: Unpack[Labels]) ->
     settings = file.model_dump(exclude={"folder"}) | {"template": tokenizer.chat_template}
     if file.numbers == "before":  # as in revisions that did not know the field
         del settings["numbers"]
+    if file.relevance == "citation":
+        del settings["relevance"]
     identity = json.dumps([digest(folder), settings, answer_schema(file.order)])
     revision = hashlib.sha256(identity.encode()).hexdigest()[:12]
     return CausalSystem(model, tokenizer, file, revision=revision, **labels)

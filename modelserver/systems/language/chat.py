@@ -21,7 +21,6 @@ from modelserver.systems.language.chat_requests import ItemFailed, run_in_loop
 from modelserver.systems.language.paid_requests import (
     InvalidReply,
     PaidRequests,
-    add_usage,
     choice_of,
     not_the_json,
     open_store,
@@ -30,8 +29,10 @@ from modelserver.systems.language.paid_requests import (
 from modelserver.systems.language.questions import (
     InvalidAnswer,
     ModelAnswer,
+    add_usage,
     answer_schema,
     build_prompt,
+    leave_out,
     lost_share,
     number_sentences,
     parse_answer,
@@ -115,7 +116,8 @@ class ChatSystem(Identified):
     async def _answered(self, item: QAItem) -> QAPrediction:
         reply = await self._reply(item)
         relevance, usage = None, reply.usage
-        if self.file.relevance == "leave-one-out":
+        # With a target only a probability is asked for: requests without each sentence would be paid in vain.
+        if self.file.relevance == "leave-one-out" and item.target is None:
             relevance, usage = await self._left_out(item, reply)
         return prediction(
             item,
@@ -132,7 +134,7 @@ class ChatSystem(Identified):
             raise ItemFailed("the server gives no log-probabilities, which relevance: leave-one-out needs")
         count = len(number_sentences(item.context).facts)
         without = await asyncio.gather(
-            *(self._reply(_leave_out(item, number)) for number in range(1, count + 1))
+            *(self._reply(leave_out(item, number)) for number in range(1, count + 1))
         )
         shares = {}
         for number, reply in enumerate(without, start=1):
@@ -207,17 +209,6 @@ def answer_logprob(text: str, logprobs: object) -> float | None:
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
     return min(0.0, total) if position == len(text.encode()) else None
-
-
-def _leave_out(item: QAItem, number: int) -> QAItem:
-    context = [(title, list(sentences)) for title, sentences in item.context]
-    left = number
-    for _, sentences in context:
-        if left <= len(sentences):
-            del sentences[left - 1]
-            break
-        left -= len(sentences)
-    return item.model_copy(update={"context": context})
 
 
 def _dump(reply: Reply) -> str:

@@ -21,6 +21,7 @@ from modelserver.systems.language.questions import (
     REQUIRED,
     Numbers,
     Order,
+    Relevance,
     answer_schema,
 )
 from modelserver.wire.errors import UnusableSystem
@@ -28,7 +29,6 @@ from modelserver.wire.schema import Usage, first_problem
 
 SUFFIXES = (".yaml", ".yml")
 OURS = frozenset({"model", "messages", "response_format", "logprobs", "stream", "n", "tools"})
-Relevance = Literal["citation", "leave-one-out"]
 Structured = Literal["json_schema", "json_object", "none"]
 
 

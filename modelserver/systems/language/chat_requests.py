@@ -112,9 +112,10 @@ class Gate:
             return self._closed_until - now
         while self._recent and self._recent[0][0] <= now - MINUTE:
             self._recent.popleft()
-        used = sum(entry[1] for entry in self._recent)
         # A request of more tokens than a minute has goes alone.
-        if self._tokens_per_minute is None or not self._recent or used + tokens <= self._tokens_per_minute:
+        if self._tokens_per_minute is None or not self._recent:
+            return 0.0
+        if sum(entry[1] for entry in self._recent) + tokens <= self._tokens_per_minute:
             return 0.0
         return self._recent[0][0] + MINUTE - now
 

@@ -82,6 +82,33 @@ def label_chances(
     return chances.masked_fill(~allowed, -torch.inf), end
 
 
+def text_logprob(logits: Tensor, wanted: Sequence[int], sets: TokenSets) -> float:
+    """Return the log-probability that a text is written and ends.
+
+    It is among the tokens that a text may have.
+
+    Args:
+        logits: Those of the model before each token and after the last, [tokens + 1, vocabulary].
+        wanted: The tokens of the text.
+        sets: The sets of the vocabulary.
+    """
+    allowed = sets.in_text | sets.ends_text
+    chances = torch.log_softmax(logits.masked_fill(~allowed, -torch.inf), -1)
+    total = sum(float(chances[step, token]) for step, token in enumerate(wanted))
+    return total + float(torch.logsumexp(chances[-1][sets.ends_text], -1))
+
+
+def label_logprob(logits: Tensor, wanted: Sequence[int], labels: LabelTokens, sets: TokenSets) -> float:
+    """Return the log-probability of a label among all of them.
+
+    Arguments are as those of `text_logprob`.
+    """
+    total = 0.0
+    for step, token in enumerate(wanted):
+        total += float(label_chances(logits[step], wanted[:step], labels, sets)[0][token])
+    return total + label_chances(logits[-1], wanted, labels, sets)[1]
+
+
 @dataclass
 class AnswerWriter:
     """The state of one answer.

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from modelserver.systems.language.answer_store import AnswerStore
 from modelserver.systems.language.chat_file import ChatFile
 from modelserver.systems.language.chat_requests import ChatClient
+from modelserver.systems.language.questions import add_usage
 from modelserver.wire.errors import BudgetSpent, UnusableSystem
 from modelserver.wire.schema import LanguageModel, Usage
 
@@ -204,15 +205,6 @@ def usage_of(content: Mapping[str, Any]) -> Usage | None:
     )
     read, written, cached = (count if isinstance(count, int) and count >= 0 else 0 for count in counts)
     return Usage(input_tokens=read, output_tokens=written, cached_tokens=cached) if read or written else None
-
-
-def add_usage(*usages: Usage) -> Usage:
-    """Return the sum of tokens."""
-    return Usage(
-        input_tokens=sum(usage.input_tokens for usage in usages),
-        output_tokens=sum(usage.output_tokens for usage in usages),
-        cached_tokens=sum(usage.cached_tokens for usage in usages),
-    )
 
 
 def _asked_again(body: dict[str, Any], error: InvalidReply) -> dict[str, Any]:

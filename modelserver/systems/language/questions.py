@@ -30,6 +30,7 @@ from modelserver.wire.schema import (
 )
 
 Order = Literal["explain-first", "answer-first"]
+Relevance = Literal["citation", "leave-one-out"]
 Numbers = Literal["before", "behind"]  # a sentence's number stands there
 FIELDS: dict[Order, tuple[str, ...]] = {
     "explain-first": ("rationale", "facts", "type", "answer"),
@@ -213,6 +214,27 @@ def lost_share(whole: float, without: float) -> float:
     without which the answer is more probable.
     """
     return max(0.0, -math.expm1(min(0.0, without - whole)))
+
+
+def leave_out(item: QAItem, number: int) -> QAItem:
+    """Return an item without the sentence of a number."""
+    context = [(title, list(sentences)) for title, sentences in item.context]
+    left = number
+    for _, sentences in context:
+        if left <= len(sentences):
+            del sentences[left - 1]
+            break
+        left -= len(sentences)
+    return item.model_copy(update={"context": context})
+
+
+def add_usage(*usages: Usage) -> Usage:
+    """Return the sum of tokens."""
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in usages),
+        output_tokens=sum(usage.output_tokens for usage in usages),
+        cached_tokens=sum(usage.cached_tokens for usage in usages),
+    )
 
 
 def prediction(

@@ -6,6 +6,8 @@
  * @typedef {import("./types.js").Place} Place
  * @typedef {import("./types.js").State} State
  * @typedef {import("./types.js").Thing} Thing
+ * @typedef {{node: number, own?: Thing, open?: import("./types.js").Suggested & {by: string}}} End of a suggested relation:
+ *   the mark of the person, or the suggestion that is still open
  * @typedef {import("./types.js").Value} Value
  */
 import { objectId } from "./identifiers.js";
@@ -56,6 +58,27 @@ export function createActs(store, announce, askReason) {
     return layer().objects.some(
       (each) => each.id !== id && each.label === label && each.ends && named(each.ends) === named(ends),
     );
+  }
+
+  /**
+   * Take over a relation, and in the same act the suggested marks that it connects.
+   * @param {Place} relation with its origin @param {End[]} ends
+   */
+  function takeOverRelation({ label, suggested: origin }, ends) {
+    /** @type {Map<number, Thing[]>} */
+    const marks = new Map();
+    const ids = ends.map(({ node, own, open }) => {
+      if (own || !open) return own?.id ?? "";
+      const { by, id, ...place } = open;
+      const thing = { links: [], reason: "", ...withoutChance(place), id: objectId(), suggested: { by, id } };
+      marks.set(node, [...(marks.get(node) ?? []), /** @type {Thing} */ (thing)]);
+      return thing.id;
+    });
+    const thing = { id: objectId(), ends: /** @type {[string, string]} */ (ids), label, suggested: origin };
+    if (isKnown(thing)) return announce(gettext("This relation is there already."));
+    const also = [...marks].map(([node, put]) => ({ node, put }));
+    if (store.edit({ node: store.node, put: [thing], ...reopened(), ...(also.length ? { also } : {}) }))
+      store.select(thing.id);
   }
 
   const acts = {
@@ -140,13 +163,16 @@ export function createActs(store, announce, askReason) {
     },
 
     /**
-     * Take over what a model suggests here: as an answer, as a new mark, or as the choice of the child's object.
+     * Take over what a model suggests here: as an answer, as a new mark, as the choice of the child's object, or as
+     * a relation.
      * @param {Place} place with its origin @param {boolean} goOn whether a single answer leads to the next step
+     * @param {End[] | null} [ends] of a relation
      */
-    async takeOver(place, goOn) {
+    async takeOver(place, goOn, ends) {
       if (store.locked) return;
       const node = store.node;
       const { layer } = store.program.nodes[node];
+      if (ends) return takeOverRelation(place, ends);
       if (role() === "answer" && layer && place.value !== undefined) {
         const several = layer.type === "choices";
         const [now] = inLayer(node, several ? place.value : undefined);

@@ -2,15 +2,16 @@
  * The form of a label configuration on the page of a new project: layers and labels as fields, beside a preview.
  * The text field that the site reads holds the same configuration as JSON, which is YAML too.
  *
- * @typedef {{name: string, color: string, key: string, hint: string}} Label
+ * @typedef {{name: string, color: string, key: string, hint: string, depth?: number}} Label; `depth` counts what holds it
  * @typedef {{type: string, name: string, labels: Label[], required: boolean, directed: boolean, lowest: number,
  *   highest: number, hint: string, condition: Condition | null, questions: Layer[]}} Layer; `questions` are about each mark
- * @typedef {{asked: Layer, labels: Label[]}} Condition a choice, and the labels of which it has to have one
+ * @typedef {{asked: Layer, labels: Label[]}} Condition a choice (for a question also the layer of the mark), and the
+ *   labels of which it has to have one
  */
 import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { inkOn } from "./colors.js";
-import { namedWithHint } from "./labels.js";
+import { insideOf, namedWithHint } from "./labels.js";
 
 const TYPES = /** @type {Record<string, string>} */ ({
   spans: gettext("Spans in a text, with labels"),
@@ -82,29 +83,49 @@ function start() {
 
   /** Take up layers as a configuration has them, with conditions by name. @param {any[]} given */
   function take(given) {
-    layers = given.map(({ show_if: _condition, ...each }) => ({
+    const filled = (/** @type {any} */ { show_if: _condition, ...each }) => ({
       ...blank(each.type),
       ...each,
-      questions: (each.questions ?? []).map((/** @type {any} */ asked) => ({ ...blank(asked.type), ...asked })),
-    }));
-    for (const [index, { show_if: condition }] of given.entries()) {
-      const asked = condition && layers.find(({ name }) => name === condition.layer);
-      if (!asked) continue;
-      const labels = asked.labels.filter(({ name }) => condition.labels.includes(name));
-      layers[index].condition = { asked, labels };
+      labels: withDepths(each.labels ?? []),
+    });
+    layers = given.map((each) => ({ ...filled(each), questions: (each.questions ?? []).map(filled) }));
+    for (const [index, { show_if: condition, questions = [] }] of given.entries()) {
+      const layer = layers[index];
+      depend(layer, condition, () => layers.find(({ name }) => name === condition.layer));
+      for (const [place, { show_if: needed }] of questions.entries())
+        depend(layer.questions[place], needed, () =>
+          needed.question ? layer.questions.find(({ name }) => name === needed.question) : layer,
+        );
     }
   }
 
-  /** The choices before a layer, which it can depend on. @param {Layer} layer */
-  const choicesBefore = (layer) =>
-    layers.slice(0, layers.indexOf(layer)).filter(({ type, labels }) => CHOICES.has(type) && labels.length);
+  /** @param {Layer} layer or question @param {any} condition as a configuration has it @param {() => Layer | undefined} find */
+  function depend(layer, condition, find) {
+    const asked = condition && find();
+    if (!asked) return;
+    const labels = asked.labels.filter((/** @type {Label} */ { name }) => condition.labels.includes(name));
+    layer.condition = { asked, labels };
+  }
+
+  /** The layer that asks a question about its marks. @param {Layer} question */
+  const ownerOf = (question) => layers.find(({ questions }) => questions.includes(question));
+
+  /** What a layer can depend on: choices before it; a question, also the label of the mark. @param {Layer} layer or question */
+  function choicesBefore(layer) {
+    const owner = ownerOf(layer);
+    const all = owner?.questions ?? layers;
+    const choices = all.slice(0, all.indexOf(layer)).filter(({ type }) => CHOICES.has(type));
+    return [...(owner ? [owner] : []), ...choices].filter(({ labels }) => labels.length);
+  }
 
   /** The condition of a layer as the site reads it, if it still makes sense. @param {Layer} layer */
   function conditionOf(layer) {
     const { asked, labels } = layer.condition ?? { asked: layer, labels: [] };
     const kept = labels.filter((label) => asked.labels.includes(label) && label.name.trim());
+    const owner = ownerOf(layer);
+    const needed = !owner ? { layer: asked.name } : owner === asked ? {} : { question: asked.name };
     return choicesBefore(layer).includes(asked) && kept.length
-      ? { show_if: { layer: asked.name, labels: kept.map(({ name }) => name) } }
+      ? { show_if: { ...needed, labels: kept.map(({ name }) => name) } }
       : {};
   }
 
@@ -166,13 +187,25 @@ function start() {
   /** A layer or question without labels that have no name. @param {Layer} layer @returns {Layer} */
   const withNamed = (layer) => ({
     ...layer,
-    labels: LABELLED.has(layer.type) ? layer.labels.filter((label) => label.name.trim()) : [],
+    labels: LABELLED.has(layer.type) ? withParents(layer.labels.filter((label) => label.name.trim())) : [],
   });
+
+  /** The labels with the name of what holds each, which follows from how far in they stand. @param {Label[]} labels */
+  function withParents(labels) {
+    /** @type {string[]} */
+    const above = [];
+    return labels.map(({ depth = 0, ...label }) => {
+      above.splice(depth);
+      const parent = above.at(-1) ?? "";
+      above.push(label.name);
+      return { ...label, parent };
+    });
+  }
 
   /** @param {Layer} question */
   function asQuestion(question) {
     const { directed: _directed, condition: _condition, questions: _questions, ...asked } = withNamed(question);
-    return asked;
+    return { ...asked, ...conditionOf(question) };
   }
 
   /** @param {Layer} layer @param {string} id @param {(type: string) => boolean} isOffered */
@@ -207,6 +240,7 @@ function start() {
         question.type === "rating" ? bounds(question, own) : null,
         LABELLED.has(question.type) ? labelFields(question, own) : null,
         checked(question, own, "required", gettext("Annotators have to answer it")),
+        condition(question, own),
         button(gettext("Remove question"), () => change(() => layer.questions.splice(index, 1)), {
           class: "button plain",
           "aria-label": gettext("Remove question %(number)s", { number: index + 1 }),
@@ -270,9 +304,10 @@ function start() {
     return element("label", { class: "check" }, box, element("span", {}, words));
   }
 
-  /** Which answer of a choice before shows a layer; nothing where there is no such choice. @param {Layer} layer @param {string} id */
+  /** Which answer shows a layer or question; nothing where it can depend on none. @param {Layer} layer @param {string} id */
   function condition(layer, id) {
     const choices = choicesBefore(layer);
+    const owner = ownerOf(layer);
     if (!choices.length) return null;
     const asked = choices.find((each) => each === layer.condition?.asked) ?? null;
     const chosen = new Set(asked ? layer.condition?.labels : []);
@@ -289,7 +324,9 @@ function start() {
       element("option", { value: "" }, gettext("always")),
       ...choices.map((each) =>
         following(element("option", { selected: each === asked }), () =>
-          gettext("by the answer of “%(layer)s”", { layer: each.name }),
+          each === owner
+            ? gettext("by the label of the mark")
+            : gettext("by the answer of “%(layer)s”", { layer: each.name }),
         ),
       ),
     );
@@ -307,21 +344,26 @@ function start() {
       });
       return element("label", { class: "check" }, box, following(element("span", { dir: "auto" }), () => label.name));
     });
+    const shows = owner ? gettext("Labels that show the question") : gettext("Answers that show the layer");
     return element(
       "div",
       {},
-      field(`${id}-condition`, gettext("Show this layer"), select),
-      asked ? element("div", { role: "group", "aria-label": gettext("Answers that show the layer") }, ...answers) : null,
+      field(`${id}-condition`, owner ? gettext("Ask this question") : gettext("Show this layer"), select),
+      asked ? element("div", { role: "group", "aria-label": shows }, ...answers) : null,
     );
   }
+
+  /** How far in a label can stand: once further than the one above. @param {Layer} layer @param {number} index */
+  const mostDepth = (layer, index) => (index ? (layer.labels[index - 1].depth ?? 0) + 1 : 0);
 
   /** @param {Layer} layer @param {string} id */
   function labelFields(layer, id) {
     const rows = layer.labels.map((label, index) => {
+      label.depth = Math.min(label.depth ?? 0, mostDepth(layer, index));
       const named = { number: index + 1 };
       return element(
         "li",
-        { class: "builder-label" },
+        { class: `builder-label${insideOf(label.depth)}` },
         input(`${id}-color-${index}`, label, "color", {
           type: "color",
           "aria-label": gettext("Color of label %(number)s", named),
@@ -338,6 +380,18 @@ function start() {
         button("×", () => change(() => layer.labels.splice(index, 1)), {
           class: "button second builder-remove",
           "aria-label": gettext("Remove label %(number)s", named),
+        }),
+        button("→", () => change(() => (label.depth = Math.min((label.depth ?? 0) + 1, mostDepth(layer, index)))), {
+          class: "button second builder-inside",
+          disabled: (label.depth ?? 0) >= mostDepth(layer, index),
+          id: `${id}-in-${index}`,
+          "aria-label": gettext("Put label %(number)s inside the one above", named),
+        }),
+        button("←", () => change(() => (label.depth = (label.depth ?? 0) - 1)), {
+          class: "button second builder-inside",
+          disabled: !label.depth,
+          id: `${id}-out-${index}`,
+          "aria-label": gettext("Take label %(number)s out again", named),
         }),
         input(`${id}-hint-${index}`, label, "hint", {
           maxlength: "500",
@@ -392,7 +446,24 @@ function start() {
   else choose();
 }
 
-/** @param {Layer & {show_if?: {layer: string, labels: string[]}}} layer */
+/** Labels with the number of those that hold each. @param {(Label & {parent?: string})[]} labels @returns {Label[]} */
+function withDepths(labels) {
+  /** @type {Map<string, number>} */
+  const depths = new Map();
+  return labels.map((label) => {
+    const depth = label.parent ? (depths.get(label.parent) ?? 0) + 1 : 0;
+    depths.set(label.name, depth);
+    return { ...label, depth };
+  });
+}
+
+/** When a layer or question is shown. @param {{layer?: string, question?: string, labels: string[]}} condition */
+function conditionText({ layer, question, labels }) {
+  const needed = { layer: layer || question || "", labels: labels.join(" / ") };
+  return needed.layer ? gettext("Only if “%(layer)s” is %(labels)s", needed) : gettext("Only for %(labels)s", needed);
+}
+
+/** @param {Layer & {show_if?: {layer?: string, question?: string, labels: string[]}}} layer */
 function layerPreview(layer) {
   const chip = (/** @type {Label} */ { name, color }) => {
     const made = element("span", { class: "label-chip-small" }, name);
@@ -409,8 +480,8 @@ function layerPreview(layer) {
     ellipses: shapes,
     points: shapes,
     relations: () => layer.labels.map((label) => element("p", {}, "… ", chip(label), layer.directed ? " → …" : " – …")),
-    choice: () => layer.labels.map(option("radio")),
-    choices: () => layer.labels.map(option("checkbox")),
+    choice: () => withDepths(layer.labels).map(option("radio")),
+    choices: () => withDepths(layer.labels).map(option("checkbox")),
     text: () => [element("div", { class: "preview-text" })],
     rating: () =>
       Array.from({ length: Math.min(20, Math.max(0, layer.highest - layer.lowest + 1)) }, (_none, index) =>
@@ -422,9 +493,7 @@ function layerPreview(layer) {
     { class: "preview-layer" },
     element("strong", { dir: "auto" }, layer.name || "…"),
     layer.hint ? element("p", { class: "quiet small", dir: "auto" }, layer.hint) : null,
-    layer.show_if
-      ? element("p", { class: "quiet small" }, gettext("Only if “%(layer)s” is %(labels)s", { layer: layer.show_if.layer, labels: layer.show_if.labels.join(" / ") }))
-      : null,
+    layer.show_if ? element("p", { class: "quiet small" }, conditionText(layer.show_if)) : null,
     element("div", { class: layer.type === "rating" ? "in-a-row label-options" : "" }, ...(rows?.() ?? [])),
     ...(layer.questions ?? []).map(layerPreview),
   );
@@ -449,12 +518,12 @@ function layerPreview(layer) {
 
   /** @param {string} type */
   function option(type) {
-    return (/** @type {Label} */ { name, color, key, hint }) => {
+    return (/** @type {Label} */ { name, color, key, hint, depth }) => {
       const swatch = color ? element("span", { class: "label-swatch" }) : null;
       swatch?.style.setProperty("--label", color);
       return element(
         "div",
-        { class: "label-option" },
+        { class: `label-option${insideOf(depth)}` },
         element("span", { class: `preview-${type}`, "aria-hidden": "true" }),
         swatch,
         namedWithHint(name, hint),

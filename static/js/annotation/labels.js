@@ -41,13 +41,18 @@ export function answersAt(store, node) {
 
 /** What can be chosen at a layer or question by a button or key. @param {Pick<LabelLayer, "type" | "labels" | "lowest" | "highest">} layer */
 export function choicesOf({ type, labels, lowest, highest }) {
-  if (type !== "rating") return labels.map(({ name, key, hint }) => ({ value: /** @type {Value} */ (name), key, hint }));
+  if (type !== "rating")
+    return labels.map(({ name, key, hint, depth }) => ({ value: /** @type {Value} */ (name), key, hint, depth }));
   return Array.from({ length: highest - lowest + 1 }, (_none, index) => ({
     value: /** @type {Value} */ (lowest + index),
     key: lowest + index < 10 ? String(lowest + index) : "",
     hint: "",
+    depth: 0,
   }));
 }
+
+/** The class that moves a label inside another one to the right. @param {number} [depth] */
+export const insideOf = (depth = 0) => (depth ? ` inside-${Math.min(depth, 3)}` : "");
 
 /** The name of a label, and below it when to choose it. @param {Value} name @param {string} hint */
 export function namedWithHint(name, hint) {
@@ -110,7 +115,7 @@ export function createLabels(store, root, acts, looks) {
   function options(layer, chosen) {
     const marks = store.program.nodes[store.node].role === "draw";
     const from = new Map(origins());
-    const rows = choicesOf(layer).map(({ value, key, hint }, index) => {
+    const rows = choicesOf(layer).map(({ value, key, hint, depth }, index) => {
       const id = `label-${store.node}-${index}`;
       const input = element("input", {
         type: layer.type === "choices" ? "checkbox" : "radio",
@@ -124,7 +129,7 @@ export function createLabels(store, root, acts, looks) {
       const swatch = element("span", { class: `label-swatch key-${look}`, "aria-hidden": "true" });
       return element(
         "label",
-        { class: "label-option", for: id },
+        { class: `label-option${insideOf(depth)}`, for: id },
         input,
         layer.labels.length ? swatch : null,
         namedWithHint(value, hint),

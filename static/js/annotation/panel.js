@@ -11,7 +11,7 @@ import { createLabels } from "./labels.js";
 import { gettext, numeral } from "./language.js";
 import { button, element, sign, unseen } from "./markup.js";
 import { createNote } from "./note.js";
-import { context, unanswered } from "./program.js";
+import { askedAbout, context, unanswered } from "./program.js";
 import { createQuestions, questionsHere } from "./questions.js";
 import { resizedTo } from "./rectangles.js";
 import { pointAt, reshaped } from "./shapes.js";
@@ -170,13 +170,19 @@ export function createPanel(store, root, acts, view, looks) {
       ...(chooses
         ? [element("span", { class: "choice" }, each.chosen ? gettext("✓ chosen") : gettext("not chosen"))]
         : []),
-      ...(each.thing.answers ? [element("span", { class: "choice", dir: "auto" }, answersText(each.thing.answers))] : []),
+      ...(each.thing.answers ? [element("span", { class: "choice", dir: "auto" }, answersText(answered(each)))] : []),
       ...(lacking.has(each.id) ? [element("span", { class: "missing" }, gettext("answer?"))] : []),
       ...(each.own && each.thing.suggested ? [element("span", { class: "choice" }, originText(each.thing.suggested))] : []),
       ...(each.own && each.thing.reason ? [element("span", { class: "choice" }, gettext("new"))] : []),
       ...(links ? [links] : []),
     );
     return element("li", {}, made);
+  }
+
+  /** What is said about a mark, without questions that it is not asked any more. @param {InPlay} each */
+  function answered({ from, thing }) {
+    const asked = askedAbout(store.program.nodes[from].layer, thing);
+    return Object.fromEntries(asked.flatMap(({ name }) => (thing.answers?.[name] ? [[name, thing.answers[name]]] : [])));
   }
 
   /** @param {InPlay} each */

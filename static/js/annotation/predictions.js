@@ -4,6 +4,7 @@
  *
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").Place} Place
+ * @typedef {import("./types.js").Thing} Thing
  * @typedef {import("./types.js").Suggested & {by: string}} Open
  */
 import { othersHere } from "./adjudication.js";
@@ -17,14 +18,48 @@ import { valueText } from "./words.js";
  */
 export function overlay(store) {
   if (store.annotation.others) return othersHere(store)?.clusters ?? [];
-  return undecided(store).filter(({ value }) => value === undefined);
+  return undecided(store).filter(({ value, ends }) => value === undefined && !ends);
 }
 
 /** All suggestions at the current node. @param {Store} store @returns {Open[]} */
 function suggestedHere(store) {
+  return suggestedAt(store, store.node);
+}
+
+/** @param {Store} store @param {number} node @returns {Open[]} */
+function suggestedAt(store, node) {
   return (store.annotation.predictions ?? []).flatMap(({ system, revision, suggestions }) =>
-    (suggestions[store.node] ?? []).map((each) => ({ ...each, by: `${system}@${revision}` })),
+    (suggestions[node] ?? []).map((each) => ({ ...each, by: `${system}@${revision}` })),
   );
+}
+
+/**
+ * The marks that a suggested relation connects: each the person's own, or a suggestion that is still open.
+ * Null if the person turned one of them down.
+ * @param {Store} store @param {[string, string]} ends
+ * @returns {{node: number, own?: Thing, open?: Open}[] | null}
+ */
+export function endsOf(store, ends) {
+  const found = ends.flatMap((id) => {
+    for (const { index: node } of store.program.nodes) {
+      const open = suggestedAt(store, node).find((each) => each.id === id);
+      if (!open) continue;
+      const { objects, rejected } = layerOf(store.document, node);
+      const own =
+        objects.find(({ suggested }) => suggested?.id === id) ?? objects.find((each) => isSame(each, open));
+      if (own) return [{ node, own }];
+      return rejected?.includes(id) ? [] : [{ node, open }];
+    }
+    return [];
+  });
+  return found.length === 2 ? found : null;
+}
+
+const PLACE = /** @type {const} */ (["label", "image", "span", "box", "polygon", "point"]);
+
+/** Return true if a person marked by hand exactly what a model suggests. @param {Thing} own @param {Open} open */
+function isSame(own, open) {
+  return PLACE.every((name) => JSON.stringify(own[name]) === JSON.stringify(open[name]));
 }
 
 /**
@@ -38,7 +73,7 @@ export function undecided(store) {
     ...(layer.rejected ?? []),
     ...layer.objects.flatMap(({ suggested }) => (suggested ? [suggested.id] : [])),
   ]);
-  return suggestedHere(store).filter(({ id }) => !decided.has(id));
+  return suggestedHere(store).filter(({ id, ends }) => !decided.has(id) && (!ends || endsOf(store, ends)));
 }
 
 /**

@@ -214,15 +214,32 @@ export function hiddenIn(program, document) {
 }
 
 /**
+ * The questions about a mark whose conditions hold. A choice that is not asked shows no other question.
+ * @param {import("./types.js").LabelLayer | undefined} layer @param {Pick<import("./types.js").Thing, "label" | "answers">} mark
+ */
+export function askedAbout(layer, { label, answers }) {
+  /** @type {Set<string>} */
+  const asked = new Set();
+  return (layer?.questions ?? []).filter(({ name, show_if: needed }) => {
+    const given = !needed?.question ? [label] : asked.has(needed.question) ? (answers?.[needed.question] ?? []) : [];
+    const isAsked = !needed || given.some((each) => needed.labels.includes(String(each)));
+    if (isAsked) asked.add(name);
+    return isAsked;
+  });
+}
+
+/**
  * The required questions about its marks that a node leaves open.
  * @param {Program} program @param {Document} document @param {number} index
  * @returns {{id: string, question: string}[]}
  */
 export function unanswered(program, document, index) {
-  const asked = (program.nodes[index].layer?.questions ?? []).filter(({ required }) => required);
-  if (!asked.length) return [];
-  return layerOf(document, index).objects.flatMap(({ id, answers }) =>
-    asked.filter(({ name }) => !answers?.[name]).map(({ name }) => ({ id, question: name })),
+  const { layer } = program.nodes[index];
+  if (!layer?.questions.some(({ required }) => required)) return [];
+  return layerOf(document, index).objects.flatMap((mark) =>
+    askedAbout(layer, mark)
+      .filter(({ name, required }) => required && !mark.answers?.[name])
+      .map(({ name }) => ({ id: mark.id, question: name })),
   );
 }
 

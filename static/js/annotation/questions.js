@@ -8,6 +8,7 @@
  */
 import { choicesOf, namedWithHint } from "./labels.js";
 import { element } from "./markup.js";
+import { askedAbout } from "./program.js";
 
 /** The questions about marks of the current step. @param {Store} store @returns {Question[]} */
 export function questionsHere(store) {
@@ -16,10 +17,13 @@ export function questionsHere(store) {
 
 /** @param {Store} store @param {Acts} acts */
 export function createQuestions(store, acts) {
+  /** The questions about a mark of this step. @param {InPlay} chosen */
+  const askedHere = (chosen) => askedAbout(store.program.nodes[store.node].layer, chosen.thing);
+
   /** @param {Question} question @param {InPlay} chosen @param {number} index */
   function field(question, chosen, index) {
     const given = chosen.thing.answers?.[question.name] ?? [];
-    const id = `about-${index}`;
+    const id = `about-${index}`; // of all questions, so that the focus stays when one appears
     const hint = question.hint ? element("p", { class: "quiet small", dir: "auto" }, question.hint) : null;
     if (question.type === "text") {
       const input = element("textarea", {
@@ -61,12 +65,15 @@ export function createQuestions(store, acts) {
 
   return {
     /** @param {InPlay} chosen */
-    fields: (chosen) => questionsHere(store).map((question, index) => field(question, chosen, index)),
+    fields: (chosen) => {
+      const all = questionsHere(store);
+      return askedHere(chosen).map((question) => field(question, chosen, all.indexOf(question)));
+    },
     /** Answer by the key of a label. @param {string} key @returns {boolean} whether it is one */
     press(key) {
       const chosen = acts.selected();
       if (!chosen?.own || store.locked) return false;
-      for (const question of questionsHere(store)) {
+      for (const question of askedHere(chosen)) {
         const label = question.labels.find((each) => each.key === key);
         if (label) return (acts.answerAbout(chosen.id, question, label.name), true);
       }

@@ -19,7 +19,7 @@ import { createProgram, hiddenIn, inPlay, isOpen, lacksAnswers, layerOf, thingOf
 const JOIN_MS = 1200;
 const MOST_SENT = 200;
 /** What an object says about the item. @type {(keyof import("./types.js").Thing)[]} */
-const STATED = ["image", "box", "polygon", "point", "span", "label", "answers", "value"];
+const STATED = ["ends", "image", "box", "polygon", "point", "span", "label", "answers", "value"];
 
 /** @param {Annotation} annotation */
 export function createStore(annotation) {

@@ -7,9 +7,9 @@
  */
 import { gettext } from "./language.js";
 import { button, element } from "./markup.js";
-import { undecided } from "./predictions.js";
+import { endsOf, undecided } from "./predictions.js";
 import { layerOf } from "./program.js";
-import { answersText, sizeText } from "./words.js";
+import { answersText, endText, relationText, sizeText } from "./words.js";
 
 const MOST_ROWS = 40;
 
@@ -29,6 +29,10 @@ export function createSuggestions(store, root, acts, announce, keyOf, focusAnswe
 
   /** @param {Open} suggestion */
   function text(suggestion) {
+    if (suggestion.ends) {
+      const ends = (endsHere(suggestion) ?? []).map(({ own, open }) => (own ? endText(store, own.id) : text(/** @type {Open} */ (open))));
+      return relationText(store, suggestion, ends);
+    }
     const { box, quote, label, value, answers } = suggestion;
     const where = box ? sizeText(store, suggestion) : `“${quote}”`;
     const what = value !== undefined ? String(value) : where;
@@ -64,19 +68,22 @@ export function createSuggestions(store, root, acts, announce, keyOf, focusAnswe
   }
 
   /** @param {Open} suggestion */
-  function withOrigin({ id, by, ...place }) {
+  function withOrigin({ id, by, ends: _ends, ...place }) {
     return { ...place, suggested: { by, id } };
   }
 
   /** @param {Open} suggestion */
+  const endsHere = ({ ends }) => (ends ? endsOf(store, ends) : null);
+
+  /** @param {Open} suggestion */
   async function accept(suggestion) {
-    await acts.takeOver(withOrigin(suggestion), true);
+    await acts.takeOver(withOrigin(suggestion), true, endsHere(suggestion));
     announce(gettext("Accepted: %(suggestion)s.", { suggestion: text(suggestion) }));
   }
 
   /** @param {Open} suggestion */
   async function change(suggestion) {
-    await acts.takeOver(withOrigin(suggestion), false);
+    await acts.takeOver(withOrigin(suggestion), false, endsHere(suggestion));
     announce(gettext("Accepted to change: %(suggestion)s.", { suggestion: text(suggestion) }));
     if (suggestion.value !== undefined) focusAnswer();
   }

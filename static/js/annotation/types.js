@@ -49,10 +49,11 @@
  * @property {number} representative index of the first equal subtree, whose layer this node shares
  *
  * @typedef {{type: "spans" | "boxes" | "polygons" | "ellipses" | "points" | "relations" | "choice" | "choices" | "text" | "rating", labels: {name: string, color: string,
- *   key: string, hint: string}[], required: boolean, directed: boolean, lowest: number, highest: number, hint: string, show_if: {layer: string, labels: string[]} | null, questions: Question[]}} LabelLayer
- *   `show_if` hides a layer until the choice of that name has one of the labels; `questions` are about each of its marks
- * @typedef {{type: "choice" | "choices" | "text" | "rating", name: string, labels: {name: string, color: string, key: string, hint: string}[],
- *   required: boolean, lowest: number, highest: number, hint: string}} Question
+ *   key: string, hint: string, depth?: number}[], required: boolean, directed: boolean, lowest: number, highest: number, hint: string, show_if: {layer: string, labels: string[]} | null, questions: Question[]}} LabelLayer
+ *   `show_if` hides a layer until the choice of that name has one of the labels; `questions` are about each of its marks, and `depth` counts the labels that hold a label
+ * @typedef {{type: "choice" | "choices" | "text" | "rating", name: string, labels: {name: string, color: string, key: string, hint: string, depth?: number}[],
+ *   required: boolean, lowest: number, highest: number, hint: string, show_if?: {question: string, labels: string[]} | null}} Question
+ *   `show_if` limits it to marks with one of the labels, or to those of which the choice `question` has one
  * @typedef {{text: string, walk: number[], nodes: Node[]}} RawProgram
  *
  * @typedef {Object} Change one act of a person: what it says about one layer, about others that follow (`also`),
@@ -84,7 +85,8 @@
  *   resolved: boolean}} Comment
  *
  * @typedef {{index: number, module: string, probabilities?: number[], attention?: number[], value?: Value}} ModuleOutput
- * @typedef {Place & {id: string}} Suggested what a model suggests at a node
+ * @typedef {Place & {id: string, ends?: [string, string]}} Suggested what a model suggests at a node; the `ends` of a
+ *   relation are suggestions, too
  * @typedef {{system: string, revision: string, proposals: number[][][], modules: ModuleOutput[], score: number | null,
  *   suggestions: Record<string, Suggested[]>}} Prediction
  *

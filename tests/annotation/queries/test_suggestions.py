@@ -40,15 +40,15 @@ MARKS: dict[int, list[dict[str, Any]]] = {
 QUALITY_ANSWER = {"node": QUALITY, "put": [{"id": "n4", "value": 3}], "state": "done"}
 
 
-def labelled(**fields: Any) -> Project:
+def labelled(task: str = TASK, **fields: Any) -> Project:
     given = {"slug": "plain", "title": "Plain", "workspace": workspaces.main(), "by": None}
     given |= {"kind": "spans", "annotators_per_item": 2, "show_predictions": True} | fields
-    return create_project(labels=read_label_task(TASK), **given)
+    return create_project(labels=read_label_task(task), **given)
 
 
-def add(project: Project, name: str = "i1", **fields: Any) -> Item:
+def add(project: Project, name: str = "i1", task: str = TASK, **fields: Any) -> Item:
     record: dict[str, Any] = {"external_id": name, "kind": "spans", "text": ""}
-    record |= {"program": read_label_task(TASK).text, "passage": PASSAGE, "tokens": SPANS.tokens}
+    record |= {"program": read_label_task(task).text, "passage": PASSAGE, "tokens": SPANS.tokens}
     import_items(records=[ItemRecord.model_validate(record)], project=project, **fields)
     return project.items.get(external_id=name)
 
@@ -139,6 +139,51 @@ def test_people_who_work_blind_get_no_outputs() -> None:
     assert Membership.objects.get(pk=other.pk).blind  # who does not say it leaves it as it is
     state = client_of(other.user).get(f"/api/v1/annotations/{annotation.pk + 1}/editor/").json()
     assert state["predictions"] is None
+
+
+RELATED = """
+layers:
+  - {type: spans, name: Entities, labels: [Person, Place]}
+  - {type: spans, name: Words, labels: [verb], required: false}
+  - {type: relations, name: Links, labels: [knows, met]}
+"""
+
+
+def test_relations_are_suggested_and_counted() -> None:
+    project = labelled(RELATED, slug="linked")
+    add(project, task=RELATED)
+    links = [
+        {"id": "r", "ends": ["a", "b"], "label": "knows"},
+        {"id": "s", "ends": ["b", "a"], "label": "met"},
+    ]
+    output = suggest(project, marks={1: [PERSON, BO], 3: links})
+    key = f"s{output.pk}"
+    members = [make_member(project), make_member(project)]
+    first, second = [assignments.next_annotation(member=member) for member in members]
+    (shown,) = editor_state(first)["predictions"]
+    assert [each["ends"] for each in shown["suggestions"][3]] == [
+        [f"{key}.1.0", f"{key}.1.1"], [f"{key}.1.1", f"{key}.1.0"],
+    ]  # fmt: skip
+    note_shown(annotation=first, outputs=["reader@1"], by=members[0].user)
+    marks = [
+        each | {"suggested": {"by": "reader@1", "id": f"{key}.1.{n}"}} for n, each in enumerate([PERSON, BO])
+    ]
+    taken = links[0] | {"suggested": {"by": "reader@1", "id": f"{key}.3.0"}}
+    both = {"also": [{"node": 1, "put": marks, "state": "done"}], "rejected": [f"{key}.3.1"]}
+    handed_in(first, {"node": 3, "put": [taken], "state": "done", **both})
+    # Somebody who works alone relates a mark of a layer that the system does not cover.
+    verb = span("v", 3, 4, label="verb")
+    other = [links[0], {"id": "t", "ends": ["a", "v"], "label": "met"}]
+    handed_in(
+        second,
+        {"node": 1, "put": [PERSON, BO], "state": "done"},
+        {"node": 2, "put": [verb], "state": "done"},
+        {"node": 3, "put": other, "state": "done"},
+    )
+    (counted,) = acceptance(project)
+    assert (counted.suggested, counted.accepted, counted.rejected, counted.left) == (4, 3, 1, 0)
+    # All marks are shared; the system has one relation that the person does not have.
+    assert counted.with_shown == counted.with_blind == pytest.approx((1 + 2 / 3) / 2)
 
 
 @pytest.mark.parametrize("marks, message", [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -29,6 +30,15 @@ layers:
       - {type: choices, name: Roles, labels: [author, reader], required: false}
       - {type: rating, name: Fame, required: false}
       - {type: text, name: Why, required: false}
+"""
+IF_TASK = """
+layers:
+  - type: spans
+    name: Entities
+    labels: [Person, Place]
+    questions:
+      - {type: choice, name: Known, labels: ["yes", "no"], show_if: {labels: Person}}
+      - {type: text, name: Source, show_if: {question: Known, labels: "yes"}}
 """
 BOXES = """
 layers:
@@ -102,6 +112,30 @@ def test_a_new_mark_opens_a_step_that_was_done(editor: Editor, page: Page) -> No
     assert Annotation.objects.get(pk=pk).status == Annotation.Status.SUBMITTED
 
 
+def test_a_question_appears_for_its_labels_and_answers(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, IF_TASK)
+    editor.open(page, pk)
+    word(page, "Lovelace")
+    known, source = page.get_by_role("group", name="Known"), page.get_by_role("textbox", name="Source")
+    expect(source).to_have_count(0)
+    page.keyboard.press("3")  # yes
+    source.fill("Her letters.")
+    page.keyboard.press("Escape")
+    page.locator(".token", has_text="Lovelace").click()
+    page.keyboard.press("2")  # a place, about which nothing is asked
+    expect(known).to_have_count(0)
+    look(page, "questions-hidden")
+    expect(page.locator(".object-row")).not_to_contain_text("Her letters.")
+    page.keyboard.press("3")
+    page.keyboard.press("d")
+    expect(page.locator(".still-open")).to_have_text("All steps done")
+    page.keyboard.press("1")
+    expect(known.get_by_role("radio", name="yes")).to_be_checked()
+    expect(source).to_have_value("Her letters.")
+    saved(page)
+    assert about(editor, pk)["Lovelace"] == {"Known": ["yes"], "Source": ["Her letters."]}
+
+
 def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser, axe_script: str) -> None:
     [pk] = make(editor, BOXES, kind="boxes")
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
@@ -116,6 +150,34 @@ def test_a_box_is_answered_about_by_touch(editor: Editor, browser: Browser, axe_
     context.close()
 
 
+def test_labels_stand_inside_others(editor: Editor, page: Page, axe_script: str) -> None:
+    editor.log_in(page, workspaces.give(factories.make_user(), Role.MANAGER))
+    page.goto(f"{editor.server.url}/annotate/new/")
+    page.get_by_label("Title").fill("Nested")
+    page.get_by_label("Project ID (URL)").fill("nested")
+    page.get_by_label("Task", exact=True).select_option(label="Classification")
+    for number in (2, 3, 3):
+        page.get_by_role("button", name=f"Put label {number} inside the one above").click()
+    expect(page.get_by_role("button", name="Put label 3 inside the one above")).to_be_disabled()
+    page.get_by_role("button", name="Take label 3 out again").click()
+    look(page, "nested-builder")
+    assert problems(page, axe_script) == []
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/annotate/nested/items/upload/")
+    task = LabelTask.model_validate(Project.objects.get(slug="nested").labels)
+    parents = [label.parent for label in task.layers[0].labels]
+    assert parents == ["", task.layers[0].names[0], task.layers[0].names[0]]
+    [pk] = make(editor, json.dumps(task.model_dump()))
+    editor.open(page, pk)
+    options = page.locator(".label-option")
+    edges = [options.nth(place).bounding_box()["x"] for place in range(3)]
+    assert edges[0] < edges[1] == edges[2]
+    look(page, "nested")
+    page.keyboard.press("3")
+    saved(page)
+    assert editor.objects(pk, 1)[0]["value"] == task.layers[0].names[2]
+
+
 def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str) -> None:
     editor.log_in(page, workspaces.give(factories.make_user(), Role.MANAGER))
     page.goto(f"{editor.server.url}/annotate/new/")
@@ -127,6 +189,10 @@ def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str)
     asked.get_by_label("Type").select_option(label="Rating")
     asked.get_by_label("Name").fill("Strength")
     asked.get_by_label("Annotators have to answer it").uncheck()
+    asked.get_by_label("Ask this question").select_option(label="by the answer of “Opinion”")
+    asked.get_by_label("bad").check()
+    first = page.get_by_role("group", name="Question 1 about each mark")
+    first.get_by_label("Ask this question").select_option(label="by the label of the mark")
     look(page, "questions-builder")
     page.get_by_role("button", name="Save").click()
     page.wait_for_url("**/annotate/aspects/items/upload/")
@@ -134,6 +200,10 @@ def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str)
     assert [(each.name, each.type, each.required) for each in layer.questions] == [
         ("Opinion", "choice", True),
         ("Strength", "rating", False),
+    ]
+    assert [each.show_if and (each.show_if.question, each.show_if.labels) for each in layer.questions] == [
+        ("", ("Product",)),
+        ("Opinion", ("good", "bad")),
     ]
     page.set_viewport_size({"width": 320, "height": 800})
     for name in ("labels", "outputs", "settings"):

@@ -198,6 +198,52 @@ def test_a_polygon_by_taps_on_a_phone(browser: Browser, editor: Editor) -> None:
     context.close()
 
 
+def test_an_ellipse_and_a_point_by_touch(browser: Browser, editor: Editor) -> None:
+    [pk] = make(editor, TASK, "boxes")
+    context = browser.new_context(viewport=PHONE, has_touch=True)
+    page = editor.open(context.new_page(), pk)
+    session = context.new_cdp_session(page)
+    page.keyboard.press(".")
+    page.locator(".sheet").scroll_into_view_if_needed()
+    for kind, corner in (("Start", (0.2, 0.3)), ("Move", (0.5, 0.6)), ("Move", (0.6, 0.7)), ("End", None)):
+        points = [] if corner is None else [dict(zip("xy", at(page, 0, *corner), strict=True))]
+        session.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+    saved(page)
+    page.keyboard.press(".")
+    page.locator(".sheet").scroll_into_view_if_needed()
+    page.touchscreen.tap(*at(page, 0, 0.25, 0.75))
+    saved(page)
+    look(page, "shapes-phone")
+    [ellipse], [point] = editor.objects(pk, ROUNDS), editor.objects(pk, POINTS)
+    near(ellipse["box"], (0.2, 0.3, 0.6, 0.7), 0.02)
+    assert ellipse["shape"] == "ellipse"
+    near(point["point"], (0.25, 0.75), 0.02)
+    context.close()
+
+
+def test_a_pen_draws_as_a_mouse_does(browser: Browser, editor: Editor) -> None:
+    [pk] = make(editor, TASK, "boxes")
+    context = browser.new_context()
+    page = editor.open(context.new_page(), pk)
+    session = context.new_cdp_session(page)
+
+    def pen(kind: str, *corner: float) -> None:
+        across, down = at(page, 0, *corner)
+        about = {"type": f"mouse{kind}", "x": across, "y": down, "button": "left", "clickCount": 1}
+        session.send("Input.dispatchMouseEvent", {**about, "buttons": 1, "pointerType": "pen"})
+
+    page.evaluate("addEventListener('pointerdown', event => { window.seen = event.pointerType }, true)")
+    page.keyboard.press(".")
+    pen("Pressed", 0.2, 0.3)
+    for corner in ((0.4, 0.5), (0.6, 0.7)):
+        pen("Moved", *corner)
+    pen("Released", 0.6, 0.7)
+    saved(page)
+    assert page.evaluate("window.seen") == "pen"
+    near(editor.objects(pk, ROUNDS)[0]["box"], (0.2, 0.3, 0.6, 0.7))
+    context.close()
+
+
 def test_an_adjudicator_takes_over_shapes(editor: Editor, page: Page) -> None:
     first, second = make(editor, TASK, "boxes", people=2)
     # Of the second person alone: the other half of the same box.

@@ -12,7 +12,7 @@ from tests.functional.annotation.conftest import PHONE, Editor
 from tests.functional.annotation.items import DOGS, FIND_DOGS
 from tests.functional.annotation.steps import reload, saved
 from tests.functional.annotation.test_editor import OUTPUT
-from tests.functional.annotation.test_plain_tasks import ENTITIES, TOPIC, look, make
+from tests.functional.annotation.test_plain_tasks import ENTITIES, TOPIC, look, make, word
 
 pytestmark = pytest.mark.service
 
@@ -62,6 +62,57 @@ def test_each_suggestion_is_decided_by_one_key(editor: Editor, page: Page) -> No
     expect(page.locator(".suggestion")).to_have_count(0)  # shown again without a key, and decided
     page.keyboard.press("Control+z")
     expect(page.locator(".suggestion")).to_have_count(1)
+
+
+RELATED = """
+layers:
+  - {type: spans, name: Entities, labels: [Person, Place]}
+  - {type: relations, name: Relations, labels: [knows, {name: lives in, key: l}]}
+"""
+RELATIONS = [
+    {"id": "r", "ends": ["a", "b"], "label": "knows"},
+    {"id": "s", "ends": ["b", "a"], "label": "lives in"},
+    {"id": "t", "ends": ["a", "c"], "label": "knows"},
+    {"id": "u", "ends": ["b", "c"], "label": "knows"},
+]
+
+
+def test_a_relation_brings_its_marks_along(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, RELATED)
+    Project.objects.update(show_predictions=True)
+    record = SystemRecord.model_validate({"id": "item", "marks": {1: MARKS[ENTITIES], 2: RELATIONS}})
+    import_outputs(records=[record], project=Project.objects.get(), system="reader", revision="1")
+    editor.open(page, pk)
+    page.keyboard.press("p")
+    word(page, "met")  # without the label that the model gives it
+    page.get_by_role("button", name="Reject: Place: “met”").click()
+    page.get_by_role("button", name="Reject: Place: “Charles Babbage”").click()
+    page.keyboard.press("Control+z")
+    page.keyboard.press(".")
+    rows = page.locator(".suggestion .object-text")
+    expect(rows).to_have_text(
+        ["Person: “Ada Lovelace” – knows → Place: “Charles Babbage”",
+         "Place: “Charles Babbage” – lives in → Person: “Ada Lovelace”"]
+    )  # fmt: skip
+    page.keyboard.press("y")
+    expect(page.locator(".object-row").last).to_contain_text("“Ada Lovelace” → “Charles Babbage”")
+    look(page, "suggested-relations")
+    page.keyboard.press("z")
+    page.get_by_role("button", name="Reverse").click()
+    saved(page)
+    marks, relations = editor.objects(pk, 1), editor.objects(pk, 2)
+    assert [(each["quote"], "suggested" in each) for each in marks] == [
+        ("met", False), ("Ada Lovelace", True), ("Charles Babbage", True),
+    ]  # fmt: skip
+    ada, charles = marks[1]["id"], marks[2]["id"]
+    assert [(each["ends"], each["label"], each["suggested"]["changed"]) for each in relations] == [
+        ([ada, charles], "knows", False), ([ada, charles], "lives in", True),
+    ]  # fmt: skip
+    for _undo in range(3):
+        page.keyboard.press("Control+z")
+    expect(rows).to_have_count(2)
+    saved(page)
+    assert [each["quote"] for each in editor.objects(pk, 1)] == ["met"]
 
 
 def test_an_answer_is_accepted_and_can_be_overruled(editor: Editor, page: Page) -> None:

@@ -1,6 +1,7 @@
 """Tests of judging answers: who may, what settles, agreement, launch, export, pages."""
 
 import csv
+import re
 from html import unescape
 
 import pytest
@@ -15,6 +16,7 @@ from studyapp.actions.correctness import (
     queue_answers,
     settle,
 )
+from studyapp.actions.pages import show_trial, submit_trial
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Event, JudgedAnswer, Judgement, ProposedVerdict, Stimulus, Study
 from studyapp.models.studies import FrozenRow
@@ -31,6 +33,8 @@ from studyapp.queries.correctness import (
 )
 from studyapp.queries.designs import design
 from studyapp.queries.drafts import definition_of
+from studyapp.queries.studies import current_page
+from studyapp.rules.page_timing import PageTiming
 from tests import workspaces
 from tests.studyapp import factories
 
@@ -280,6 +284,16 @@ def test_a_judge_goes_through_the_queue(staff, study, run, judges):
     page = staff.get(f"/staff/correctness/{run.pk}/judge/", follow=True).content.decode()
     assert "You have judged all answers" in page
     assert counts_of(run).judged_once == 3
+
+
+def test_answers_of_people_and_systems_are_queued_with_one_message(staff, judges):
+    study = factories.make_advice(conditions=[{"system": "helper"}], items={"ids": ["q1"]})
+    trial = current_page(factories.make_participant(link=factories.make_link(study=study))).trial
+    show_trial(trial=trial)
+    answers = {"initial_answer": "The town of Kolwen"}
+    assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming())
+    page = staff.post(f"/staff/studies/{study.slug}/correctness/queue/", follow=True).content.decode()
+    assert re.findall(r"Queued \d+ new answers?", page) == ["Queued 1 new answer"]
 
 
 def test_a_judge_goes_on_with_the_next_queue(staff, run, judges):

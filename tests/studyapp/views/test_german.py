@@ -12,6 +12,9 @@ from django.test import RequestFactory
 from django.utils import translation
 from django.views.defaults import server_error
 
+from analysis.participants import estimates, measures
+from analysis.participants.tasks import TASKS
+
 ROOT = Path(settings.BASE_DIR)
 CATALOGUES = {name: ROOT / "locale/de/LC_MESSAGES" / f"{name}.mo" for name in ("django", "djangojs")}
 SCRIPTS = sorted((ROOT / "static/js/annotation").glob("*.js"))
@@ -71,6 +74,23 @@ def test_every_text_is_translated(path, german):
     texts = texts_of_program(path) if path.suffix == ".py" else texts_of_page(path)
     untranslated = [text for text in texts if not (german.get(text) or german.get((text, 0)))]
     assert untranslated == [], "add them to locale/de and run: python manage.py compilemessages --locale de"
+
+
+def test_every_reason_of_a_missing_estimate_is_translated(german):
+    reasons = {text for name, text in vars(estimates).items() if name.isupper() and isinstance(text, str)}
+    assert {estimates.NO_ADVICE, estimates.UNDEFINED} <= reasons
+    # The page says "not asked" in its own words.
+    assert [text for text in reasons - {estimates.NOT_ASKED} if not german.get(text)] == []
+
+
+def test_every_measure_is_translated(german):
+    general = [each for each in vars(measures).values() if isinstance(each, tuple)]
+    known = {each for group in general for each in group if isinstance(each, measures.Measure)}
+    known |= {measure for task in TASKS.values() for measure in task.measures}
+    assert len(known) > 40
+    texts = {text for measure in known for text in (measure.label, measure.definition)}
+    # "TP / n" is the same in both languages.
+    assert [text for text in texts if re.search("[a-z]{3}", text) and not german.get(text)] == []
 
 
 def texts_at_import(node: ast.AST, names: set[str]) -> set[str]:

@@ -12,7 +12,7 @@ from analysis.participants.tasks.preference import both_sides, count_preferences
 from analysis.planning.preregistration import load_frozen, preregistration
 from analysis.report.build import build_report
 from analysis.report.page import write_page
-from analysis.report.section_preferences import preference_cards
+from analysis.report.section_preferences import preference_cards, preferences_section
 from analysis.study.analysis import Options, analyse
 from analysis.study.inference import infer
 from analysis.study.preferences import preferences
@@ -117,6 +117,19 @@ def test_a_planted_side_bias_is_found(tmp_path):
         "Does the side matter?",
     ]
     assert "The left side is favoured: " in preference_cards(study)[1].points[0]
+
+
+def test_few_answers_say_nothing_impossible(tmp_path):
+    study = analyse(load_bundle(preference_study(tmp_path / "b", people=2, items=3)), Options(resamples=0))
+    for each in preferences(study):
+        for share in (each.left, each.tied):
+            assert share.interval is not None
+            assert share.value is not None
+            low, high = share.interval
+            assert 0 <= low <= high <= 1
+            assert low <= share.value <= high
+    assert any(each.strengths.reason for each in preferences(study))
+    assert not any("nan" in note for note in preferences_section(study).blocks[1].notes)
 
 
 def test_excluded_trials_leave_the_comparisons(tmp_path):

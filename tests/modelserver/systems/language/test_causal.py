@@ -94,10 +94,55 @@ def test_a_target_is_scored_where_the_answer_stands(folder: Path) -> None:
     assert other.target_logprob < 0
 
 
+@pytest.mark.parametrize("order", ["explain-first", "answer-first"])
+def test_targets_do_not_depend_on_the_items_beside_them(order: str, folder: Path) -> None:
+    system = opened(configured(folder, order=order))
+    items = [item(number, target=target) for number, target in enumerate(["Bonn1 or Rome", "yes", "Bo"])]
+    for one, beside in zip(items, system.predict(items), strict=True):
+        (alone,) = system.predict([one])
+        assert alone.target_logprob == pytest.approx(beside.target_logprob, abs=1e-3)
+        assert alone.target_logprob is not None
+        assert alone.target_logprob < 0
+
+
 def test_targets_of_types_share_the_probability(folder: Path) -> None:
     system = opened(configured(folder))
     chances = [system.predict([item(1, target=kind)])[0].target_logprob for kind in ("yes", "no")]
     assert all(chance is not None and chance < 0 for chance in chances)
+
+
+def test_leave_one_out_gives_the_share_lost_without_each_sentence(folder: Path) -> None:
+    system = opened(configured(folder, relevance="leave-one-out"))
+    cited = opened(configured(folder))
+    asked = item(2)
+    (whole,), (plain,) = system.predict([asked]), cited.predict([asked])
+    assert (whole.answer, whole.rationale) == (plain.answer, plain.rationale)
+    assert whole.answer_logprob is not None
+    # Two articles with three and one sentences; the three are equal.
+    without = [
+        item(1).model_copy(update={"context": [("Ada", ["Ada was born in Bonn2."] * 2), asked.context[1]]})
+    ] * 3
+    without.append(asked.model_copy(update={"context": [asked.context[0], ("Bo", [])]}))
+    expected = []
+    for each in without:
+        (left,) = cited.predict([each.model_copy(update={"target": whole.answer})])
+        assert left.target_logprob is not None
+        expected.append(max(0.0, 1 - math.exp(left.target_logprob - whole.answer_logprob)))
+    chances = [fact.probability for fact in whole.fact_probabilities or []]
+    assert chances == pytest.approx(expected, abs=1e-3)
+    assert max(chances) > 0
+    assert whole.usage is not None
+    assert plain.usage is not None
+    assert whole.usage.input_tokens > 4 * plain.usage.input_tokens
+
+
+def test_a_target_is_answered_without_leave_one_out(folder: Path) -> None:
+    system = opened(configured(folder, relevance="leave-one-out"))
+    cited = opened(configured(folder))
+    asked = item(2, target="Bonn2")
+    assert system.predict([asked])[0].usage == cited.predict([asked])[0].usage
+    assert (system.language_model.relevance, cited.language_model.relevance) == ("leave-one-out", "citation")
+    assert system.revision != cited.revision
 
 
 def test_the_order_changes_the_revision_and_the_folder_alone_has_one(folder: Path) -> None:

@@ -406,6 +406,11 @@ def test_leave_one_out_asks_without_each_sentence(tmp_path: Path) -> None:
     assert chances == [0.0, pytest.approx(1 - (1 - p) / p), 0.0]
 
 
+def test_a_target_is_asked_for_once_with_leave_one_out(tmp_path: Path, server: FakeOpenAI) -> None:
+    only(opened(tmp_path, server, relevance="leave-one-out"), item(1, target="rain"))
+    assert len(server.requests) == 1
+
+
 def test_leave_one_out_needs_logprobs(tmp_path: Path) -> None:
     with FakeOpenAI(logprob=None) as server:
         failed = only(opened(tmp_path, server, relevance="leave-one-out"))

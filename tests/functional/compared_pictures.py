@@ -1,0 +1,69 @@
+"""Pictures of pages in a palette, compared with those that are kept."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Locator, Page
+
+MOST_DIFFERENT = 0.005  # of the pixels
+STEP = 24  # of 255, in one colour; less is the smoothing of letters
+LOOKS = 6
+# What changes from run to run: moments, and names that are drawn.
+STILL = r"""() => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    walk.currentNode.data = walk.currentNode.data
+      .replace(/\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?/g, "2026-01-01")
+      .replace(/127\.0\.0\.1:\d+/g, "model-server")
+      .replace(/\b[0-9a-f]{12,}\b/g, "0123456789ab")
+      .replace(/\b\d+(\.\d+)? (s|ms|min)\b/g, "1 $2");
+  }
+}"""
+
+
+def page_of(shown: Page | Locator) -> Page:
+    """The page that something is on."""
+    return shown.page if isinstance(shown, Locator) else shown
+
+
+def picture_of(shown: Page | Locator) -> Image.Image:
+    """The page, or a part of it, in a palette, without what changes from run to run."""
+    page_of(shown).evaluate(STILL)
+    taken = Image.open(io.BytesIO(shown.screenshot())).convert("RGB")
+    return taken.quantize(64, dither=Image.Dither.NONE)
+
+
+def lasting_difference(shown: Page | Locator, path: Path, most: float = MOST_DIFFERENT) -> float:
+    """The share of pixels by which a page or its part differs from its picture, 0 if it is small enough.
+
+    Scripts may still be at work on a busy machine, so what differs is looked at again.
+    """
+    kept = Image.open(path).convert("RGB")
+    for _look in range(LOOKS):
+        taken = picture_of(shown).convert("RGB")
+        share = difference(kept, taken)
+        if share <= most:
+            return 0.0
+        page_of(shown).wait_for_timeout(500)
+    keep(taken, path.name)
+    return share
+
+
+def difference(one: Image.Image, other: Image.Image) -> float:
+    """The share of pixels that differ visibly; 1 if the sizes do."""
+    if one.size != other.size:
+        return 1.0
+    gap = np.abs(np.asarray(one, dtype=np.int16) - np.asarray(other, dtype=np.int16)).max(axis=2)
+    return float((gap > STEP).mean())
+
+
+def keep(picture: Image.Image, name: str) -> None:
+    """Keep a picture that differs where SCREENSHOTS says, to be looked at."""
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
+        picture.save(Path(folder) / name)
