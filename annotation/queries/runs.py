@@ -28,7 +28,7 @@ class Progress:
 
     @property
     def is_complete(self) -> bool:
-        """Return True if every item has an output, so that there is nothing to resume."""
+        """Return True if every item has an output: nothing is to resume."""
         return self.outputs >= self.items
 
     @property

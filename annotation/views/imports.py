@@ -1,4 +1,4 @@
-"""What the pages of uploaded items and of uploaded model outputs share: preview and apply."""
+"""Preview and apply an upload of items or of model outputs."""
 
 from typing import Any
 
@@ -37,7 +37,10 @@ def import_context(member: Membership, job: Job) -> dict[str, Any]:
 
 
 def apply_import(request: HttpRequest, preview: Job) -> Job:
-    """Import the upload of a preview; return the preview with a message if that is not possible."""
+    """Import the upload of a preview and return the job.
+
+    If that is not possible, say so and return the preview.
+    """
     try:
         job, is_new = apply_preview(preview=preview, by=user_of(request))
     except Conflict as error:
