@@ -131,7 +131,8 @@ def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
     load_example(site)
     link, most = new_link(site), max(options.users)
     warm_up(link, 4, 0.0, 2.0)
-    printed = site.manage("shell", "--no-imports", "--command", SEED.format(items=ITEMS, people=most))
+    seed = SEED.format(items=ITEMS, people=most, task="")
+    printed = site.manage("shell", "--no-imports", "--command", seed)
     sessions = site.var / "sessions.json"
     sessions.write_text(printed.splitlines()[-1], encoding="utf-8")
     leader = site.parts.pids["web server"]
