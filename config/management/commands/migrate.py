@@ -31,4 +31,4 @@ migrate.MigrationExecutor = WholeMigrations  # type: ignore[attr-defined]
 
 
 class Command(migrate.Command):
-    pass
+    help = "Apply migrations, each in one transaction with its record."
