@@ -21,8 +21,7 @@ FINISHED = "SELECT count(*) FROM predictions_event WHERE kind = ? AND json_extra
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with Supervisor() as parts:
-        site = Site(tmp_path_factory.mktemp("two"), parts, servers=2)
+    with Supervisor() as parts, Site(tmp_path_factory.mktemp("two"), parts, servers=2) as site:
         site.broker()
         for number in (1, 2):
             site.model_server(number)

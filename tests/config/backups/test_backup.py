@@ -51,7 +51,7 @@ class Folder:
         if self.env["DATABASE_URL"].startswith("sqlite:"):
             prepare_sqlite(self.var)
         else:
-            self.run("prepare_site")
+            self.run("migrate", "--verbosity", "0")
 
 
 def said_by(commands: Commands, *arguments: str, status: int = 0) -> str:
