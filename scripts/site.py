@@ -139,10 +139,10 @@ def prepared_postgres(server: str) -> str:
     It is dropped when this process ends; that of a test run ends with its server.
     """
     with _shared() as shared:
-        made = shared / f"postgres-{urlsplit(server).port}"
-        if not made.exists():
-            made.write_text(_migrated_postgres(server), encoding="utf-8")
-        return made.read_text(encoding="utf-8")
+        name = shared / f"postgres-{urlsplit(server).port}"
+        if not name.exists():
+            name.write_text(_migrated_postgres(server), encoding="utf-8")
+        return name.read_text(encoding="utf-8")
 
 
 def _migrated_postgres(server: str) -> str:
@@ -150,7 +150,7 @@ def _migrated_postgres(server: str) -> str:
 
     def run(command: str) -> None:
         with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(SQL(command).format(Identifier(name)))  # type: ignore[arg-type]
+            connection.execute(SQL(command).format(Identifier(name)))
 
     def drop() -> None:
         with suppress(psycopg.OperationalError):  # the server has ended, and with it all that it held

@@ -85,14 +85,14 @@ def folder_of(site: Site, server: str | None, var: Path, *, migrated: bool) -> I
 
 @pytest.fixture
 def empty(worked_on: Site, postgres_or_sqlite: str | None, tmp_path: Path) -> Iterator[Folder]:
-    with folder_of(worked_on, postgres_or_sqlite, tmp_path / "restored", migrated=False) as made:
-        yield made
+    with folder_of(worked_on, postgres_or_sqlite, tmp_path / "restored", migrated=False) as folder:
+        yield folder
 
 
 @pytest.fixture
 def migrated(worked_on: Site, postgres_or_sqlite: str | None, tmp_path: Path) -> Iterator[Folder]:
-    with folder_of(worked_on, postgres_or_sqlite, tmp_path / "restored", migrated=True) as made:
-        yield made
+    with folder_of(worked_on, postgres_or_sqlite, tmp_path / "restored", migrated=True) as folder:
+        yield folder
 
 
 def bundle(commands: Commands, out: Path) -> dict[str, bytes]:
