@@ -280,6 +280,7 @@ class DecisionForm(forms.Form):
     annotation = forms.IntegerField(min_value=0, max_value=2**63 - 1)
     revision = forms.IntegerField(min_value=0)
     letter = forms.CharField(max_length=10)
+    version = forms.IntegerField(required=False, min_value=0)  # of the gold; 0 without gold
 
 
 class ReturnForm(DecisionForm):

@@ -76,6 +76,10 @@ def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Make one annotation the gold."""
     row, form = _item_or_404(member, pk), DecisionForm(request.POST)
     annotation = _decided_or_404(row, form)
+    if form.cleaned_data["version"] not in (None, _gold_version(row)):
+        sentence = _("Somebody settled the gold of this item after you opened the page. Please decide again.")
+        messages.error(request, sentence)
+        return redirect("annotation:item", member.project.slug, pk)
     try:
         review.accept(annotation=annotation, revision=form.cleaned_data["revision"], by=user_of(request))
     except (ForbiddenTransition, StaleBase) as error:
@@ -157,6 +161,12 @@ def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, ob
         "is_free": not is_in_use(item),
         "following": next_to_settle(item),
     }
+
+
+def _gold_version(item: Item) -> int:
+    """Return the version of the item's gold, 0 without gold."""
+    gold = item.golds.filter(current=True).first()
+    return gold.version if gold else 0
 
 
 def _decided_or_404(item: Item, form: DecisionForm) -> Annotation:

@@ -114,6 +114,22 @@ def test_one_work_is_taken_as_gold_and_one_is_sent_back_from_the_page() -> None:
     assert client.post(f"{base}/accept/").status_code == 404
 
 
+def test_an_old_page_does_not_replace_the_gold_of_somebody_else() -> None:
+    annotation, other = two_annotations()
+    base = f"/annotate/{annotation.project.slug}/items/{annotation.item_id}/"
+    client = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
+    old_page = client.get(base).content.decode()
+    assert 'name="version" value="0"' in old_page
+    for each in (annotation, other):
+        sent = {"annotation": each.pk, "revision": each.revision, "letter": "A", "version": "0"}
+        page = client.post(f"{base}accept/", sent, follow=True).content.decode()
+    assert "Somebody settled the gold of this item" in page
+    assert 'name="version" value="1"' in page
+    assert Gold.objects.get().annotation == annotation
+    client.post(f"{base}accept/", sent | {"version": "1"})
+    assert Gold.objects.get(current=True).annotation == other
+
+
 def test_a_decision_is_about_the_work_that_was_on_the_page() -> None:
     """Others hand in and take back meanwhile, so that letters and documents are no longer what they were."""
     annotation, other = two_annotations()
