@@ -29,6 +29,7 @@ from studyapp.queries.responses import ResponseFilter
 from studyapp.queries.studies import frozen
 from studyapp.views.access import StudyRequest, study_page
 from studyapp.web.event_labels import EVENT_LABELS
+from studyapp.web.participant_forms import BEHAVIOUR_LABELS
 from studyapp.web.results_forms import STATE_LABELS, PeopleForm, ReasonForm
 from studyapp.web.tables import PEOPLE
 
@@ -185,6 +186,7 @@ def _page(
     context = {
         "study": study,
         "person": person,
+        "behaviour": BEHAVIOUR_LABELS.get(row.link.behaviour, row.link.behaviour),
         "state_label": STATE_LABELS[person.state],
         "looks": condition_looks(study),
         "labels": condition_labels(study),
