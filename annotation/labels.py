@@ -107,6 +107,11 @@ class MarkCondition(FrozenModel):
     question: Name | Literal[""] = ""
     labels: _Needed
 
+    def holds(self, label: str, answers: Mapping[str, Sequence[str | int]]) -> bool:
+        """Return whether a mark is asked, by its label and the answers before."""
+        given = answers.get(self.question, ()) if self.question else (label,)
+        return any(each in self.labels for each in given)
+
 
 class Question(FrozenModel):
     """Something with labels, bounds and a hint that people are asked.
@@ -260,13 +265,9 @@ class LabelLayer(Question):
         """
         asked: dict[str, MarkQuestion] = {}
         for question in self.questions:
-            if (needed := question.show_if) is not None:
-                given: Sequence[str | int] = [label]
-                if needed.question:
-                    given = answers.get(needed.question, ()) if needed.question in asked else ()
-                if not any(each in needed.labels for each in given):
-                    continue
-            asked[question.name] = question
+            given = {name: answers[name] for name in asked if name in answers}
+            if question.show_if is None or question.show_if.holds(label, given):
+                asked[question.name] = question
         return asked
 
     def shown(self) -> dict[str, Any]:

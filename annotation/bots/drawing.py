@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.bots.behaviours import Behaviour
+from annotation.labels import MarkCondition
 from annotation.schemas import Answer, Box, Chosen, Document, Ellipse, KeyPoint, Layer, Object, Span
 
 Json = dict[str, Any]
@@ -79,6 +80,8 @@ class _Pen:
     def draw(self, index: int, gold: Layer | None) -> None:
         """Draw the objects of a step, or answer its question."""
         self.layers[index] = []
+        if not self._is_shown(self.sheet.nodes[index].get("layer", {}).get("show_if")):
+            return
         if self.sheet.nodes[index]["role"] == "relate":
             return  # bots see no relations
         if self.sheet.nodes[index]["role"] == "answer":
@@ -123,12 +126,8 @@ class _Pen:
         layer = self.sheet.nodes[index].get("layer")
         if layer and layer["labels"] and "value" not in place:
             shape["label"] = label or self.rng.choice(layer["labels"])["name"]
-            answered = shape.get("answers", {})
             if layer["questions"]:
-                shape["answers"] = {
-                    each["name"]: self._values(each, answered.get(each["name"], ()))
-                    for each in layer["questions"]
-                }
+                shape["answers"] = self._about(shape["label"], layer["questions"], shape.get("answers", {}))
         if links:
             shape["links"] = list(links)
         if reason:
@@ -136,6 +135,26 @@ class _Pen:
         self.layers[index].append(shape)
         if gold:
             self.known[gold] = name
+
+    def _about(
+        self, label: str, questions: Sequence[Mapping[str, Any]], gold: Mapping[str, Sequence[str | int]]
+    ) -> dict[str, list[str | int]]:
+        """Return answers to the questions that a mark with a label is asked."""
+        answers: dict[str, list[str | int]] = {}
+        for each in questions:
+            condition = each["show_if"] and MarkCondition.model_validate(each["show_if"])
+            if condition is None or condition.holds(label, answers):
+                answers[each["name"]] = self._values(each, gold.get(each["name"], ()))
+        return answers
+
+    def _is_shown(self, condition: Mapping[str, Any] | None) -> bool:
+        """Return whether an earlier choice shows a layer."""
+        return condition is None or any(
+            each["value"] in condition["labels"]
+            for index, objects in self.layers.items()
+            for each in objects
+            if self.sheet.nodes[index].get("layer", {}).get("name") == condition["layer"]
+        )
 
     def _answer(self, index: int, layer: Mapping[str, Any], gold: Layer | None) -> None:
         """Answer as the gold does, or anything."""

@@ -27,12 +27,17 @@ from torch import Tensor, nn
 from modelserver.evaluation.progress import progress_bar
 from modelserver.training import checkpoint, curves
 from modelserver.training.options import Start
-from modelserver.wire.errors import UnreadableData
+from modelserver.wire.errors import ModelServerError, UnreadableData
 
 STATE = "training.safetensors"  # checkpoint of an unfinished run, in its folder
 LOG = "log.jsonl"
 CURVES = "curves.svg"
 FINISHED = ("config.json", LOG)  # a folder with one of them, and without STATE, holds a finished run
+
+
+class Diverged(ModelServerError, code="diverged"):
+    """The loss of a training is no longer a finite number."""
+
 
 Row = dict[str, float | None]
 Example = TypeVar("Example")
@@ -150,6 +155,8 @@ def train(
         processor -= rows[-1]["processor_seconds"] or 0.0
     while trainer.steps < trainer.total_steps and not _is_stopped_early(trainer, rows):
         loss = trainer.step()
+        if loss is not None and not math.isfinite(loss):
+            raise Diverged(f"step {trainer.steps}: the loss is {loss}; train with a lower learning rate")
         losses += [] if loss is None else [loss]
         advance(1)
         if not trainer.is_check():

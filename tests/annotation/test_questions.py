@@ -263,6 +263,36 @@ def test_agreement_counts_the_marks_that_two_people_share() -> None:
     assert question_items("i", program("layers: [{type: spans, name: E, labels: [x]}]"), {}) == []
 
 
+def test_agreement_leaves_out_what_somebody_was_not_asked() -> None:
+    stale = if_marked("Place", Known=["yes"], Source=["Her letters."])
+    people = {"A": if_marked("Person", Known=["yes"]), "B": if_marked("Person", Known=["no"]), "C": stale}
+    shown = {who: without_hidden(document, program(IF_TASK)) for who, document in people.items()}
+    item, other = question_items("i", program(IF_TASK), shown, SPANS.tokens)  # a mark as Person, one as Place
+    assert [node.module for node in item.nodes][:2] == ["Entities – Known: yes", "Entities – Known: no"]
+    assert {who: values.get(0) for who, values in item.values.items()} == {"A": True, "B": False, "C": None}
+    assert not any(other.values.values())
+    named = {group.name: each for group, each in agreement([item, other], "spans").groups.items()}
+    assert named["Entities – Known: yes"]["agreed"].value == 0
+
+
+def test_bots_answer_no_hidden_question() -> None:
+    task = read_label_task(
+        IF_TASK + "  - {type: choice, name: Tone, labels: [good, bad]}\n"
+        "  - {type: text, name: Why, show_if: {layer: Tone, labels: bad}}\n"
+    )
+    tree = program_tree(program(task.text), task)
+    sheet = Sheet(tree["nodes"], tree["walk"], "spans", 0, PASSAGE, SPANS.tokens)
+    seen = set()
+    for seed in range(40):
+        layers = draw(sheet, None, BEHAVIOURS["careful"], random.Random(seed))
+        for mark in layers[1]:
+            asked = task.layers[0].asked_about(mark["label"], mark["answers"])
+            assert mark["answers"].keys() == asked.keys()
+            seen.add((mark["label"], tuple(asked)))
+        assert bool(layers[3]) == (layers[2][0]["value"] == "bad")
+    assert seen == {("Place", ()), ("Person", ("Known",)), ("Person", ("Known", "Source"))}
+
+
 def test_scores_count_the_answers() -> None:
     assert likeness(program(), marked(), marked(), SPANS.tokens, "spans") == 1
     other = likeness(program(), marked(), marked(**ALL | {"Fame": [2]}), SPANS.tokens, "spans")

@@ -89,6 +89,6 @@ def test_a_storage_that_hangs_does_not_hold_up_the_answer(client: Client, monkey
     begun = time.monotonic()
     try:
         assert client.get("/health/ready").json()["checks"]["storage"] == "failed"
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 20
     finally:
         release.set()

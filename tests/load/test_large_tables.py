@@ -20,18 +20,23 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 FEW, MANY = 1_000, 10_000
 BAR = 0.3  # seconds of processor time, because test machines do other work, too
 GROWTH, SLACK = 1.5, 0.03  # times, and seconds on top, for counts that read a narrow index
+TURNS = 8  # at most, because neighbours on the processor cost a page time now and then
 
 
-def opened(rows: int) -> dict[str, tuple[float, int]]:
-    """The processor seconds and the queries of every page, of the better of two turns."""
+def opened(rows: int, allowed: dict[str, float] | None = None) -> dict[str, tuple[float, int]]:
+    """The processor seconds and the queries of every page, of the best turn.
+
+    There are two turns, and more while a page takes more than it is ``allowed``.
+    """
     figures = {}
     with transaction.atomic():
         large = fill(rows)
         client = Client()
         client.force_login(large.owner)
         for name, address in pages(large).items():
-            turns = []
-            for _turn in range(2):
+            most = BAR if allowed is None else min(BAR, allowed[name])
+            turns: list[float] = []
+            while len(turns) < 2 or (min(turns) > most and len(turns) < TURNS):
                 with CaptureQueriesContext(connection) as captured:
                     begun = time.process_time_ns() + busy(connection)
                     assert client.get(address).status_code == 200, address
@@ -42,13 +47,12 @@ def opened(rows: int) -> dict[str, tuple[float, int]]:
 
 
 def test_ten_times_the_rows_cost_hardly_more():
-    few, many = opened(FEW), opened(MANY)
-    more = {
-        name: (few[name][1], queries) for name, (_seconds, queries) in many.items() if queries > few[name][1]
+    few = opened(FEW)
+    allowed = {name: GROWTH * seconds + SLACK for name, (seconds, _queries) in few.items()}
+    many = opened(MANY, allowed)
+    assert {name for name, (_seconds, queries) in many.items() if queries > few[name][1]} == set()
+    assert {name: seconds for name, (seconds, _queries) in many.items() if seconds > BAR} == {}
+    grown = {
+        name: (few[name][0], seconds) for name, (seconds, _queries) in many.items() if seconds > allowed[name]
     }
-    assert more == {}
-    judged = {name: (few[name][0], seconds) for name, (seconds, _n) in many.items()}
-    slow = {name: seconds for name, (_before, seconds) in judged.items() if seconds > BAR}
-    assert slow == {}
-    grown = {name: both for name, both in judged.items() if both[1] > GROWTH * both[0] + SLACK}
     assert grown == {}

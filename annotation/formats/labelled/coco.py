@@ -30,6 +30,7 @@ from annotation.formats.labelled.entries import (
     fraction_polygon,
     guarded,
     image_named,
+    nested,
     pixel_box,
     size_of,
     takes,
@@ -58,6 +59,7 @@ class _Named(BaseModel):
 
 class _Category(_Named):
     name: Annotated[str, Field(min_length=1)]
+    supercategory: str | None = None
     keypoints: list[str] = []
     questions: dict[str, LayerType] = {}  # ours: what the attributes of its objects answer
 
@@ -159,9 +161,9 @@ def _attributes(each: _Object, category: _Category, mark: str) -> Iterator[About
 
 def _declared(categories: Iterable[_Category]) -> Iterator[LabelLayer]:
     """Yield the layers of a file: key points by their category, and the rest."""
-    names = tuple(dict.fromkeys(each.name for each in categories if not each.keypoints))
-    if names:
-        yield LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": names})
+    parents = {each.name: each.supercategory or "" for each in categories if not each.keypoints}
+    if parents:
+        yield LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": nested(parents)})
     for each in categories:
         if each.keypoints:
             labels = tuple(dict.fromkeys(each.keypoints))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
-
-from pydantic import ValidationError
 
 from annotation.formats.boxes import DIGITS, fitted
 from annotation.formats.checks import check_record
@@ -170,6 +169,24 @@ class Entry:
 Reader = Callable[[LabelledSource], Iterator[Entry]]
 
 
+def nested(parents: Mapping[str, str]) -> tuple[dict[str, str], ...]:
+    """Return the labels of a tree, each below its parent.
+
+    ``parents`` has the parent of each label; one that is no label itself, or that stands inside its own
+    label, does not count.
+    """
+    inside: dict[str, list[str]] = {}
+    for name, parent in parents.items():
+        inside.setdefault(parent if parent in parents and parent != name else "", []).append(name)
+    labels: dict[str, str] = {}
+    waiting = [(name, "") for name in reversed(inside.get("", []))]
+    while waiting:
+        name, labels[name] = waiting[-1][0], waiting[-1][1]
+        waiting[-1:] = [(below, name) for below in reversed(inside.get(name, []))]
+    labels |= {name: "" for name in parents if name not in labels}  # in a circle
+    return tuple({"name": name, "parent": parent} for name, parent in labels.items())
+
+
 def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource) -> Iterator[ItemRecord]:
     """Yield the items of a file of another tool.
 
@@ -228,6 +245,18 @@ class _Layer:
     directed: bool = False
     questions: dict[str, _Layer] = field(default_factory=dict)
 
+    def declare(self, layer: LabelLayer) -> None:
+        """Add the labels of another entry's declaration of this layer."""
+        if self.declared is None or layer == self.declared:
+            self.declared = layer
+            return
+        parents = {label.name: label.parent for label in self.declared.labels}
+        for label in layer.labels:
+            if parents.setdefault(label.name, label.parent) != label.parent:
+                text = "“%(label)s” stands inside “%(parent)s” and elsewhere; a label has one place"
+                raise ValueError(say(text, label=label.name, parent=label.parent))
+        self.declared = LabelLayer.model_validate({**self.declared.model_dump(), "labels": nested(parents)})
+
     def layer(self, name: str) -> LabelLayer:
         questions = tuple(asked.question(name) for name, asked in self.questions.items())[:MOST_QUESTIONS]
         if self.declared is not None and not self.labels.keys() - set(self.declared.names):
@@ -260,20 +289,17 @@ def _task_in(source: LabelledSource, reader: Reader) -> LabelTask | None:
     """
     layers: dict[str, _Layer] = {}
     try:
-        for entry in _entries(source, reader):
-            for layer in entry.declared:
-                layers.setdefault(layer.name, _Layer(layer.type, layer))
-            for labelling in entry.labellings:
-                _note_labels(layers, labelling)
-    except BadFile:
-        pass  # the second reading says so
-    try:
-        return (
-            LabelTask(layers=tuple(layer.layer(name) for name, layer in layers.items())) if layers else None
-        )
-    except ValidationError as error:
-        findings = Findings()
-        findings.refuse(error, source.path)
+        with suppress(BadFile):  # the second reading says so
+            for entry in _entries(source, reader):
+                for layer in entry.declared:
+                    layers.setdefault(layer.name, _Layer(layer.type, layer)).declare(layer)
+                for labelling in entry.labellings:
+                    _note_labels(layers, labelling)
+        if not layers:
+            return None
+        return LabelTask(layers=tuple(layer.layer(name) for name, layer in layers.items()))
+    except ValueError as error:
+        Findings().refuse(error, source.path)
         raise
 
 

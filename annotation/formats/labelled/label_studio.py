@@ -44,6 +44,7 @@ from annotation.formats.labelled.entries import (
     fraction_polygon,
     guarded,
     labelled_document,
+    nested,
     takes,
     tokens_of_entry,
     tried,
@@ -224,6 +225,10 @@ def _take(
                 mark = result.get("parentID") or (result.get("id") if PLACES & value.keys() else None)
                 if mark is None:
                     labelling.answers += answers
+                    trees = (
+                        _branch(str(result.get("from_name")), path) for path in value.get("taxonomy", ())
+                    )
+                    entry.declared = [*entry.declared, *trees]
                 else:
                     labelling.about += [AboutMark(str(mark)[:64], *answer) for answer in answers]
         except (AttributeError, KeyError, IndexError, TypeError) as error:
@@ -329,6 +334,8 @@ def _answers(
     """Return the answers of a result with the name and type of their layer."""
     if kind == "choices":
         return [(name, "choice", str(choice)) for choice in value["choices"]]
+    if kind == "taxonomy":
+        return [(name, "choices", str(path[-1])) for path in value["taxonomy"]]
     if kind == "textarea":
         text = value["text"]
         joined = "\n".join(text) if isinstance(text, list) else str(text)
@@ -337,6 +344,12 @@ def _answers(
         return [(name, "rating", int(value["rating"]))]
     source.findings.mend(OTHER_RESULT, f"{entry.external_id}: {kind}")
     return []
+
+
+def _branch(name: str, path: Sequence[str]) -> LabelLayer:
+    """Return the layer of a taxonomy with the labels on a chosen path."""
+    labels = nested(dict(zip(path, ["", *path], strict=False)))
+    return LabelLayer.model_validate({"type": "choices", "name": name, "labels": labels, "required": False})
 
 
 @dataclass(frozen=True)

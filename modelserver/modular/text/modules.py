@@ -180,7 +180,7 @@ class Modules(nn.Module):
         kind = "numbers" if choice in ("greater", "less") else "dates"
         first, second = (self._mentions(text, each, kind) for each in (first_state, second_state))
         wins = _wins(first.quantities, choice).to(first.joint)
-        p = first.probabilities @ wins @ second.probabilities
+        p = (first.probabilities @ wins @ second.probabilities).clamp(max=1)  # but for rounding it is
         weights = p * _events(first_state) + (1 - p) * _events(second_state)
         return Attention(weights, torch.maximum(first.presence, second.presence))
 
@@ -261,7 +261,8 @@ def apart(state: Mentions) -> Amount:
     same = torch.eye(len(both.values), device=both.values.device)
     pairs = torch.outer(both.probabilities, both.probabilities) * (1 - same)
     pairs = pairs / (pairs.sum() + LEAST)
-    pairs = pairs + same * (1 - pairs.sum()) / len(same)
+    # Rounding may leave a sum above 1, and a probability below 0 has no logarithm.
+    pairs = pairs + same * (1 - pairs.sum()).clamp(min=0) / len(same)
     values = (both.values[:, None] - both.values).abs()
     return _likeliest(merged(values.flatten(), pairs.flatten()))
 

@@ -1,6 +1,7 @@
 """The rules of the training loop that hold for every trainer."""
 
 import json
+import math
 
 import pytest
 import torch
@@ -73,3 +74,9 @@ def test_a_folder_of_weights_without_a_log_is_not_resumed(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({}))
     with pytest.raises(UnreadableData, match="holds a model already"):
         make_room(tmp_path, resume=True)
+
+
+def test_a_loss_that_is_no_number_ends_the_training(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("modelserver.training.text_nmn.trainer.Trainer.step", lambda trainer: math.nan)
+    assert main(["train", "text-nmn", "--out", str(tmp_path / "out"), *TINY["text-nmn"].split()]) == 1
+    assert capsys.readouterr().err.endswith("the loss is nan; train with a lower learning rate\n")

@@ -62,6 +62,26 @@ def test_label_studio_needs_nothing_but_its_file(tmp_path: Path) -> None:
     assert classes_of(second, second.gold) == [("topic", ["Film"])]
 
 
+def test_the_paths_of_a_taxonomy_are_nested_labels(tmp_path: Path) -> None:
+    first = task_of({"text": "A."}, result("taxonomy", {"taxonomy": [["Animal", "Dog"], ["Plant"]]}, "kind"))
+    more = task_of({"text": "B."}, result("taxonomy", {"taxonomy": [["Animal", "Cat", "Lynx"]]}, "kind"))
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps([first, more | {"id": 8}]))
+    records = read("labelstudio", path)
+    [layer] = LabelTask.model_validate_json(records[0].program).layers
+    assert [(label.name, label.parent) for label in layer.labels] == [
+        *(("Animal", ""), ("Dog", "Animal"), ("Cat", "Animal"), ("Lynx", "Cat"), ("Plant", "")),
+    ]
+    assert [classes_of(record, record.gold) for record in records] == [
+        [("kind", ["Dog", "Plant"])],
+        [("kind", ["Lynx"])],
+    ]
+    other = result("taxonomy", {"taxonomy": [["Plant", "Dog"]]}, "kind")
+    path.write_text(json.dumps([first, task_of({"text": "B."}, other) | {"id": 8}]))
+    with pytest.raises(BadFile, match="“Dog” stands inside “Plant” and elsewhere; a label has one place"):
+        read("labelstudio", path)
+
+
 def test_the_quote_decides_between_code_points_and_utf_16(tmp_path: Path) -> None:
     text, findings = "🏆🏆 Ada won.", Findings()
     units = result("labels", {"start": 5, "end": 8, "text": "Ada", "labels": ["Person"]})
@@ -240,6 +260,27 @@ def test_coco_keeps_info_and_licenses_and_all_categories(tmp_path: Path) -> None
     assert again["images"][0]["license"] == 1
     assert [each["name"] for each in again["categories"]] == ["dog", "brush"]
     assert again["annotations"][0]["bbox"] == [10, 5, 20, 10]
+
+
+def test_coco_keeps_labels_inside_others(tmp_path: Path) -> None:
+    names = (
+        ("dog", "animal"),
+        ("animal", "animal"),
+        ("puppy", "dog"),
+        ("brush", "indoor"),
+        ("a", "b"),
+        ("b", "a"),
+    )
+    categories = [
+        {"id": 18 + place, "name": name, "supercategory": above} for place, (name, above) in enumerate(names)
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(COCO | {"categories": categories}))
+    records = read("coco", path, kind="boxes")
+    nested = [("animal", ""), ("dog", "animal"), ("puppy", "dog"), ("brush", ""), ("a", ""), ("b", "")]
+    for each in (*records, *read("coco", written("coco", records, tmp_path), kind="boxes")):
+        [layer] = LabelTask.model_validate_json(each.program).layers
+        assert [(label.name, label.parent) for label in layer.labels] == nested
 
 
 VOC = """<annotation><filename>a.jpg</filename>

@@ -17,7 +17,7 @@ from modelserver.modular.text.execution import (
     value_of,
 )
 from modelserver.modular.text.modules import apart, combine, extreme
-from modelserver.modular.text.states import Amount, Attention, amount
+from modelserver.modular.text.states import Amount, Attention, Mentions, amount
 from tests.modelserver.modular.text.networks import attention, found, mentions, text
 from tests.modelserver.modular.text.test_grammar import derivations
 
@@ -188,6 +188,15 @@ def test_sums_differences_and_years():
     assert value_of(combine(late, early, minus=True)) == 11
     assert value_of(apart(mentions(WORDS, dates, (4, 0), (14, 1)))) == 11
     assert value_of(apart(mentions(WORDS, found((3, 1, 2)), (4, 0)))) == 0
+
+
+def test_no_distance_is_less_than_impossible():
+    """Rounding left a probability of -1e-7, whose logarithm ended a training."""
+    generator = torch.Generator().manual_seed(1)
+    numbers = found(*((n, n, n + 1) for n in range(WORDS)))
+    for _turn in range(50):
+        joint = torch.diag(torch.softmax(9 * torch.randn(WORDS, generator=generator), 0))
+        assert apart(Mentions(joint, numbers, torch.ones(()))).probabilities.min() >= 0
 
 
 def test_equal_numbers_are_one_value():
