@@ -181,12 +181,13 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     row = person.row
+    behaviour = row.link.behaviour if row.link else ""
     names = [name for name, act in _acts_on(person) if act in request.may]
     may_identify = Act.STUDY_PERSONAL in request.may
     context = {
         "study": study,
         "person": person,
-        "behaviour": BEHAVIOUR_LABELS.get(row.link.behaviour, row.link.behaviour),
+        "behaviour": BEHAVIOUR_LABELS.get(behaviour, behaviour),
         "state_label": STATE_LABELS[person.state],
         "looks": condition_looks(study),
         "labels": condition_labels(study),
