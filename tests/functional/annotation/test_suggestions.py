@@ -160,7 +160,10 @@ def test_a_relation_of_boxes_is_drawn_before_it_is_accepted(editor: Editor, page
     ]
     given = {"id": "item", "marks": {1: marks, 2: RELATIONS[:1]}}
     import_outputs(
-        records=[SystemRecord.model_validate(given)], project=Project.objects.get(), system="seer", revision="1"
+        records=[SystemRecord.model_validate(given)],
+        project=Project.objects.get(),
+        system="seer",
+        revision="1",
     )
     editor.open(page, pk)
     page.keyboard.press("p")
