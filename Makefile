@@ -4,6 +4,8 @@ BIN := .venv/bin
 
 .DEFAULT_GOAL := help
 SOAK ?=
+# Programs start and stop often here, and each would compile every module of ours again.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo reset test check format bench soak audit docs lock
 
 help: ## list the commands

@@ -1,5 +1,7 @@
 """Field types of imported files, and the message of an error in one."""
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, NonNegativeInt, ValidationError
@@ -8,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from foundation.messages import at_field, say
 from foundation.validation_messages import FORMS, sentence
 
+KINDS = {"bool", "int", "float", "str", "constrained-str"}  # that pydantic adds to the place of an error
 SHOWN = 40  # characters of a value in a message
 
 
@@ -45,8 +48,24 @@ def all_errors(error: ValidationError) -> list[tuple[tuple[str | int, ...], str,
             ).removeprefix("."),
             _message(each),
         )
-        for each in error.errors(include_url=False)
+        for each in _one_by_value(error.errors(include_url=False))
     ]
+
+
+def _one_by_value(errors: Iterable[Any]) -> Iterator[Any]:
+    """Yield one error of a value for which pydantic tried several kinds."""
+    for place, tried in groupby(errors, key=_without_kind):
+        first, *others = tried
+        if not others or first["loc"] == place:
+            yield from (first, *others)
+        else:
+            precise = (each for each in others if not each["type"].endswith(("_type", "_parsing")))
+            yield next(precise, {**first, "type": "scalar_type"}) | {"loc": place}
+
+
+def _without_kind(error: Any) -> tuple[str | int, ...]:
+    place: tuple[str | int, ...] = error["loc"]
+    return place[:-1] if place and place[-1] in KINDS else place
 
 
 def _message(error: Any) -> str:

@@ -41,6 +41,7 @@ FORMS: dict[str, str] = {
     "date_parsing": "must be a date in the form YYYY-MM-DD",
     "date_from_datetime_parsing": "must be a date in the form YYYY-MM-DD",
     "date_from_datetime_inexact": "must be a date in the form YYYY-MM-DD",
+    "scalar_type": "must be true or false, a number or text",
     "string_type": "must be text",
     "string_unquoted": "must be text; write it in quotes: %(text)r",
     "string_pattern_mismatch": "must match the pattern '%(pattern)s'",

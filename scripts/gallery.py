@@ -66,6 +66,14 @@ NEW_ITEM = {
     "tokens": [[0, 6], [7, 13], [14, 17], [18, 23], [24, 29], [30, 31]],
     "answer": 2,
 }
+OUTPUT = {"id": "new-game", "answer": 2, "modules": [{"module": "count", "value": 2}]}
+QUESTION = {
+    "_id": "new-question",
+    "question": "In which country does the river Lurkil end?",
+    "answer": "Kolwen",
+    "supporting_facts": [["Lurkil", 0]],
+    "context": [["Lurkil", ["The river Lurkil ends in Kolwen.", "It is long."]]],
+}
 TITLES = {"participants": "Participants", "staff": "Staff", "annotation": "Annotators and their managers"}
 
 
@@ -102,6 +110,8 @@ def visited(page: Page, site: Site, *, pause_ms: int = 500) -> Iterator[str]:
             continue
         seen.add(name)
         page.wait_for_timeout(pause_ms)  # scripts and images
+        if name == "api-docs":
+            page.locator("#api .opblock-tag").first.wait_for()
         links = page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
         ahead += [
             link.removeprefix(site.url).partition("#")[0]
@@ -119,6 +129,7 @@ def prepare(page: Page, url: str, study: str) -> None:
     page.goto(f"{url}/staff/studies/{study}/webhooks/")
     page.get_by_label("Address").fill("https://hooks.example/touchstone")
     page.get_by_role("button", name="Add webhook").click()
+    page.get_by_role("heading", name="Webhook added").wait_for()
     page.goto(f"{url}/staff/correctness/")
     page.locator("main tbody a").first.click()
     page.get_by_role("button", name="Queue answers that differ from gold").click()
@@ -150,9 +161,7 @@ def by_acts(page: Page, site: Site, folder: Path) -> list[Path]:
     page.get_by_label("Link").evaluate("field => { field.value = 'https://example.org/invitations/…/'; }")
     take("annotate-x-members-invite")
     page.goto(f"{site.url}/annotate/games/items/upload/")
-    page.locator("input[type=file]").set_input_files(
-        {"name": "games.jsonl", "mimeType": "application/json", "buffer": json.dumps(NEW_ITEM).encode()}
-    )
+    upload_file(page, "games.jsonl", json.dumps(NEW_ITEM))
     page.get_by_role("button", name="Upload and check").click()
     page.get_by_role("button", name="Import 1 item").wait_for()
     take("annotate-x-imports-x")
@@ -172,6 +181,56 @@ def by_acts(page: Page, site: Site, folder: Path) -> list[Path]:
     page.goto(f"{site.url}/annotate/names/labels/")
     take("annotate-x-labels")
     return taken
+
+
+def by_more_acts(page: Page, site: Site, folder: Path) -> list[Path]:
+    """Take pictures of a webhook, uploads, scales and an activation."""
+    taken: list[Path] = []
+
+    def take(name: str, part: str = "staff") -> None:
+        taken.append(folder / part / f"{name}.png")
+        save(page, taken[-1], DESKTOP)
+
+    page.goto(f"{site.url}/annotate/games/webhooks/")
+    page.get_by_label("Address").fill("https://hooks.example/touchstone")
+    page.get_by_role("button", name="Add webhook").click()
+    page.get_by_role("link", name="https://hooks.example/touchstone").click()
+    take("annotate-x-webhooks-x", "annotation")
+    page.goto(f"{site.url}/staff/studies/world-facts/webhooks/")
+    page.get_by_role("link", name="https://hooks.example/touchstone").click()
+    take("staff-studies-x-webhooks-x")
+    page.goto(f"{site.url}/annotate/games/outputs/upload/")
+    upload_file(page, "outputs.jsonl", json.dumps(OUTPUT))
+    page.get_by_label("System", exact=True).fill("our-network")
+    page.get_by_label("Revision", exact=True).fill("2026-11")
+    page.get_by_role("button", name="Preview import").click()
+    page.get_by_role("button", name="Import").wait_for()
+    take("annotate-x-output-imports-x", "annotation")
+    page.goto(f"{site.url}/data/new/")
+    upload_file(page, "questions.json", json.dumps([QUESTION]))
+    page.get_by_label("Name", exact=True).fill("rivers")
+    page.get_by_role("button", name="Preview import").click()
+    page.get_by_role("button", name="Import now").wait_for()
+    take("data-imports-x")
+    page.goto(f"{site.url}/staff/studio/all-of-it/step/questionnaire/")
+    page.get_by_role("button", name="Add a published scale").first.click()
+    page.locator("form.scale").first.wait_for()
+    take("staff-studio-x-step-x-scales-x")
+    page.goto(f"{site.url}/people/site/accounts/")
+    account = page.get_by_role("link", name="Deactivate").last
+    person = (account.get_attribute("href") or "").replace("deactivate", "activate")
+    account.click()
+    page.locator("main form button").click()
+    page.locator(f"a[href='{person}']").click()
+    take("people-site-accounts-x-activate")
+    return taken
+
+
+def upload_file(page: Page, name: str, text: str) -> None:
+    """Choose a file of this text in the form of the page."""
+    page.locator("input[type=file]").set_input_files(
+        {"name": name, "mimeType": "application/json", "buffer": text.encode()}
+    )
 
 
 @contextmanager
@@ -335,7 +394,7 @@ def main() -> int:
         prepare(page, site.url, "world-facts")
         try:
             taken = crawl(page, site, folder)
-            taken += by_acts(page, site, folder)
+            taken += by_acts(page, site, folder) + by_more_acts(page, site, folder)
         except Error as error:
             raise SystemExit(f"{page.url}: {error}") from error
         advice(site)  # after the pictures of lists of studies

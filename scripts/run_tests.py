@@ -39,7 +39,8 @@ def main() -> int:
     with signals_as_interrupt(), ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-results-")))
         provide_packages(folder)
-        env = {**os.environ, **start_servers(stack)}
+        prepared = stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-prepared-"))
+        env = {**os.environ, **start_servers(stack), "TEST_PREPARED": prepared}
         env.pop("DATABASE_URL", None)
         try:
             passes = run_passes(env, folder, sys.argv[1:])

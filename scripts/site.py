@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import secrets
 import shutil
@@ -14,8 +15,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
+from psycopg.sql import SQL, Identifier
 
 from scripts import servers
 from scripts.commands import Commands
@@ -89,13 +92,35 @@ def prepare_sqlite(folder: Path) -> str:
 
 @cache
 def _prepared() -> Path:
-    """Return a prepared folder that is deleted with this process.
+    """Return a folder with static files and an empty SQLite database.
 
-    Migrating takes seconds, a copy of the result takes none.
+    Migrating takes seconds, a copy of the result takes none. All processes of a test run share one folder.
     """
+    with _shared() as shared:
+        folder = shared / "site"
+        if not folder.exists():
+            # Renamed when it is whole: a run that is stopped meanwhile leaves no half of it.
+            _manage("prepare_site", _sqlite(shared / "unfinished"), shared / "unfinished")
+            (shared / "unfinished").rename(folder)
+    return folder
+
+
+@contextmanager
+def _shared() -> Iterator[Path]:
+    """Lock the folder of what processes share.
+
+    It is TEST_PREPARED, which belongs to a test run, or a folder that is deleted with this process.
+    """
+    folder = Path(os.environ.get("TEST_PREPARED") or _own())
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
+
+
+@cache
+def _own() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="touchstone-prepared-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    prepare(_sqlite(folder), folder)
     return folder
 
 
@@ -111,26 +136,45 @@ def _postgres(server: str, folder: Path) -> Iterator[str]:
 def prepared_postgres(server: str) -> str:
     """Return the name of a migrated database.
 
-    It is dropped when this process ends.
+    It is dropped when this process ends; that of a test run ends with its server.
     """
-    lasting = ExitStack()
-    url = lasting.enter_context(servers.postgres_database(server))
+    with _shared() as shared:
+        name = shared / f"postgres-{urlsplit(server).port}"
+        if not name.exists():
+            name.write_text(_migrated_postgres(server), encoding="utf-8")
+        return name.read_text(encoding="utf-8")
 
-    @atexit.register
+
+def _migrated_postgres(server: str) -> str:
+    name = f"prepared_{secrets.token_hex(6)}"
+
+    def run(command: str) -> None:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(SQL(command).format(Identifier(name)))
+
     def drop() -> None:
         with suppress(psycopg.OperationalError):  # the server has ended, and with it all that it held
-            lasting.close()
+            run("DROP DATABASE {} WITH (FORCE)")
 
+    run("CREATE DATABASE {}")
+    if "TEST_PREPARED" not in os.environ:
+        atexit.register(drop)
     with tempfile.TemporaryDirectory(prefix="touchstone-prepared-") as folder:
-        prepare(url, Path(folder))
-    return url.rpartition("/")[2]
+        _manage("migrate", f"{server.rpartition('/')[0]}/{name}", Path(folder))
+    return name
 
 
 def prepare(database_url: str, var: Path) -> None:
-    """Migrate a database, and collect the static files in ``var``."""
+    """Migrate a database, and put the static files into ``var``."""
+    shutil.copytree(_prepared() / "static", var / "static", dirs_exist_ok=True)
+    _manage("migrate", database_url, var)
+
+
+def _manage(command: str, database_url: str, var: Path) -> None:
     settings = {"DATABASE_URL": database_url, "VAR_DIR": str(var), "SECRET_KEY": "of-no-site"}
     env = {**os.environ, **settings, "DEBUG": "false", "DJANGO_ADMIN": "false"}
-    subprocess.run([sys.executable, "manage.py", "prepare_site"], cwd=ROOT, env=env, check=True)
+    var.mkdir(exist_ok=True)
+    subprocess.run([sys.executable, "manage.py", command, "--verbosity", "0"], cwd=ROOT, env=env, check=True)
 
 
 def _sqlite(folder: Path) -> str:

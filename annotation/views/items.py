@@ -14,7 +14,7 @@ from accounts.policy import Act
 from annotation.actions import imports
 from annotation.actions.ordering import move_items, order_items
 from annotation.errors import Conflict
-from annotation.forms import ItemFilterForm, ItemForm, MoveForm, OrderForm, UploadForm
+from annotation.forms import UPLOADS, ItemFilterForm, ItemForm, MoveForm, OrderForm, UploadForm
 from annotation.imports import IMAGES
 from annotation.models import Item, Membership, Order
 from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
@@ -102,10 +102,12 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
 def preview(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Show the preview of an upload, or how far its import is."""
     job = import_or_404(request, member, pk, KIND)
+    name = job.options.get("format", "")
+    format_label = UPLOADS[name][1] if name in UPLOADS else name
     return render(
         request,
         "annotation/import.html",
-        import_context(member, job) | {"is_images": job.options.get("format") == IMAGES},
+        import_context(member, job) | {"is_images": name == IMAGES, "format": format_label},
     )
 
 

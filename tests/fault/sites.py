@@ -7,7 +7,9 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Self
 
+from scripts.commands import Commands
 from scripts.processes import ROOT, Part, Supervisor, answers, free_port
 from scripts.site import prepare_sqlite
 from scripts.stack import Stack
@@ -28,6 +30,13 @@ class Site:
         settings |= {"DATABASE_URL": prepare_sqlite(folder)}
         settings |= {"MODEL_SERVER_URL": ",".join(self.urls)}
         self.stack = Stack(folder, free_port(), ports[0], settings)
+        self._commands = Commands(self.stack.env)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._commands.__exit__()
 
     def broker(self) -> None:
         self.parts.start(self.stack.broker())
@@ -82,12 +91,20 @@ class Site:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        """Run a command to its end in a fork; return its status, output and errors."""
+        done = self._commands.run(*arguments)
+        return done.returncode, done.stdout, done.stderr
+
     def predict(self, dataset: str, *arguments: str) -> subprocess.Popen[str]:
-        return self.command("predict", "--dataset", dataset, "--system", "slow", "--slice", "4", *arguments)
+        return self.command(*prediction(dataset), *arguments)
+
+    def run_prediction(self, dataset: str, *arguments: str) -> tuple[int, str, str]:
+        return self.run(*prediction(dataset), *arguments)
 
     def import_questions(self, name: str, count: int) -> str:
         path = write_json(self.folder / f"{name}.json", entries(count))
-        status, _, error = finished(self.command("import_dataset", "hotpot", str(path), "--name", name))
+        status, _, error = self.run("import_dataset", "hotpot", str(path), "--name", name)
         assert status == 0, error
         return name
 
@@ -100,6 +117,10 @@ class Site:
 
     def reduced(self, dataset: str) -> int:
         return self.value(REDUCED, dataset)
+
+
+def prediction(dataset: str) -> list[str]:
+    return ["predict", "--dataset", dataset, "--system", "slow", "--slice", "4"]
 
 
 RUNS = (

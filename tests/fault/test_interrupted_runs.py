@@ -25,8 +25,7 @@ QUESTIONS = 28
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("fault")
-    with Supervisor() as parts:
-        site = Site(folder, parts)
+    with Supervisor() as parts, Site(folder, parts) as site:
         site.broker()
         site.model_server()
         site.worker()
@@ -70,7 +69,7 @@ def test_a_killed_model_server_loses_nothing(site: Site, dataset: str):
 
 def test_predict_again_takes_up_a_run_that_nobody_waited_for(site: Site, dataset: str):
     site.parts.stop_one("worker")
-    status, output, error = finished(site.predict(dataset))
+    status, output, error = site.run_prediction(dataset)
     assert status == 0, error
     assert "7 slices enqueued" in output
     site.stop_after(8)
@@ -81,7 +80,7 @@ def test_predict_again_takes_up_a_run_that_nobody_waited_for(site: Site, dataset
     site.go_on()
     site.model_server()
     site.worker()
-    check_complete(site, dataset, finished(site.predict(dataset, "--wait")))
+    check_complete(site, dataset, site.run_prediction(dataset, "--wait"))
     time.sleep(1)  # slices that were enqueued twice have run by now
     assert site.predicted(dataset) == QUESTIONS
 
@@ -98,7 +97,7 @@ def test_interrupting_the_wait_leaves_the_run_resumable(site: Site, dataset: str
     assert "Stopped waiting" in error
     assert "Traceback" not in error
     site.worker()
-    check_complete(site, dataset, finished(site.predict(dataset, "--wait")))
+    check_complete(site, dataset, site.run_prediction(dataset, "--wait"))
 
 
 def test_a_broker_that_comes_back_goes_on(site: Site, dataset: str):
@@ -115,18 +114,18 @@ def test_a_broker_that_comes_back_goes_on(site: Site, dataset: str):
 def test_without_a_broker_one_sentence(site: Site, dataset: str):
     site.parts.stop_one("broker")
     try:
-        status, _, error = finished(site.predict(dataset))
+        status, _, error = site.run_prediction(dataset)
     finally:
         site.broker()
     assert status == 1
     assert "the work queue at redis+socket://" in error
     assert "start the broker" in error
     assert "Traceback" not in error
-    check_complete(site, dataset, finished(site.predict(dataset, "--wait")))
+    check_complete(site, dataset, site.run_prediction(dataset, "--wait"))
 
 
 def test_scoring_survives_a_killed_worker_and_asks_each_input_once(site: Site, dataset: str, tmp_path: Path):
-    check_complete(site, dataset, finished(site.predict(dataset, "--wait")))
+    check_complete(site, dataset, site.run_prediction(dataset, "--wait"))
     out = tmp_path / "scores.json"
     scoring = site.command("score", "--dataset", dataset, "--slice", "8", "--out", str(out))
     eventually(lambda: site.reduced(dataset) > 0)

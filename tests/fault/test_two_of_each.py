@@ -21,8 +21,7 @@ FINISHED = "SELECT count(*) FROM predictions_event WHERE kind = ? AND json_extra
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with Supervisor() as parts:
-        site = Site(tmp_path_factory.mktemp("two"), parts, servers=2)
+    with Supervisor() as parts, Site(tmp_path_factory.mktemp("two"), parts, servers=2) as site:
         site.broker()
         for number in (1, 2):
             site.model_server(number)
@@ -79,7 +78,8 @@ def test_a_killed_worker_and_nobody_waiting(site: Site):
     site.parts.stop_one("worker 2", kill=True)
     killed = time.monotonic()
     eventually(lambda: site.predicted("worker") == QUESTIONS)
-    assert time.monotonic() - killed < TAKEN_OVER + (QUESTIONS + SLICE) * SECONDS_EACH
+    # Twice the time, because other tests run beside this one.
+    assert time.monotonic() - killed < 2 * (TAKEN_OVER + (QUESTIONS + SLICE) * SECONDS_EACH)
     check_complete(site, "worker")
     assert site.value(FINISHED, "run_swept", "worker") == 0  # its lease was enough
     eventually(lambda: site.value(IN_PROGRESS) == 0)  # the last lease ends a moment after the run

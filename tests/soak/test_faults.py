@@ -27,7 +27,7 @@ from scripts.processes import ROOT, Supervisor, free_port, port_is_taken
 from scripts.site import Site, prepare_sqlite, prepared_postgres
 from scripts.stack import Stack
 from scripts.walkers import ITEM, Connection, Tally, filled
-from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS, finished
+from tests.fault.sites import DISTINCT_PREDICTIONS, RUNS
 from tests.fault.sites import Site as RunSite
 from tests.services import require
 from tests.soak import rng_of, size
@@ -156,17 +156,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunSite]:
             "DJANGO_SETTINGS_MODULE": "tests.soak.poisoned_settings",
             "RUN_SWEEP_SECONDS": "3", "JOB_SWEEP_SECONDS": "1", "JOB_LEASE_SECONDS": "2",
         }  # fmt: skip
-        site = RunSite(tmp_path_factory.mktemp("runs"), parts, **settings)
-        site.broker()
-        site.model_server()
-        site.worker()
-        yield site
+        with RunSite(tmp_path_factory.mktemp("runs"), parts, **settings) as site:
+            site.broker()
+            site.model_server()
+            site.worker()
+            yield site
 
 
 def test_an_emptied_queue(runs: RunSite):
     """What Redis held is gone; the rows of the database put it there again."""
     dataset, questions = runs.import_questions("emptied", 40), 40
-    assert finished(runs.predict(dataset))[0] == 0
+    assert runs.run_prediction(dataset)[0] == 0
     client = redis.Redis(unix_socket_path=str(runs.stack.socket))
     for _ in range(3):
         client.flushall()
@@ -186,14 +186,14 @@ enqueue_job(create_job(kind="poison", workspace=Workspace.objects.get(), by=user
 
 
 def test_a_job_that_ends_its_worker_is_given_up(runs: RunSite):
-    status, _output, error = finished(runs.command("shell", "--no-imports", "--command", POISON))
+    status, _output, error = runs.run("shell", "--no-imports", "--command", POISON)
     assert status == 0, error
     failed = "SELECT count(*) FROM jobs_job WHERE kind = 'poison' AND status = 'failed' AND attempts = 3"
     eventually(lambda: runs.value(failed) == 1, 120.0)
     said = "SELECT count(*) FROM jobs_job WHERE error = 'given up: its worker ended 3 times'"
     assert runs.value(said) == 1
     dataset = runs.import_questions("after-poison", 8)
-    assert finished(runs.predict(dataset, "--wait"))[0] == 0
+    assert runs.run_prediction(dataset, "--wait")[0] == 0
 
 
 @pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.service)])

@@ -13,6 +13,7 @@ from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.texts import tokenize
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
+from foundation.findings import Findings
 from tests.annotation.formats.records import box_item, box_items, passages, span_item, unhurried
 
 
@@ -108,6 +109,22 @@ def test_a_mistake_is_told_with_file_line_and_field(tmp_path: Path, line: str, m
         list(read_jsonl(path))
     assert str(error.value).startswith(f"{path}:2: ")
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"a": 1}, "answer: must be true or false, a number or text; found an object"),
+        ("a\0b", "answer: must match the pattern"),
+    ],
+)
+def test_an_answer_of_no_kind_is_one_mistake(tmp_path: Path, answer: object, message: str):
+    path = tmp_path / "items.jsonl"
+    path.write_text(spoilt("answer", answer), encoding="utf-8")
+    findings = Findings(collect=True)
+    list(read_jsonl(path, findings=findings))
+    [refused] = findings.refused
+    assert f"{refused.field}: {refused.reason}".startswith(message)
 
 
 def test_an_id_that_came_before_is_refused(tmp_path: Path):

@@ -82,6 +82,7 @@ def test_a_wrong_upload_says_file_line_and_field_and_stores_nothing(client: Clie
     preview = upload(client, project, lines([example(0), {**example(1), "sentence": 5}]), "dev.jsonl")
     shown = text_of(client, preview)
     assert all(cell in shown for cell in (">dev.jsonl<", ">2<", ">sentence<", "must be text; found 5"))
+    assert "The file was read as “NLVR2" in shown
     assert "apply/" not in shown
     client.post(f"{preview}apply/")
     assert Job.objects.count() == 1

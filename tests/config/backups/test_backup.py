@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import pytest
 from scripts import servers
 from scripts.commands import Commands
 from scripts.example import load_example, new_link
-from scripts.site import prepare_sqlite
+from scripts.site import prepare_sqlite, prepared_postgres
 from scripts.walkers import Tally, crowd
 from tests.site import Site, postgres_or_sqlite, running_site
 from tests.waiting import eventually
@@ -47,12 +47,6 @@ class Folder:
     def run(self, *arguments: str, status: int = 0) -> str:
         return said_by(self.commands, *arguments, status=status)
 
-    def prepare(self) -> None:
-        if self.env["DATABASE_URL"].startswith("sqlite:"):
-            prepare_sqlite(self.var)
-        else:
-            self.run("prepare_site")
-
 
 def said_by(commands: Commands, *arguments: str, status: int = 0) -> str:
     done = commands.run(*arguments)
@@ -75,17 +69,30 @@ def worked_on(postgres_or_sqlite: str | None) -> Iterator[Site]:
         yield site
 
 
+@contextmanager
+def folder_of(site: Site, server: str | None, var: Path, *, migrated: bool) -> Iterator[Folder]:
+    """A new folder, and a database of the same kind as the site's, empty or migrated."""
+    var.mkdir()
+    with ExitStack() as stack:
+        if server:
+            template = prepared_postgres(server) if migrated else "template1"
+            url = stack.enter_context(servers.postgres_database(server, template=template))
+        else:
+            url = prepare_sqlite(var) if migrated else f"sqlite:///{var}/touchstone.sqlite3"
+        env = {**site.env, "VAR_DIR": str(var), "DATABASE_URL": url}
+        yield Folder(var, env, stack.enter_context(Commands(env)))
+
+
 @pytest.fixture
 def empty(worked_on: Site, postgres_or_sqlite: str | None, tmp_path: Path) -> Iterator[Folder]:
-    """An empty folder, and an empty database of the same kind."""
-    var = tmp_path / "restored"
-    with ExitStack() as stack:
-        url = f"sqlite:///{var}/touchstone.sqlite3"
-        if postgres_or_sqlite:
-            url = stack.enter_context(servers.postgres_database(postgres_or_sqlite))
-        var.mkdir()
-        env = {**worked_on.env, "VAR_DIR": str(var), "DATABASE_URL": url}
-        yield Folder(var, env, stack.enter_context(Commands(env)))
+    with folder_of(worked_on, postgres_or_sqlite, tmp_path / "restored", migrated=False) as folder:
+        yield folder
+
+
+@pytest.fixture
+def migrated(worked_on: Site, postgres_or_sqlite: str | None, tmp_path: Path) -> Iterator[Folder]:
+    with folder_of(worked_on, postgres_or_sqlite, tmp_path / "restored", migrated=True) as folder:
+        yield folder
 
 
 def bundle(commands: Commands, out: Path) -> dict[str, bytes]:
@@ -139,25 +146,25 @@ def test_a_used_site_is_replaced_only_when_told(worked_on: Site, empty: Folder, 
     assert bundle(empty.commands, tmp_path / "b") == bundle(worked_on.commands, tmp_path / "a")
 
 
-def test_an_older_backup_is_migrated_and_another_key_is_said(worked_on: Site, empty: Folder, tmp_path: Path):
-    empty.prepare()
-    before = empty.run("showmigrations", "--plan")
-    empty.run("migrate", "jobs", "0001", "--verbosity", "0")
-    empty.run("backup", str(tmp_path))
+def test_an_older_backup_is_migrated_and_another_key_is_said(
+    worked_on: Site, migrated: Folder, tmp_path: Path
+):
+    before = migrated.run("showmigrations", "--plan")
+    migrated.run("migrate", "jobs", "0001", "--verbosity", "0")
+    migrated.run("backup", str(tmp_path))
     (archive,) = tmp_path.glob("*.backup")
-    with Commands({**empty.env, "SECRET_KEY": "another"}) as other:
+    with Commands({**migrated.env, "SECRET_KEY": "another"}) as other:
         assert "SECRET_KEY differs from that of the backup" in said_by(other, "restore", str(archive))
-    assert empty.run("showmigrations", "--plan") == before
+    assert migrated.run("showmigrations", "--plan") == before
 
 
-def test_a_newer_backup_is_refused(worked_on: Site, empty: Folder, tmp_path: Path):
-    empty.prepare()
+def test_a_newer_backup_is_refused(worked_on: Site, migrated: Folder, tmp_path: Path):
     add = "from django.db.migrations.recorder import MigrationRecorder as M\n"
     add += "from django.db import connection\nM(connection).record_applied('jobs', '9999_of_the_future')"
-    empty.run("shell", "--no-imports", "--command", add)
-    empty.run("backup", str(tmp_path))
+    migrated.run("shell", "--no-imports", "--command", add)
+    migrated.run("backup", str(tmp_path))
     (archive,) = tmp_path.glob("*.backup")
-    said = empty.run("restore", str(archive), status=1)
+    said = migrated.run("restore", str(archive), status=1)
     assert "which is newer than this one" in said
     assert "jobs.9999_of_the_future" in said
     assert len(said.strip().splitlines()) == 1

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from annotation.models import Project
 from tests.functional.annotation.conftest import DESKTOP, PHONE, Editor
 from tests.functional.annotation.items import DOGS, FILTER, FIND_DOGS, FIND_GOALS, GOALS, box, layer, span
 from tests.functional.annotation.steps import at, drag, reload, saved, sheet
@@ -69,6 +70,16 @@ def test_no_accessibility_problems_and_nothing_sticks_out(
     look()
     assert found == []
     context.close()
+
+
+def test_a_long_title_leaves_the_head_on_one_line(editor: Editor, page: Page):
+    work = editor.make(**DOGS)
+    Project.objects.filter(items__annotations=work).update(title="Pairs of images of a group " * 5)
+    editor.open(page, work)
+    box = page.locator(".frame-top").bounding_box()
+    assert box is not None
+    assert box["height"] < 60
+    assert page.evaluate("document.documentElement.scrollWidth") <= DESKTOP["width"]
 
 
 def test_the_keys_are_listed_and_each_person_may_change_them(editor: Editor, page: Page):
