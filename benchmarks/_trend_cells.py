@@ -114,6 +114,8 @@ def _reasons(encoder: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     files = ["--train-file", str(train), "--dev-file", str(dev), "--format", "hotpotqa"]
     chosen = ["--context", "facts", "--reasoning", "comparison", "--seed", str(seed), "--threads", "1"]
     steps = ["--steps", str(sizes.encoder_steps), "--check-every", str(max(1, sizes.encoder_steps // 6))]
+    # Few pieces, so that a name that was never seen is made of pieces that were, and can be looked up.
+    steps += ["--vocabulary-size", "500", "--learning-rate", "1e-3"]
     _run("train", "extractive-qa", "--encoder", ENCODERS[encoder], "--out", str(out), *files, *chosen, *steps,
          "--resume")  # fmt: skip
     return reason_scores(out, _instances(4 * sizes.test))

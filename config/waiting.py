@@ -13,7 +13,7 @@ from annotation.models import Membership
 from annotation.policies import may
 from annotation.queries.review import count_to_settle
 from studyapp.queries.access import reach_of, runs_to_judge
-from studyapp.queries.correctness import QueueCounts, queue_counts
+from studyapp.queries.correctness import count_waiting
 
 
 class WaitingAct(NamedTuple):
@@ -52,9 +52,7 @@ def waiting_acts(user: User, members: Iterable[Membership]) -> Iterator[WaitingA
 def _answers_to_judge(user: User) -> Iterator[WaitingAct]:
     if Act.JUDGE not in reach_of(user).anywhere:
         return
-    counts = queue_counts()
-    queues = [counts.get(run.pk, QueueCounts()) for run in runs_to_judge(user)]
-    number = sum(queue.unjudged + queue.judged_once + queue.disagreed for queue in queues)
+    number = count_waiting(runs_to_judge(user), user)
     if number:
         text = ngettext("%(n)s answer waits for a judge.", "%(n)s answers wait for a judge.", number)
         yield WaitingAct(text % {"n": number}, _("Judge answers"), reverse("studyapp:correctness"))

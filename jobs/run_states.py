@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from django.utils.translation import ngettext
+from django.utils.translation import gettext, ngettext
 
 from jobs.models import Job, SlicedRun
 
@@ -30,8 +30,14 @@ def run_state(run: SlicedRun, failures: int) -> RunState:
 
 
 def job_state(job: Job) -> RunState:
-    """Return the state of a job, whose result may count ``failures``."""
-    return _state(Status(job.status), (job.result or {}).get("failures", 0))
+    """Return the state of a job, whose result may count failures.
+
+    A file with mistakes is refused, although the job that read it is done.
+    """
+    result = job.result or {}
+    if result.get("refused_count"):
+        return RunState(gettext("Refused"), "bad")
+    return _state(Status(job.status), result.get("failures", 0))
 
 
 def _state(status: SlicedRun.Status, failures: int) -> RunState:

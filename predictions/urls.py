@@ -14,6 +14,7 @@ urlpatterns = [
     path("data/new/", uploads.new, name="new"),
     path("data/imports/<int:pk>/", uploads.imported, name="import"),
     path("data/imports/<int:pk>/apply/", uploads.apply, name="apply"),
+    path("data/imports/<int:pk>/discard/", uploads.discard, name="discard"),
     path("data/questions/<int:pk>/", questions.question, name="question"),
     path("data/questions/<int:pk>/images/<int:number>/", questions.image, name="image"),
     path("data/<int:pk>/", datasets.overview, name="dataset"),

@@ -1,5 +1,7 @@
 """Apply the preview of an import: from the same upload, exactly once."""
 
+import shutil
+
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -22,7 +24,7 @@ def apply_preview(*, preview: Job, by: User) -> tuple[Job, bool]:
     Raises:
         Conflict: The preview is not finished, refused something, or its upload is gone.
     """
-    preview = Job.objects.select_for_update(of=("self",)).select_related("workspace").get(pk=preview.pk)
+    preview = _locked(preview)
     applied = applied_job(preview)
     if applied is not None:
         return applied, False
@@ -35,7 +37,7 @@ def apply_preview(*, preview: Job, by: User) -> tuple[Job, bool]:
             _("The file has mistakes, so nothing of it is stored. Correct it and upload it again.")
         )
     if not preview.upload or not upload_of(preview).is_file():
-        raise Conflict(_("The uploaded file was deleted after a week. Upload it again."))
+        raise Conflict(_("The uploaded file was discarded, or deleted after a week. Upload it again."))
     job = create_job(
         kind=preview.kind,
         workspace=preview.workspace,
@@ -45,3 +47,24 @@ def apply_preview(*, preview: Job, by: User) -> tuple[Job, bool]:
         upload=upload_of(preview),
     )
     return job, True
+
+
+@transaction.atomic
+def discard_preview(*, preview: Job) -> None:
+    """Delete the upload of a finished preview, which then cannot be applied.
+
+    Raises:
+        Conflict: The preview is not finished, or applied.
+    """
+    preview = _locked(preview)
+    if preview.status != Job.Status.DONE or not preview.options.get("dry_run"):
+        raise Conflict(_("The preview is not finished. Wait for it, or cancel it."))
+    if applied_job(preview) is not None:
+        raise Conflict(_("This preview is applied."))
+    if preview.upload:
+        shutil.rmtree(upload_of(preview).parent, ignore_errors=True)
+        Job.objects.filter(pk=preview.pk).update(upload="")
+
+
+def _locked(job: Job) -> Job:
+    return Job.objects.select_for_update(of=("self",)).select_related("workspace").get(pk=job.pk)

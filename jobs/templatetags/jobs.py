@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django import template
 from django.conf import settings
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from redis.exceptions import RedisError
 
@@ -52,8 +53,9 @@ class Progress(NamedTuple):
 
 @register.simple_tag
 def kind_of(job: Job) -> str:
-    """Return the name of a job's kind."""
-    return str(KINDS.get(job.kind, job.kind))
+    """Return the name of a job's kind; a preview says that it is one."""
+    name = str(KINDS.get(job.kind, job.kind))
+    return gettext("%(kind)s (preview)") % {"kind": name} if job.options.get("dry_run") else name
 
 
 @register.simple_tag
@@ -82,6 +84,8 @@ def restart_of(job: Job) -> int | None:
         return None
     if silence is not None and silence < SILENT_SHARE * settings.JOB_LEASE_SECONDS:
         return None
+    if silence is None and not Job.objects.filter(pk=job.pk, status=job.status, lease=job.lease).exists():
+        return None  # it ended after the page had read its row
     left = 0.0 if silence is None else max(0.0, settings.JOB_LEASE_SECONDS - silence)
     return ceil(left) + int(settings.JOB_SWEEP_SECONDS)
 

@@ -62,6 +62,9 @@ class UploadDataset(HubFields):
     name = forms.SlugField(
         label=_("Name"),
         max_length=100,
+        error_messages={"invalid": _("Use letters without accents, digits, hyphens and underscores only.")},
+        # The browser asks for another name before it sends the file, which would have to be chosen again.
+        widget=forms.TextInput(attrs={"pattern": r"[a-zA-Z0-9_\-]+"}),
         help_text=_(
             "Letters, digits, hyphens and underscores. Questions are added to a dataset of this name."
         ),

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import user_of
@@ -15,7 +16,7 @@ from foundation.errors import Conflict
 from foundation.hub_forms import Upload
 from foundation.translated_messages import translated_error
 from jobs.actions.jobs import create_job
-from jobs.actions.previews import apply_preview
+from jobs.actions.previews import apply_preview, discard_preview
 from jobs.models import Job
 from jobs.queries import applied_job
 from jobs.tasks import enqueue_job
@@ -84,6 +85,7 @@ def imported(request: HttpRequest, job: Job) -> HttpResponse:
             "mended": mended,
             "is_preview": bool(job.options.get("dry_run")),
             "applied": applied,
+            "is_discarded": bool(job.options.get("dry_run")) and not job.upload and applied is None,
             "dataset": Dataset.objects.filter(
                 pk=result.get("dataset") or job.options.get("dataset") or 0, workspace=job.workspace
             ).first(),
@@ -103,6 +105,19 @@ def apply(request: HttpRequest, job: Job) -> HttpResponse:
     if is_new:
         enqueue_job(applying)
     return redirect("data:import", applying.pk)
+
+
+@require_POST
+@import_page
+def discard(request: HttpRequest, job: Job) -> HttpResponse:
+    """Delete the upload of a preview that is not to be applied."""
+    try:
+        discard_preview(preview=job)
+    except Conflict as error:
+        messages.error(request, translated_error(error))
+        return redirect("data:import", job.pk)
+    messages.success(request, gettext("Preview discarded. Nothing was stored."))
+    return redirect("data:home")
 
 
 def _posted(request: HttpRequest) -> tuple[Any, ...]:

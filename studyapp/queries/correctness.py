@@ -207,6 +207,19 @@ def next_answer(run: PredictionRun, judge: User) -> JudgedAnswer | None:
     )
 
 
+def waiting_for(judge: User) -> QuerySet[JudgedAnswer]:
+    """Return undecided answers, without those that wait for another judge."""
+    own = Judgement.objects.filter(judge=judge).values("judged")
+    rows = JudgedAnswer.objects.filter(is_correct__isnull=True).annotate(given=Count("judgements"))
+    return rows.exclude(pk__in=own, given__lt=2)
+
+
+def count_waiting(runs: QuerySet[PredictionRun], judge: User) -> int:
+    """Count the answers of runs that wait for this judge."""
+    rows = JudgedAnswer.objects.filter(_IS_OF_RUN, question__predictions__run__in=runs)
+    return rows.filter(pk__in=waiting_for(judge).values("pk")).distinct().count()
+
+
 def disagreements(run: PredictionRun) -> list[JudgedAnswer]:
     """Return answers whose two judgements differ, with both judgements.
 

@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
+from accounts.models import User
 from accounts.policy import Act
 from foundation.days import EpochSeconds
 from studyapp.models import Condition, EntryLink, JudgedAnswer, Mode, Participant, Report, Study
-from studyapp.queries.correctness import later_decisions
+from studyapp.queries.correctness import later_decisions, waiting_for
 from studyapp.queries.flags import having_any
 from studyapp.queries.progress import ConditionProgress, ModeProgress, weighted_median
 from studyapp.queries.results import data_state
@@ -142,27 +143,28 @@ def is_full(row: ConditionProgress) -> bool:
     return row.quota is not None and row.completed >= row.quota
 
 
-def next_acts(study: Study, live: ModeProgress, *, flagged: int) -> list[NextAct]:
+def next_acts(study: Study, live: ModeProgress, *, flagged: int, user: User) -> list[NextAct]:
     """Return what to do next, the most urgent first.
 
-    Everything that the page offers is decided here; the page has the words. ``flagged`` is `flagged_live`.
+    Everything that the page offers is decided here; the page has the words. ``flagged`` is `flagged_live`;
+    answers that ``user`` judged do not wait for this user.
     """
     if study.status == Study.Status.DRAFT:
         return [NextAct("launch", Act.STUDY_EDIT)]
-    acts = [*_judging(study), *_recruiting(study, live)]
+    acts = [*_judging(study, user), *_recruiting(study, live)]
     if flagged:
         acts.append(NextAct("flagged", Act.STUDY_RESULTS, flagged))
     return [*acts, *_reporting(study, live)]
 
 
-def _judging(study: Study) -> list[NextAct]:
+def _judging(study: Study, judge: User) -> list[NextAct]:
     version = latest_version(study)
     if version is None:
         return []
     runs = Condition.objects.filter(version=version, run__isnull=False).values("run")
     waiting = (
         JudgedAnswer.objects.filter(
-            is_correct__isnull=True,
+            pk__in=waiting_for(judge).values("pk"),
             question__item__version=version,
             question__predictions__run__in=runs,
             question__predictions__answer=F("answer"),

@@ -80,7 +80,11 @@ def _figures(request: StudyRequest, study: Study) -> dict[str, Any]:
         "submitted": submitted,
         "excluded": excluded,
         "flagged": flagged,
-        "next": [act for act in overview.next_acts(study, live, flagged=flagged) if act.act in request.may],
+        "next": [
+            act
+            for act in overview.next_acts(study, live, flagged=flagged, user=user_of(request))
+            if act.act in request.may
+        ],
         "arrivals": charts.columns([(_moment(bar.start, arrivals.by), bar.count) for bar in arrivals.bars]),
         "arrivals_by": arrivals.by,
         "times": charts.columns([(_minutes(bar.start, bar.end), bar.count) for bar in times.bars]),

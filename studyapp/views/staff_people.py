@@ -29,6 +29,7 @@ from studyapp.queries.responses import ResponseFilter
 from studyapp.queries.studies import frozen
 from studyapp.views.access import StudyRequest, study_page
 from studyapp.web.event_labels import EVENT_LABELS
+from studyapp.web.participant_forms import BEHAVIOUR_LABELS
 from studyapp.web.results_forms import STATE_LABELS, PeopleForm, ReasonForm
 from studyapp.web.tables import PEOPLE
 
@@ -180,11 +181,13 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     row = person.row
+    behaviour = row.link.behaviour if row.link else ""
     names = [name for name, act in _acts_on(person) if act in request.may]
     may_identify = Act.STUDY_PERSONAL in request.may
     context = {
         "study": study,
         "person": person,
+        "behaviour": BEHAVIOUR_LABELS.get(behaviour, behaviour),
         "state_label": STATE_LABELS[person.state],
         "looks": condition_looks(study),
         "labels": condition_labels(study),

@@ -319,7 +319,7 @@ def consent_public_id(key: str) -> str | None:
     return public_id if kind == "consent" else None
 
 
-_BEHAVIOURS = {
+BEHAVIOUR_LABELS = {
     "honest": gettext_lazy("honest"),
     "random": gettext_lazy("random answers"),
     "speeder": gettext_lazy("too fast"),
@@ -348,5 +348,5 @@ class BotsForm(forms.Form):
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, auto_id="bots_%s")
-        choices = [(name, _BEHAVIOURS[name]) for name in BEHAVIOURS]
+        choices = [(name, BEHAVIOUR_LABELS[name]) for name in BEHAVIOURS]
         self.fields["behaviour"].choices = choices  # type: ignore[attr-defined]

@@ -42,6 +42,7 @@ PHONE, LAPTOP, WIDE = 390, 1280, 1920
 SYSTEMS = {"hp": "hp_model_9", "srlgrn": "srlgrn"}
 BOTS, ITEMS, PAIRS = 40, 6, 24
 STUDY = "/staff/studies/films/"
+BROKEN_BUTTONS = "[...document.querySelectorAll('td .button')].some(each => each.offsetHeight > 60)"
 
 Opened = Callable[[str, int], Page]
 
@@ -306,6 +307,8 @@ class TestAResearcher:
                 page.set_viewport_size({"width": width, "height": 900})
                 if not fits(page):
                     problems.append(f"{name} is wider than {width} px")
+                if page.evaluate(BROKEN_BUTTONS):
+                    problems.append(f"{name} breaks the words of a button in a table at {width} px")
                 if width == read_at:
                     for rule in page.evaluate("axe.run()")["violations"]:
                         problems.extend(

@@ -11,7 +11,7 @@ import { gettext } from "./language.js";
 import { element } from "./markup.js";
 import { createPicture } from "./picture.js";
 import { context } from "./program.js";
-import { overlay } from "./predictions.js";
+import { overlay, suggestedRelations } from "./predictions.js";
 import { moved, resized, turned } from "./rectangles.js";
 import { arrow, inBox, middle, ofCorners, reshaped, withCorner, withNewCorner } from "./shapes.js";
 import { remember, remembered } from "./remembered.js";
@@ -262,27 +262,32 @@ export function createBoxes(store, stage, acts, announce, user, looks) {
         editable: each.own && editable,
       });
     }
-    for (const each of objects) addRelation(each, add);
+    for (const { id, thing } of objects) {
+      const places = thing.ends?.map((end) => store.objects.find((mark) => mark.id === end)?.place);
+      addRelation({ id, label: thing.label, look: looks.of(store.node, thing.label), places }, add);
+    }
+    for (const each of suggestedRelations(store)) addRelation({ ...each, look: "predicted" }, add);
     pictures.forEach((picture, index) => picture.show(shown[index]));
   }
 
   /**
    * Draw a relation as a line between the middles of marks in one image.
-   * @param {import("./types.js").InPlay} each @param {(image: number | undefined, each: Shown) => void} add
+   * @param {{id: string, label?: string, look: string, places?: (import("./types.js").Place | undefined)[]}} each
+   * @param {(image: number | undefined, each: Shown) => void} add
    */
-  function addRelation({ id, thing }, add) {
-    const marks = thing.ends?.map((end) => store.objects.find((mark) => mark.id === end)?.place);
-    if (!marks || marks[0]?.image !== marks[1]?.image) return;
-    const [from, to] = marks.map((place) => middle(place?.box ?? [0, 0, 0, 0]));
-    const { width, height } = pictures[marks[0]?.image ?? 0].size;
+  function addRelation({ id, label, look, places }, add) {
+    if (!places || places[0]?.image !== places[1]?.image) return;
+    const image = places[0]?.image;
+    const [from, to] = places.map((place) => middle(place?.box ?? [0, 0, 0, 0]));
+    const { width, height } = pictures[image ?? 0].size;
     const directed = store.program.nodes[store.node].layer?.directed;
     const [x, y] = middle([...from, ...to]);
-    add(marks[0]?.image, {
+    add(image, {
       id,
       rect: [x, y, x, y],
       mark: { line: directed ? arrow(from, to, height / width || 1) : [from, to] },
-      look: looks.of(store.node, thing.label),
-      tag: thing.label ?? "",
+      look,
+      tag: label ?? "",
       selected: id === store.object,
       editable: false,
     });

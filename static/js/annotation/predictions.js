@@ -18,7 +18,9 @@ import { valueText } from "./words.js";
  */
 export function overlay(store) {
   if (store.annotation.others) return othersHere(store)?.clusters ?? [];
-  return undecided(store).filter(({ value, ends }) => value === undefined && !ends);
+  const marks = undecided(store).filter(({ value, ends }) => value === undefined && !ends);
+  const ends = suggestedRelations(store).flatMap(({ open }) => open);
+  return [...new Map([...marks, ...ends].map((each) => [each.id, each])).values()];
 }
 
 /** All suggestions at the current node. @param {Store} store @returns {Open[]} */
@@ -53,6 +55,20 @@ export function endsOf(store, ends) {
     return [];
   });
   return found.length === 2 ? found : null;
+}
+
+/**
+ * The suggested relations at the current node that the person has not decided on, with the places of their marks,
+ * of which some are open themselves.
+ * @param {Store} store @returns {{id: string, label?: string, places: Place[], open: Open[]}[]}
+ */
+export function suggestedRelations(store) {
+  return undecided(store).flatMap(({ id, label, ends }) => {
+    const marks = ends && endsOf(store, ends);
+    if (!marks) return [];
+    const places = marks.map(({ own, open }) => /** @type {Place} */ (own ?? open));
+    return [{ id, label, places, open: marks.flatMap(({ open }) => open ?? []) }];
+  });
 }
 
 const PLACE = /** @type {const} */ (["label", "image", "span", "box", "polygon", "point"]);

@@ -11,7 +11,7 @@ import { gettext, ngettext } from "./language.js";
 import { button, element } from "./markup.js";
 import { createPassage } from "./passage.js";
 import { context } from "./program.js";
-import { overlay } from "./predictions.js";
+import { overlay, suggestedRelations } from "./predictions.js";
 import { remember, remembered } from "./remembered.js";
 import { lacksSpaces } from "./units.js";
 import { relationText } from "./words.js";
@@ -288,17 +288,20 @@ export function createSpans(store, stage, acts, announce, user, looks) {
   /** Draw the relations of this step over the words. */
   function drawArcs() {
     const places = new Map(store.objects.map(({ id, place }) => [id, place]));
-    const bounds = (/** @type {string} */ id) => passage.bounds(passage.unitsAt(places.get(id) ?? {})[0]);
+    const bounds = (/** @type {import("./types.js").Place} */ place) => passage.bounds(passage.unitsAt(place)[0]);
     const { layer, role } = store.program.nodes[store.node];
     const directed = layer?.directed ?? true;
     passage.element.classList.toggle("with-arcs", role === "relate");
-    arcs.show(
-      store.objects.flatMap(({ id, thing }) => {
-        if (!thing.ends) return [];
-        const [from, to] = thing.ends.map(bounds);
-        return [{ from, to, look: looks.of(store.node, thing.label), selected: id === store.object, directed }];
-      }),
-    );
+    const drawn = store.objects.flatMap(({ id, thing }) => {
+      if (!thing.ends) return [];
+      const [from, to] = thing.ends.map((end) => bounds(places.get(end) ?? {}));
+      return [{ from, to, look: looks.of(store.node, thing.label), selected: id === store.object, directed }];
+    });
+    const suggested = suggestedRelations(store).map((each) => {
+      const [from, to] = each.places.map(bounds);
+      return { from, to, look: "predicted", selected: false, directed };
+    });
+    arcs.show([...suggested, ...drawn]);
   }
 
   store.subscribe((topics) => {

@@ -94,7 +94,12 @@ def test_a_relation_brings_its_marks_along(editor: Editor, page: Page) -> None:
         ["Person: “Ada Lovelace” – knows → Place: “Charles Babbage”",
          "Place: “Charles Babbage” – lives in → Person: “Ada Lovelace”"]
     )  # fmt: skip
+    drawn, open_ones = page.locator(".arc:not(.key-predicted)"), page.locator(".arc.key-predicted")
+    expect(open_ones).to_have_count(2)
+    look(page, "suggested-relations-open")
     page.keyboard.press("y")
+    expect(drawn).to_have_count(1)
+    expect(open_ones).to_have_count(1)
     expect(page.locator(".object-row").last).to_contain_text("“Ada Lovelace” → “Charles Babbage”")
     look(page, "suggested-relations")
     page.keyboard.press("z")
@@ -144,3 +149,29 @@ def test_boxes_of_a_network_are_accepted(editor: Editor, page: Page) -> None:
     (drawn,) = editor.objects(pk, FIND_DOGS)
     assert drawn["suggested"]["by"] == "visual-nmn@3"
     assert drawn["image"] == 0
+
+
+def test_a_relation_of_boxes_is_drawn_before_it_is_accepted(editor: Editor, page: Page) -> None:
+    [pk] = make(editor, RELATED.replace("spans", "boxes"), kind="boxes")
+    Project.objects.update(show_predictions=True)
+    marks = [
+        {"id": name, "image": 0, "box": box, "label": "Person"}
+        for name, box in (("a", [0.1, 0.2, 0.3, 0.4]), ("b", [0.6, 0.5, 0.9, 0.9]))
+    ]
+    given = {"id": "item", "marks": {1: marks, 2: RELATIONS[:1]}}
+    import_outputs(
+        records=[SystemRecord.model_validate(given)],
+        project=Project.objects.get(),
+        system="seer",
+        revision="1",
+    )
+    editor.open(page, pk)
+    page.keyboard.press("p")
+    page.keyboard.press(".")
+    expect(page.locator(".tag.predicted", has_text="knows")).to_have_count(1)
+    look(page, "suggested-relations-of-boxes")
+    page.keyboard.press("y")
+    expect(page.locator(".tag.predicted")).to_have_count(0)
+    saved(page)
+    assert len(editor.objects(pk, 1)) == 2
+    assert len(editor.objects(pk, 2)) == 1

@@ -99,6 +99,45 @@ def test_every_mistake_is_listed_with_file_line_and_field(researcher: Client) ->
     assert not Dataset.objects.exists()
 
 
+def test_a_preview_can_be_discarded(researcher: Client) -> None:
+    upload(researcher, questions(entry(0)))
+    [preview] = Job.objects.all()
+    assert "Import now" in researcher.get(f"/data/imports/{preview.pk}/").text
+    page = researcher.post(f"/data/imports/{preview.pk}/discard/", follow=True).text
+    assert "Preview discarded. Nothing was stored." in page
+    assert f"/data/imports/{preview.pk}/" not in page
+    page = researcher.get(f"/data/imports/{preview.pk}/").text
+    assert "Import now" not in page
+    assert "This preview was discarded" in page
+    researcher.post(f"/data/imports/{preview.pk}/apply/")
+    assert not Dataset.objects.exists()
+
+
+def test_an_applied_preview_is_not_discarded(researcher: Client) -> None:
+    upload(researcher, questions(entry(0)))
+    [preview] = Job.objects.all()
+    researcher.post(f"/data/imports/{preview.pk}/apply/")
+    page = researcher.post(f"/data/imports/{preview.pk}/discard/", follow=True).text
+    assert "This preview is applied." in page
+    preview.refresh_from_db()
+    assert preview.upload
+
+
+def test_jobs_tell_previews_imports_and_refused_files_apart(researcher: Client) -> None:
+    upload(researcher, questions(entry(0, answer=None)))
+    for address in ("/jobs/", "/start/"):
+        page = researcher.get(address).text
+        assert "Import of a dataset (preview)" in page
+        assert "Refused</span>" in page
+        assert "Done</span>" not in page
+
+
+def test_a_wrong_name_is_found_before_the_file_is_sent(researcher: Client) -> None:
+    assert r'pattern="[a-zA-Z0-9_\-]+"' in researcher.get("/data/new/").text
+    page = researcher.post("/data/new/", {"name": "two words"}).content.decode()
+    assert "Use letters without accents, digits, hyphens and underscores only." in page
+
+
 GERMAN = {"Accept-Language": "de"}
 
 

@@ -5,24 +5,28 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from studyapp.actions.correctness import judge, queue_answers
+from accounts.models import User
+from predictions.models import PredictionRun
+from studyapp.actions.correctness import judge, queue_answers, settle
 from studyapp.actions.exclusions import exclude_participant
 from studyapp.actions.running import pause_study
 from studyapp.models import Condition, JudgedAnswer, Participant, Study
 from studyapp.queries import overview
-from studyapp.queries.correctness import missed_answers
+from studyapp.queries.correctness import count_waiting, missed_answers
 from studyapp.queries.progress import study_progress
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
 
 
+def next_acts(study: Study, user: User) -> list[overview.NextAct]:
+    flagged = overview.flagged_live(study)
+    return overview.next_acts(study, study_progress(study)[0], flagged=flagged, user=user)
+
+
 def kinds(study: Study) -> list[str]:
     study.refresh_from_db()
-    return [
-        act.kind
-        for act in overview.next_acts(study, study_progress(study)[0], flagged=overview.flagged_live(study))
-    ]
+    return [act.kind for act in next_acts(study, factories.make_user())]
 
 
 def test_from_the_draft_to_the_report():
@@ -66,16 +70,25 @@ def test_quotas():
 def test_answers_that_wait_for_judges():
     study = factories.make_study()
     run = Condition.objects.get(version__study=study, run__isnull=False).run
-    bea, cem = factories.make_user(), factories.make_user()
+    bea, cem, dan = (factories.make_user() for _ in range(3))
     queue_answers(answers=missed_answers(run), by=bea)
-    acts = overview.next_acts(study, study_progress(study)[0], flagged=overview.flagged_live(study))
+    acts = next_acts(study, cem)
     shown = study.versions.get().items.values("question")
     assert [act.count for act in acts if act.kind == "judge"] == [
         JudgedAnswer.objects.filter(question__in=shown).count()
     ]
     for answer in JudgedAnswer.objects.all():
-        for user in (bea, cem):
-            judge(judged=answer, is_correct=True, by=user, note="")
+        judge(judged=answer, is_correct=True, by=bea)
+    assert "judge" not in [act.kind for act in next_acts(study, bea)]  # they wait for somebody else
+    assert "judge" in [act.kind for act in next_acts(study, cem)]
+    assert count_waiting(PredictionRun.objects.filter(pk=run.pk), bea) == 0
+    assert count_waiting(PredictionRun.objects.filter(pk=run.pk), cem) == JudgedAnswer.objects.count()
+    first, *others = JudgedAnswer.objects.all()
+    judge(judged=first, is_correct=False, by=cem)
+    assert count_waiting(PredictionRun.objects.filter(pk=run.pk), bea) == 1  # a disagreement to settle
+    for answer in others:
+        judge(judged=answer, is_correct=True, by=cem)
+    settle(judged=first, is_correct=True, how="third judge", note="Read again.", by=dan)
     assert "judge" not in kinds(study)
     assert "apply" in kinds(study)
 
