@@ -38,13 +38,20 @@ def return_annotation(
 
 
 @transaction.atomic
-def accept(*, annotation: Annotation, revision: int, by: User) -> Gold:
+def accept(*, annotation: Annotation, revision: int, by: User, version: int | None = None) -> Gold:
     """Make one person's annotation the item's gold, unchanged.
 
+    ``version`` is that of the gold which the person saw, 0 if there was none; None does not check it.
+
     Raises:
-        StaleBase: The person did not see the newest revision.
+        StaleBase: The person did not see the newest revision, or the gold.
     """
     held = _moved(annotation, "accept", by, "work_accepted", revision)
+    Item.objects.select_for_update(no_key=True).get(pk=held.item_id)
+    current = held.item.golds.filter(current=True).first()
+    if version not in (None, current.version if current else 0):
+        sentence = _("Somebody settled the gold of this item after you opened the page. Please decide again.")
+        raise StaleBase(sentence)
     return set_gold(
         item=held.item,
         document=without_hidden(document_of(held.document), program_of(held.item, held.project.kind)),

@@ -76,12 +76,9 @@ def accept(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Make one annotation the gold."""
     row, form = _item_or_404(member, pk), DecisionForm(request.POST)
     annotation = _decided_or_404(row, form)
-    if form.cleaned_data["version"] not in (None, _gold_version(row)):
-        sentence = _("Somebody settled the gold of this item after you opened the page. Please decide again.")
-        messages.error(request, sentence)
-        return redirect("annotation:item", member.project.slug, pk)
+    seen = {name: form.cleaned_data[name] for name in ("revision", "version")}
     try:
-        review.accept(annotation=annotation, revision=form.cleaned_data["revision"], by=user_of(request))
+        review.accept(annotation=annotation, by=user_of(request), **seen)
     except (ForbiddenTransition, StaleBase) as error:
         messages.error(request, translated_error(error))
         return redirect("annotation:item", member.project.slug, pk)
@@ -161,12 +158,6 @@ def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, ob
         "is_free": not is_in_use(item),
         "following": next_to_settle(item),
     }
-
-
-def _gold_version(item: Item) -> int:
-    """Return the version of the item's gold, 0 without gold."""
-    gold = item.golds.filter(current=True).first()
-    return gold.version if gold else 0
 
 
 def _decided_or_404(item: Item, form: DecisionForm) -> Annotation:
