@@ -10,6 +10,7 @@ from benchmarks import trends
 from benchmarks.trends import TRENDS, Trend, cells, judged, read_store, table
 from modelserver.training.text_nmn.table import TABLE
 from modelserver.training.visual_nmn.table import VARIANTS
+from scripts.processes import ROOT
 
 TREND = Trend("X", "a is higher", ("k/a", "f1"), ("k/b", "f1"))
 
@@ -49,6 +50,12 @@ def test_the_cells_are_systems_that_exist():
     assert cells(TRENDS, ["visual/graph", "text"]) == [
         name for name in names if name == "visual/graph" or name.startswith("text/")
     ]
+
+
+def test_the_docs_show_the_table_of_what_has_run() -> None:
+    store = read_store(ROOT / "benchmarks/trends.jsonl")
+    assert {name for name, _seed in store} <= set(cells(TRENDS))
+    assert table(TRENDS, store) in (ROOT / "docs/how-to/reproduce.md").read_text(encoding="utf-8")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
