@@ -355,7 +355,7 @@ class TestAManager:
         page.get_by_label("Project ID (URL)").fill("dogs")
         page.get_by_label("Objects to mark").select_option("boxes")
         look(page, "project-new")
-        press(page, "Save")
+        press(page, "Create project")
         expect(page).to_have_url(f"{site.url}/annotate/dogs/items/upload/")
         look(page, "items-upload")
         broken = [example(0), {**example(1), "sentence": None}, {"identifier": "dev-2-0-0"}]

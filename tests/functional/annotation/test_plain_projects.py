@@ -99,7 +99,7 @@ def test_named_entities_from_the_form_to_gold(site: Site, page: Page) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         look(page, f"new-project-{width}")
     page.set_viewport_size({"width": 1280, "height": 900})
-    press(page, "Save")
+    press(page, "Create project")
     expect(page).to_have_url(f"{site.url}/annotate/names/items/upload/")
     upload(
         page, "texts.jsonl", '{"id": "a", "text": "Ada met Bo."}\n{"id": "b", "text": "Bo wrote Faust."}\n', 2
@@ -128,12 +128,12 @@ def test_classification_from_yaml_to_gold(site: Site, page: Page) -> None:
     page.get_by_label("Label configuration", exact=True).fill(
         "layers: [{type: choice, name: Tone, labels: [good]}]"
     )
-    press(page, "Save")
+    press(page, "Create project")
     expect(page.get_by_role("alert")).to_contain_text("“Tone” needs two labels or more")
     page.get_by_label("Label configuration", exact=True).fill(
         "layers: [{type: choice, name: Tone, labels: [good, bad]}]"
     )
-    press(page, "Save")
+    press(page, "Create project")
     upload(page, "texts.csv", "id,text\n1,Lovely.\n2,Awful.\n", 2)
     page.goto(f"{site.url}/annotate/tone/")
     press(page, "Next item")
@@ -160,7 +160,7 @@ COCO = {
 
 def test_a_coco_file_brings_its_labels_and_leaves_as_cvat(site: Site, page: Page) -> None:
     new_project(page, "Animals", "animals", "Boxes in images")
-    press(page, "Save")
+    press(page, "Create project")
     page.get_by_label("Format").select_option("coco")
     page.get_by_label("Use the labels in the file").check()
     for width in (320, 1280, 1920):
@@ -190,7 +190,7 @@ def test_a_coco_file_brings_its_labels_and_leaves_as_cvat(site: Site, page: Page
 
 def test_a_conll_file_is_marked_and_leaves_as_doccano(site: Site, page: Page) -> None:
     new_project(page, "Words", "words", "Named entities")
-    press(page, "Save")
+    press(page, "Create project")
     page.get_by_label("Format").select_option("conll")
     page.get_by_label("Use the labels in the file").check()
     upload(page, "a.conll", "Ada B-PER\nsaw O\nRome B-LOC\n\nBo O\nsang O\n", 2)
@@ -220,7 +220,7 @@ def test_a_preference_from_the_form_to_gold(site: Site, page: Page) -> None:
     page.locator("#layer-1-condition").scroll_into_view_if_needed()
     page.get_by_role("group", name="Answers that show the layer").get_by_label("Both alike").check()
     look(page, "form-condition")
-    press(page, "Save")
+    press(page, "Create project")
     page.goto(f"{site.url}/annotate/better/labels/")
     expect(page.get_by_label("Label configuration")).to_have_value(re.compile("show_if:\n    layer: Winner"))
     page.goto(f"{site.url}/annotate/better/items/upload/")
@@ -257,7 +257,7 @@ def test_relations_from_the_form_to_gold(site: Site, page: Page) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_label("Relations have a direction").check()
-    press(page, "Save")
+    press(page, "Create project")
     upload(page, "texts.jsonl", '{"id": "a", "text": "Ada lives in London."}', 1)
     page.goto(f"{site.url}/annotate/linked/")
     press(page, "Next item")
@@ -284,7 +284,7 @@ def test_relations_from_the_form_to_gold(site: Site, page: Page) -> None:
 
 def test_polygons_from_the_form_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Shapes", "shapes", "Outlines and key points in images")
-    press(page, "Save")
+    press(page, "Create project")
     given = {"items.jsonl": b'{"id": "a", "image": "a.png"}', "a.png": picture(640, 480, "navy")}
     upload(page, "images.zip", zipped(given), 1)
     page.goto(f"{site.url}/annotate/shapes/")

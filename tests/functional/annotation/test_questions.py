@@ -162,7 +162,7 @@ def test_labels_stand_inside_others(editor: Editor, page: Page, axe_script: str)
     page.get_by_role("button", name="Take label 3 out again").click()
     look(page, "nested-builder")
     assert problems(page, axe_script) == []
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Create project").click()
     page.wait_for_url("**/annotate/nested/items/upload/")
     task = LabelTask.model_validate(Project.objects.get(slug="nested").labels)
     parents = [label.parent for label in task.layers[0].labels]
@@ -194,7 +194,7 @@ def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str)
     first = page.get_by_role("group", name="Question 1 about each mark")
     first.get_by_label("Ask this question").select_option(label="by the label of the mark")
     look(page, "questions-builder")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Create project").click()
     page.wait_for_url("**/annotate/aspects/items/upload/")
     layer = LabelTask.model_validate(Project.objects.get(slug="aspects").labels).layers[0]
     assert [(each.name, each.type, each.required) for each in layer.questions] == [
