@@ -213,6 +213,7 @@ ROUTES: dict[str, Asks] = {
     "data:new": Asks(Act.DATA_MANAGE, anywhere="workspace"),
     "data:import": PRIVATE,
     "data:apply": PRIVATE,
+    "data:discard": PRIVATE,
     "data:dataset": DATA,
     "data:delete": RUN,
     "data:questions": DATA,
