@@ -23,7 +23,6 @@ CONNECTIONS = 2
 
 # Three people at once on two connections: long reads, and transactions between their parts.
 READ_AND_WRITE = """
-import faulthandler, sys; faulthandler.dump_traceback_later(60, file=open("/tmp/w/prod/tb","w"))
 import json, os
 from concurrent.futures import ThreadPoolExecutor
 from django.core.management import call_command
