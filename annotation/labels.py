@@ -76,6 +76,24 @@ class Label(FrozenModel):
         return self
 
 
+def nested(parents: Mapping[str, str]) -> tuple[dict[str, str], ...]:
+    """Return the labels of a tree in the order that a question needs.
+
+    ``parents`` has the parent of each label; one that is no label itself, or that stands inside its own
+    label, does not count.
+    """
+    inside: dict[str, list[str]] = {}
+    for name, parent in parents.items():
+        inside.setdefault(parent if parent in parents and parent != name else "", []).append(name)
+    labels: dict[str, str] = {}
+    waiting = [(name, "") for name in reversed(inside.get("", []))]
+    while waiting:
+        name, labels[name] = waiting[-1][0], waiting[-1][1]
+        waiting[-1:] = [(below, name) for below in reversed(inside.get(name, []))]
+    labels |= {name: "" for name in parents if name not in labels}  # in a circle
+    return tuple({"name": name, "parent": parent} for name, parent in labels.items())
+
+
 def _brief_label(label: Label) -> str | dict[str, str]:
     return {"name": label.name, "parent": label.parent} if label.parent else label.name
 

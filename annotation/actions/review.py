@@ -47,18 +47,18 @@ def accept(*, annotation: Annotation, revision: int, by: User, version: int | No
         StaleBase: The person did not see the newest revision, or the gold.
     """
     held = _moved(annotation, "accept", by, "work_accepted", revision)
-    Item.objects.select_for_update(no_key=True).get(pk=held.item_id)
-    current = held.item.golds.filter(current=True).first()
-    if version not in (None, current.version if current else 0):
-        sentence = _("Somebody settled the gold of this item after you opened the page. Please decide again.")
-        raise StaleBase(sentence)
-    return set_gold(
+    gold = set_gold(
         item=held.item,
         document=without_hidden(document_of(held.document), program_of(held.item, held.project.kind)),
         method=Gold.Method.ACCEPTED,
         by=by,
         annotation=held,
     )
+    if version not in (None, gold.version - 1):  # the transaction takes all of it back
+        raise StaleBase(
+            _("Somebody settled the gold of this item after you opened the page. Please decide again.")
+        )
+    return gold
 
 
 @transaction.atomic

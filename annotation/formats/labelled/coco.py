@@ -30,13 +30,12 @@ from annotation.formats.labelled.entries import (
     fraction_polygon,
     guarded,
     image_named,
-    nested,
     pixel_box,
     size_of,
     takes,
 )
 from annotation.formats.writing import encoded, written
-from annotation.labels import LabelLayer, LayerType, Question
+from annotation.labels import LabelLayer, LayerType, Question, nested
 from annotation.schemas import ItemRecord, KeyPoint
 from foundation.json_stream import read_document
 from foundation.messages import at_field, say

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ from annotation.labels import (
     LayerType,
     MarkQuestion,
     Question,
+    nested,
 )
 from annotation.operations import relation_key
 from annotation.schemas import (
@@ -167,24 +168,6 @@ class Entry:
 
 
 Reader = Callable[[LabelledSource], Iterator[Entry]]
-
-
-def nested(parents: Mapping[str, str]) -> tuple[dict[str, str], ...]:
-    """Return the labels of a tree, each below its parent.
-
-    ``parents`` has the parent of each label; one that is no label itself, or that stands inside its own
-    label, does not count.
-    """
-    inside: dict[str, list[str]] = {}
-    for name, parent in parents.items():
-        inside.setdefault(parent if parent in parents and parent != name else "", []).append(name)
-    labels: dict[str, str] = {}
-    waiting = [(name, "") for name in reversed(inside.get("", []))]
-    while waiting:
-        name, labels[name] = waiting[-1][0], waiting[-1][1]
-        waiting[-1:] = [(below, name) for below in reversed(inside.get(name, []))]
-    labels |= {name: "" for name in parents if name not in labels}  # in a circle
-    return tuple({"name": name, "parent": parent} for name, parent in labels.items())
 
 
 def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource) -> Iterator[ItemRecord]:

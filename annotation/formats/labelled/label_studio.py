@@ -44,13 +44,12 @@ from annotation.formats.labelled.entries import (
     fraction_polygon,
     guarded,
     labelled_document,
-    nested,
     takes,
     tokens_of_entry,
     tried,
 )
 from annotation.formats.writing import write_list
-from annotation.labels import LabelLayer, LabelTask, LayerType, Question
+from annotation.labels import LabelLayer, LabelTask, LayerType, Question, nested
 from annotation.schemas import (
     AnnotationRecord,
     Box,

@@ -180,7 +180,7 @@ class Modules(nn.Module):
         kind = "numbers" if choice in ("greater", "less") else "dates"
         first, second = (self._mentions(text, each, kind) for each in (first_state, second_state))
         wins = _wins(first.quantities, choice).to(first.joint)
-        p = (first.probabilities @ wins @ second.probabilities).clamp(max=1)  # but for rounding it is
+        p = (first.probabilities @ wins @ second.probabilities).clamp(max=1)  # as if nothing were rounded
         weights = p * _events(first_state) + (1 - p) * _events(second_state)
         return Attention(weights, torch.maximum(first.presence, second.presence))
 

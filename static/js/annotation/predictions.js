@@ -12,7 +12,8 @@ import { layerOf } from "./program.js";
 import { valueText } from "./words.js";
 
 /**
- * What some system takes for the node's output, and what annotators marked there.
+ * What some system takes for the node's output, with the marks that its relations connect, or what annotators
+ * marked there.
  * @param {Store} store
  * @returns {Place[]}
  */
