@@ -137,7 +137,7 @@ class OtherAnnotator(Person):
         body, fields = None, self.fields
         if content is not None:
             body, fields = json.dumps(content), fields | {"Content-Type": "application/json"}
-        return self.ask(method, path, data=body, headers=fields).json()
+        return json.loads(self.ask(method, path, data=body, headers=fields).body)
 
 
 class LabelStudioAnnotator(OtherAnnotator):

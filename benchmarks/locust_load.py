@@ -97,6 +97,8 @@ class Load:
                 self.items += entry["num_requests"] - entry["num_failures"]
             for milliseconds, count in entry["response_times"].items():
                 self.times[float(milliseconds)] += count
+        if not self.times or (self.name in LAST and not self.items):
+            raise SystemExit(f"{self.name}: nothing was finished in {seconds:g} s. {done.stderr[-3000:]}")
 
     @property
     def rate(self) -> float:

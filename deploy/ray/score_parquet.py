@@ -61,10 +61,10 @@ def main() -> None:
     ray.init()
     ray.data.read_parquet(options.questions).map_batches(
         PredictAndScore, fn_constructor_args=(options.system,), batch_size=options.batch,
-        concurrency=options.actors,
+        compute=ray.data.ActorPoolStrategy(size=options.actors),
     ).write_parquet(options.out)  # fmt: skip
-    scored = ray.data.read_parquet(options.out, columns=list(KEYS))
-    print(json.dumps({key: scored.mean(key) for key in KEYS}))
+    means = ray.data.read_parquet(options.out).select_columns(list(KEYS)).mean(list(KEYS))
+    print(json.dumps({key: means[f"mean({key})"] for key in KEYS}))
 
 
 if __name__ == "__main__":
