@@ -24,7 +24,7 @@ from annotation.formats.texts import Tokens, tokenize, tokens_of
 from annotation.formats.writing import written
 from annotation.schemas import Document, ItemRecord, Layer, Span
 from foundation.findings import Findings
-from foundation.messages import at_field, message_of, say
+from foundation.messages import at_field, field_error, message_of, say
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (
     "words that ought to count", "words that ought not to count", "what was changed: better words as a note",
@@ -169,14 +169,11 @@ def _added(original: Version, changed: Version) -> Iterator[tuple[str, Sequence[
     """Yield title and new sentences of each article."""
     pairs = list(zip(original.context, changed.context, strict=False))
     if len(original.context) != len(changed.context):
-        raise ValueError(at_field("counterfactual", say("the contexts have different articles")))
+        raise field_error("counterfactual", "the contexts have different articles")
     for (title, before), (other, after) in pairs:
         if title != other or after[: len(before)] != before:
-            raise ValueError(
-                at_field(
-                    "counterfactual",
-                    say("the article %(other)r differs by more than new sentences", other=other),
-                )
+            raise field_error(
+                "counterfactual", "the article %(other)r differs by more than new sentences", other=other
             )
         yield title, after[len(before) :]
 
@@ -256,9 +253,7 @@ def write_reasons(records: Iterable[ItemRecord], path: Path) -> None:
 def instance_of(record: ItemRecord) -> Instance:
     """Return the instance with the item's gold and all submitted verdicts."""
     if OWN not in record.extra:
-        raise ValueError(
-            at_field(record.external_id, say("is not a counterfactual instance; it has another format"))
-        )
+        raise field_error(record.external_id, "is not a counterfactual instance; it has another format")
     instance = Instance.model_validate_json(_json(record.extra[OWN]))
     draft = Document.model_validate(record.extra[DRAFT])
     done = [annotation.document for annotation in record.annotations if annotation.submitted is not None]

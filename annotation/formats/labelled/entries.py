@@ -45,7 +45,7 @@ from annotation.schemas import (
 )
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import at_field, say
+from foundation.messages import field_error, say
 
 # Layers of formats that do not name theirs.
 ENTITIES, OBJECTS, ELLIPSES, POINTS = "Entities", "Objects", "Ellipses", "Key points"
@@ -541,7 +541,7 @@ def image_named(
     if width and height and (image.width, image.height) != (width, height):
         text = "%(name)r is shown with %(width)s by %(height)s pixels, not %(width2)s by %(height2)s"
         sizes = {"width": image.width, "height": image.height, "width2": width, "height2": height}
-        raise ValueError(at_field("width", say(text, name=name, **sizes)))
+        raise field_error("width", text, name=name, **sizes)
     return image
 
 
@@ -553,7 +553,7 @@ def size_of(image: Image) -> tuple[int, int]:
     """
     if not image.width or not image.height:
         text = "the size of %(name)r is unknown, and boxes in pixels need it; add the images in one zip file"
-        raise ValueError(at_field("image", say(text, name=image.name)))
+        raise field_error("image", text, name=image.name)
     return image.width, image.height
 
 
