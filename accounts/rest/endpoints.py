@@ -26,7 +26,7 @@ from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.pages import Page, answer, page_of, row_of
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
 from accounts.shareable import Shareable, sharing
@@ -198,13 +198,7 @@ def _wrong(field: str, detail: str) -> Refused:
 
 
 def _row(workspace: Workspace, user: User) -> shapes.WorkspaceRow:
-    return shapes.WorkspaceRow.model_validate(
-        {
-            "id": str(workspace.pk),
-            "roles": sorted(roles_in(user, workspace.pk)),
-            **{name: getattr(workspace, name) for name in ("slug", "name", "created_at")},
-        }
-    )
+    return row_of(shapes.WorkspaceRow, workspace, roles=sorted(roles_in(user, workspace.pk)))
 
 
 def _members(workspace: Workspace) -> HttpResponse:

@@ -1,7 +1,6 @@
 """Endpoints of projects: settings, members, guidelines, webhooks."""
 
 from hashlib import sha256
-from typing import Any
 
 from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseBase
@@ -17,7 +16,7 @@ from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.pages import Page, answer, page_of, row_of
 from accounts.rest.shapes import InvitationPage, MadeInvitation
 from accounts.rest.views import RestView
 from annotation.actions import labels, projects, qualification
@@ -25,7 +24,7 @@ from annotation.actions.review import change_project
 from annotation.labels import LabelTask, read_label_task
 from annotation.models import Membership, Project, Role
 from annotation.parsed_items import task_of
-from annotation.policies import check_own_role
+from annotation.policies import check_own_role, roles_here
 from annotation.queries import records
 from annotation.queries.members import SHARED, as_members, invitations_to, member_named, visible_projects
 from annotation.queries.progress import totals
@@ -343,11 +342,12 @@ class Deliveries(ProjectView):
 
 def _detail(member: Membership, status: int = 200) -> HttpResponse:
     project = member.project
-    settings: dict[str, Any] = {name: getattr(project, name) for name in shapes.ProjectSettings.model_fields}
     counts = totals(project)
-    row = shapes.ProjectDetail(
-        **rows.project_fields(member),
-        **settings,
+    row = row_of(
+        shapes.ProjectDetail,
+        project,
+        workspace=project.workspace.slug,
+        roles=roles_here(member),
         items=counts.items,
         complete=counts.complete,
         gold=counts.gold,

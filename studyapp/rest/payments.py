@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -17,7 +16,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.pages import Page, answer, page_of, row_of
 from foundation.frozen_model import FrozenModel
 from foundation.translated_messages import translated
 from jobs.actions.jobs import create_job
@@ -130,13 +129,12 @@ def _job(view: StudyView, study: Study, kind: str, options: FrozenModel) -> Job:
 
 def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
     lines = [
-        shapes.PaymentLine(
+        row_of(
+            shapes.PaymentLine,
+            line,
             participant=line.ids.participant.public_id,
-            kind=line.kind,
             bonus=line.batch,
             amount=_money(line.amount),
-            is_due=line.is_due,
-            earlier=line.earlier,
             obstacle=translated(line.obstacle),
         )
         for line in plan.lines
@@ -147,11 +145,14 @@ def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
 
 
 def _payments(rows: Sequence[Payment]) -> Iterable[shapes.PaymentRow]:
-    names = ("kind", "currency", "state", "note", "created_at", "sent_at")
     for row in rows:
-        values: dict[str, Any] = {name: getattr(row, name) for name in names}
-        values |= {"participant": row.participant.public_id, "bonus": row.batch, "amount": _money(row.amount)}
-        yield shapes.PaymentRow.model_validate({"id": str(row.pk), **values})
+        yield row_of(
+            shapes.PaymentRow,
+            row,
+            participant=row.participant.public_id,
+            bonus=row.batch,
+            amount=_money(row.amount),
+        )
 
 
 def _money(amount: Decimal | None) -> str | None:
