@@ -4,7 +4,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
+from accounts.access import NOT_THERE, existing
 from accounts.actions import audit
 from accounts.actions.deletion import delete_account
 from accounts.actions.invitations import create_invitation, revoke_invitation
@@ -173,9 +173,7 @@ class OneInvitation(WorkspaceView):
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Revoke an invitation."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
-        invitation = pending_invitations(workspace).filter(pk=pk).first()
-        if invitation is None:
-            raise Http404(NOT_THERE)
+        invitation = existing(pending_invitations(workspace).filter(pk=pk).first())
         revoke_invitation(invitation=invitation, by=self.user)
         return HttpResponse(status=204)
 

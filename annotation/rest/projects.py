@@ -3,10 +3,10 @@
 from hashlib import sha256
 
 from django.db import transaction
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE, require
+from accounts.access import existing, require
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.models import Workspace
@@ -204,9 +204,7 @@ class OneMember(ProjectView):
     def delete(self, request: Request, slug: str, user: str) -> HttpResponse:
         """End a membership; the person's annotations stay."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        share = records.members(member.project).filter(user__username=user).first()
-        if share is None:
-            raise Http404(NOT_THERE)
+        share = existing(records.members(member.project).filter(user__username=user).first())
         role = Role(share.role)
         check_own_role(self.user, share.user, role, active=False)
         ended = projects.set_member(
@@ -222,9 +220,7 @@ class Qualification(ProjectView):
     def post(self, request: Request, slug: str, user: str) -> HttpResponse:
         """Decide if a person qualified; it lifts a failed qualification."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        chosen = member_named(member.project, user)
-        if chosen is None:
-            raise Http404(NOT_THERE)
+        chosen = existing(member_named(member.project, user))
         decision = read_body(request, shapes.Qualification)
         return _member(qualification.decide(member=chosen, qualified=decision.qualified, by=self.user))
 
@@ -263,9 +259,7 @@ class OneInvitation(ProjectView):
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Revoke an invitation to a project."""
         pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
-        invitation = pending.filter(pk=pk).first()
-        if invitation is None:
-            raise Http404(NOT_THERE)
+        invitation = existing(pending.filter(pk=pk).first())
         revoke_invitation(invitation=invitation, by=self.user)
         return HttpResponse(status=204)
 

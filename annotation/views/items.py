@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from accounts.policy import Act
 from annotation.actions import imports
 from annotation.actions.ordering import move_items, order_items
@@ -123,9 +123,7 @@ def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def undo(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Delete the items of an import that nobody has worked on."""
-    item_import = member.project.imports.filter(pk=pk).first()
-    if item_import is None:
-        raise Http404(NOT_THERE)
+    item_import = existing(member.project.imports.filter(pk=pk).first())
     try:
         number = imports.undo_import(item_import=item_import, by=user_of(request))
     except Conflict as error:
@@ -205,7 +203,4 @@ def delete(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 
 
 def _item_or_404(member: Membership, pk: int) -> Item:
-    item = member.project.items.select_related("project").filter(pk=pk).first()
-    if item is None:
-        raise Http404(NOT_THERE)
-    return item
+    return existing(member.project.items.select_related("project").filter(pk=pk).first())

@@ -3,14 +3,14 @@
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import existing, user_of
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
@@ -76,9 +76,7 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def qualify(request: HttpRequest, member: Membership) -> HttpResponse:
     """Let a person work who failed the qualification, or has no score."""
-    chosen = member_named(member.project, request.POST.get("username", ""))
-    if chosen is None:
-        raise Http404(NOT_THERE)
+    chosen = existing(member_named(member.project, request.POST.get("username", "")))
     qualification.decide(member=chosen, qualified=True, by=user_of(request))
     messages.success(request, _("%(name)s is qualified and receives items.") % {"name": chosen.user})
     return redirect("annotation:members", member.project.slug)
@@ -116,9 +114,7 @@ def invite(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def revoke(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Revoke an open invitation to the project."""
-    invitation = invitations_to(member.project).filter(pk=pk).first()
-    if invitation is None:
-        raise Http404(NOT_THERE)
+    invitation = existing(invitations_to(member.project).filter(pk=pk).first())
     revoke_invitation(invitation=invitation, by=user_of(request))
     messages.success(request, _("Revoked the invitation."))
     return redirect("annotation:members", member.project.slug)
@@ -153,9 +149,7 @@ def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Release an assignment of somebody else."""
-    annotation = member.project.annotations.filter(pk=pk).first()
-    if annotation is None:
-        raise Http404(NOT_THERE)
+    annotation = existing(member.project.annotations.filter(pk=pk).first())
     try:
         assignments.release(annotation=annotation, by=user_of(request))
     except (ForbiddenTransition, NotAllowed) as error:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from accounts.policy import Act
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
@@ -170,9 +170,7 @@ def _require_fit(served: SystemInfo, project: Project) -> None:
 @members_only(Act.ANNOTATION_MANAGE)
 def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Cancel a run."""
-    run = OutputRun.objects.filter(project=member.project, pk=pk).first()
-    if run is None:
-        raise Http404(NOT_THERE)
+    run = existing(OutputRun.objects.filter(project=member.project, pk=pk).first())
     cancel_run(run_id=run.pk, by=user_of(request))
     return redirect("annotation:outputs", member.project.slug)
 
@@ -182,9 +180,7 @@ def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def nodes(request: HttpRequest, member: Membership, system: str, revision: str, pk: int) -> HttpResponse:
     """Show a model output node by node, beside the gold."""
     rows = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
-    output = rows.select_related("item").filter(item=pk).first()
-    if output is None:
-        raise Http404(NOT_THERE)
+    output = existing(rows.select_related("item").filter(item=pk).first())
     position = output.item.position
     context = {
         "project": member.project,

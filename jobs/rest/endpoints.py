@@ -8,7 +8,7 @@ from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
+from accounts.access import NOT_THERE, existing
 from accounts.rest.bodies import FILE, Payload, read_query
 from accounts.rest.describe import described
 from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
@@ -68,10 +68,7 @@ class JobView(RestView):
 
     def job(self, pk: int) -> Job:
         """Return a job of the user, or raise Http404."""
-        job = job_of(self.user, pk)
-        if job is None:
-            raise Http404(NOT_THERE)
-        return job
+        return existing(job_of(self.user, pk))
 
 
 class OneJob(JobView):

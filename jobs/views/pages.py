@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from foundation.errors import Conflict
 from foundation.tables import Column, Table
 from foundation.translated_messages import translated_error
@@ -80,7 +80,4 @@ def file(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 
 def _job_or_404(request: HttpRequest, pk: int) -> Job:
-    job = job_of(user_of(request), pk)
-    if job is None:
-        raise Http404(NOT_THERE)
-    return job
+    return existing(job_of(user_of(request), pk))

@@ -6,11 +6,11 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
+from accounts.access import existing
 from accounts.actions.audit import record
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
@@ -78,9 +78,7 @@ class Settle(StudyView):
     @described(takes=shapes.Settlement, status=204, errors=(409,))
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Say if an unknown payment was paid."""
-        payment = payments_of(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first()
-        if payment is None:
-            raise Http404(NOT_THERE)
+        payment = existing(payments_of(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first())
         settle_unknown(payment=payment, was_paid=read_body(request, shapes.Settlement).paid, by=self.user)
         return HttpResponse(status=204)
 

@@ -9,12 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core import signing
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import existing, user_of
 from accounts.actions.audit import record
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
@@ -116,9 +116,7 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def settle(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Settle an unknown payment that a person looked up."""
-    payment = payments_of(study).filter(pk=pk).first()
-    if payment is None:
-        raise Http404(NOT_THERE)
+    payment = existing(payments_of(study).filter(pk=pk).first())
     try:
         settle_unknown(payment=payment, was_paid=request.POST.get("paid") == "yes", by=user_of(request))
     except TouchstoneError as error:

@@ -2,12 +2,12 @@
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import existing, user_of
 from accounts.policy import Act
 from foundation.errors import Conflict
 from foundation.translated_messages import translated_error
@@ -83,10 +83,7 @@ def test(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 
 
 def _webhook_or_404(study: Study, pk: int) -> StudyWebhook:
-    hook = webhooks_of(study).filter(pk=pk).first()
-    if hook is None:
-        raise Http404(NOT_THERE)
-    return hook
+    return existing(webhooks_of(study).filter(pk=pk).first())
 
 
 def _page(
