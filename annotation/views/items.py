@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -23,9 +22,8 @@ from annotation.views.access import members_only
 from annotation.views.imports import apply_import, import_context, import_or_404
 from annotation.views.tables import IMPORTS, ITEMS
 from foundation.translated_messages import translated_error
-from jobs.actions.jobs import create_job
 from jobs.models import Job
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 KIND = "import_items"
 SHOWN_IMPORTS = 20
@@ -77,7 +75,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
 
 def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
     upload = form.cleaned_data["upload"]
-    job = create_job(
+    return start_job(
         kind=KIND,
         workspace=member.project.workspace,
         by=user_of(request),
@@ -93,8 +91,6 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
         upload=upload.content,
         upload_name=upload.name,
     )
-    transaction.on_commit(lambda: enqueue_job(job))
-    return job
 
 
 @require_safe

@@ -2,7 +2,6 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -28,9 +27,8 @@ from annotation.views.access import members_only
 from annotation.views.tables import IN_PROGRESS, PEOPLE
 from foundation.spreadsheet import csv_lines
 from foundation.translated_messages import translated_error
-from jobs.actions.jobs import create_job
 from jobs.queries import jobs_of
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 
 @require_safe
@@ -127,14 +125,13 @@ def bots(request: HttpRequest, member: Membership) -> HttpResponse:
     form = BotsForm(request.POST)
     if not form.is_valid():
         return _page(request, member, status=422, form=form, bots_form=form)
-    job = create_job(
+    start_job(
         kind="simulate_annotators",
         workspace=member.project.workspace,
         by=user_of(request),
         subject=member.project.slug,
         options={"project": member.project_id, **form.cleaned_data},
     )
-    transaction.on_commit(lambda: enqueue_job(job))
     return redirect("annotation:members", member.project.slug)
 
 

@@ -1,9 +1,6 @@
 """Pages of uploads of model outputs: upload, preview, apply, deletion."""
 
-from functools import partial
-
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import ngettext
@@ -19,9 +16,8 @@ from annotation.output_imports import OutputOptions
 from annotation.views.access import members_only
 from annotation.views.imports import apply_import, import_context, import_or_404
 from foundation.translated_messages import translated_error
-from jobs.actions.jobs import create_job
 from jobs.models import Job
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 KIND = "import_outputs"
 
@@ -41,7 +37,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
 def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job:
     file, system, revision = (form.cleaned_data[name] for name in ("file", "system", "revision"))
     options = OutputOptions(project=member.project_id, system=system, revision=revision, dry_run=True)
-    job = create_job(
+    return start_job(
         kind=KIND,
         workspace=member.project.workspace,
         by=user_of(request),
@@ -50,8 +46,6 @@ def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job
         upload=file.chunks(),
         upload_name=file.name or "outputs.jsonl",
     )
-    transaction.on_commit(partial(enqueue_job, job))
-    return job
 
 
 @require_safe

@@ -3,12 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from itertools import islice
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Count
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
@@ -27,9 +25,8 @@ from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
 from foundation.errors import NotFound
-from jobs.actions.jobs import create_job
 from jobs.rest.endpoints import JobRow, job_row
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 from studyapp.actions import studies as life
 from studyapp.actions.drafts import save_draft, start_draft
 from studyapp.actions.links import create_link
@@ -373,11 +370,10 @@ class Exports(StudyView):
         return self._job(request, "export_bundle", study, options.model_dump())
 
     def _job(self, request: Request, kind: str, study: Study, options: dict[str, Any]) -> HttpResponse:
-        job = create_job(
+        job = start_job(
             kind=kind, workspace=study.workspace, by=self.user, subject=study.slug, options=options
         )
         record_export(by=self.user, subject=study, kind=kind)
-        transaction.on_commit(partial(enqueue_job, job))
         return answer(job_row(request, job), status=202)
 
 

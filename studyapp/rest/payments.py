@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from functools import partial
 
 from django.conf import settings
-from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
@@ -19,10 +17,9 @@ from accounts.rest.idempotency import once
 from accounts.rest.pages import Page, answer, page_of, row_of
 from foundation.frozen_model import FrozenModel
 from foundation.translated_messages import translated
-from jobs.actions.jobs import create_job
 from jobs.models import Job
 from jobs.rest.endpoints import JobRow, job_row
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 from studyapp.actions.links import create_link
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.actions.rehearsals import start_rehearsal
@@ -114,15 +111,13 @@ class RehearsalLinks(StudyView):
 
 
 def _job(view: StudyView, study: Study, kind: str, options: FrozenModel) -> Job:
-    job = create_job(
+    return start_job(
         kind=kind,
         workspace=study.workspace,
         by=view.user,
         subject=study.slug,
         options=options.model_dump(mode="json"),
     )
-    transaction.on_commit(partial(enqueue_job, job))
-    return job
 
 
 def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
