@@ -18,7 +18,7 @@ from analysis.programs import Kind, Node, Program, ProgramError, Role
 from foundation.bounded_yaml import YamlError, read_yaml
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import first_error
-from foundation.messages import Message, at_field, field_error, message_of, say, split_field
+from foundation.messages import Message, at_field, field_error, message_of, say, split_field, value_error
 
 LayerType = Literal[
     "spans", "boxes", "polygons", "ellipses", "points", "relations", "choice", "choices", "text", "rating"
@@ -488,13 +488,11 @@ def read_label_task(text: str) -> LabelTask:
         ValueError: Names the line or the field that is wrong.
     """
     if len(text) > MOST_CHARACTERS:
-        raise ValueError(
-            say("the configuration has more than %(most)s characters", most=f"{MOST_CHARACTERS:,}")
-        )
+        raise value_error("the configuration has more than %(most)s characters", most=f"{MOST_CHARACTERS:,}")
     try:
         _node, given = read_yaml(text)
     except YamlError as error:
-        raise ValueError(say("line %(line)s: %(problem)s", line=error.line, problem=error.problem)) from error
+        raise value_error("line %(line)s: %(problem)s", line=error.line, problem=error.problem) from error
     try:
         return LabelTask.model_validate(given)
     except ValidationError as error:

@@ -19,7 +19,7 @@ from annotation.schemas import Image, ItemRecord, Kind, Plain
 from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import field_error, message_of, say
+from foundation.messages import field_error, message_of, say, value_error
 from foundation.text_files import opened
 
 FIELDS = ("id", "title", "text", "image")
@@ -102,7 +102,7 @@ def _rows(
         try:
             given = json.loads(line)
             if not isinstance(given, dict):
-                raise ValueError(say("expected an object with the fields of an item"))
+                raise value_error("expected an object with the fields of an item")
         except (ValueError, RecursionError) as error:
             reason = message_of(error)
             if isinstance(error, json.JSONDecodeError):

@@ -24,7 +24,7 @@ from studyapp.studio.widgets import read
 from tests.studyapp.studio.test_forms import JUNK, KNOWN, example
 
 APPS = ("accounts", "annotation", "foundation", "jobs", "predictions", "studyapp")
-TEMPLATES = {"say": 0, "field_error": 1}  # functions that take a template, and its position
+TEMPLATES = {"say": 0, "value_error": 0, "field_error": 1}  # functions that take a template, and its position
 _PLACE = re.compile(r"%\(\w+\)[rsg]")
 
 

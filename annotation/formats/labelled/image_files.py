@@ -46,7 +46,7 @@ from annotation.formats.writing import written, written_folder
 from annotation.labels import MARKS, LabelLayer, LayerType, Question
 from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
-from foundation.messages import field_error, say
+from foundation.messages import field_error, say, value_error
 from foundation.text_files import opened
 
 CVAT_SHAPES = ("box", "polygon", "ellipse", "points")
@@ -114,7 +114,7 @@ def _yolo(
 ) -> list[Entry]:
     if image is None:
         text = "no image is called %(name)r; add the image files, or list their names in images.txt"
-        raise ValueError(say(text, name=stem))
+        raise value_error(text, name=stem)
     entry = Entry(image, images=(image_named(source, image),))
     entry.declared = (
         [LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": names})] if names else []

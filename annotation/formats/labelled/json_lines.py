@@ -43,7 +43,7 @@ from annotation.formats.labelled.entries import (
 from annotation.formats.writing import encoded, written, written_folder
 from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Polygon, Span
 from foundation.errors import BadFile
-from foundation.messages import field_error, say
+from foundation.messages import field_error, say, value_error
 from foundation.text_files import opened
 
 UNDECIDED = "line that its annotator rejected or ignored, kept without its labels"
@@ -59,11 +59,11 @@ def _lines(source: LabelledSource, path: Path) -> Iterator[tuple[int, Line]]:
         try:
             value = json.loads(text)
             if not isinstance(value, dict):
-                raise ValueError(say("expected an object with the fields of an item"))
+                raise value_error("expected an object with the fields of an item")
         except (ValueError, RecursionError) as error:
             reason = error
             if isinstance(error, json.JSONDecodeError):
-                reason = ValueError(say("this is not JSON: %(problem)s", problem=error.msg))
+                reason = value_error("this is not JSON: %(problem)s", problem=error.msg)
             source.findings.refuse(reason, path, line=number)
         else:
             yield number, value

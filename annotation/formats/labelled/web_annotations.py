@@ -42,7 +42,7 @@ from annotation.formats.labelled.entries import (
 from annotation.labels import LabelLayer
 from annotation.schemas import AnnotationRecord, Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.json_stream import read_document
-from foundation.messages import field_error, say
+from foundation.messages import field_error, value_error
 from foundation.text_files import opened
 
 AROUND = 32  # code points before and after a quote
@@ -75,7 +75,7 @@ def read_w3c(source: LabelledSource) -> Iterator[Entry]:
         for number, each in enumerate(page):
             if not isinstance(each, dict) or not isinstance(each.get("target"), dict):
                 source.findings.refuse(
-                    ValueError(say("expected an annotation with one target")),
+                    value_error("expected an annotation with one target"),
                     path,
                     element=element,
                     within=f"items[{number}]",
