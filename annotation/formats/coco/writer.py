@@ -121,8 +121,7 @@ class _Writing:
             identity = next(_fresh(self._known))
             self._categories[name] = {"id": identity, "name": name, "supercategory": supercategory}
             self._known[identity] = name
-        kept: Id = self._categories[name]["id"]
-        return kept
+        return self._categories[name]["id"]
 
     def _outlines(
         self,
