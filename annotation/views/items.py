@@ -21,7 +21,7 @@ from annotation.queries.items import item_page
 from annotation.views.access import members_only
 from annotation.views.imports import apply_import, import_context, import_or_404
 from annotation.views.tables import IMPORTS, ITEMS
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from jobs.models import Job
 from jobs.tasks import start_job
 
@@ -120,11 +120,8 @@ def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def undo(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Delete the items of an import that nobody has worked on."""
     item_import = existing(member.project.imports.filter(pk=pk).first())
-    try:
+    with errors_shown(request, Conflict):
         number = imports.undo_import(item_import=item_import, by=user_of(request))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Undid the import: deleted %(number)d items.") % {"number": number})
     return redirect("annotation:upload_items", member.project.slug)
 
@@ -168,11 +165,8 @@ def edit(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     item = _item_or_404(member, pk)
     form = ItemForm(request.POST or None, item=item)
     if request.method == "POST" and form.is_valid():
-        try:
+        with errors_shown(request, Conflict):
             imports.correct_item(item=item, by=user_of(request), **form.cleaned_data)
-        except Conflict as error:
-            messages.error(request, translated_error(error))
-        else:
             messages.success(request, _("Saved the item."))
         return redirect("annotation:item", member.project.slug, pk)
     context: dict[str, Any] = {

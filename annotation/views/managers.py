@@ -27,7 +27,7 @@ from annotation.queries.records import guideline_versions
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import AUDIT
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.queries import jobs_of
 from jobs.tasks import start_job
 
@@ -183,8 +183,6 @@ def audit(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def change_status(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
     """Close or reopen the project."""
-    try:
+    with errors_shown(request, ForbiddenTransition):
         review.change_project(project=member.project, act=act, by=user_of(request))
-    except ForbiddenTransition as error:
-        messages.error(request, translated_error(error))
     return redirect("annotation:project", member.project.slug)

@@ -26,7 +26,7 @@ from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import IN_PROGRESS, PEOPLE
 from foundation.spreadsheet import csv_lines
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from jobs.queries import jobs_of
 from jobs.tasks import start_job
 
@@ -147,11 +147,8 @@ def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
 def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Release an assignment of somebody else."""
     annotation = existing(member.project.annotations.filter(pk=pk).first())
-    try:
+    with errors_shown(request, ForbiddenTransition, NotAllowed):
         assignments.release(annotation=annotation, by=user_of(request))
-    except (ForbiddenTransition, NotAllowed) as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Released the assignment. The annotation is kept."))
     return redirect("annotation:under_way", member.project.slug)
 
@@ -164,11 +161,8 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
     if not form.is_valid():
         return _annotations_page(request, member, form, status=422)
     item, chosen = form.cleaned_data["item"], form.cleaned_data["username"]
-    try:
+    with errors_shown(request, AssignmentLost):
         assignments.assign(item=item, member=chosen, by=user_of(request))
-    except AssignmentLost as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Assigned the item."))
     return redirect("annotation:under_way", member.project.slug)
 

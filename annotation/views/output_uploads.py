@@ -15,7 +15,7 @@ from annotation.models import Membership
 from annotation.output_imports import OutputOptions
 from annotation.views.access import members_only
 from annotation.views.imports import apply_import, import_context, import_or_404
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.models import Job
 from jobs.tasks import start_job
 
@@ -69,11 +69,8 @@ def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, member: Membership) -> HttpResponse:
     """Delete the imported outputs of a system's revision."""
     system, revision = request.POST.get("system", ""), request.POST.get("revision", "")
-    try:
+    with errors_shown(request, Conflict):
         number = delete_outputs(project=member.project, system=system, revision=revision, by=user_of(request))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         text = ngettext("Deleted %(number)d output.", "Deleted %(number)d outputs.", number)
         messages.success(request, text % {"number": number})
     return redirect("annotation:outputs", member.project.slug)

@@ -35,7 +35,7 @@ from annotation.tasks import enqueue_missing
 from annotation.views.access import members_only
 from annotation.views.tables import ACCEPTANCE, LOWEST, RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from jobs.model_gateway import served_names, served_system
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import SystemInfo, SystemKind
@@ -104,12 +104,9 @@ def start(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 def _start(request: HttpRequest, member: Membership, begin: Callable[[], OutputRun]) -> HttpResponse:
-    try:
+    with errors_shown(request, ModelServerError, RunFailed, NoBroker, AnnotationError):
         run = begin()
         enqueue_missing(run)
-    except (ModelServerError, RunFailed, NoBroker, AnnotationError) as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Started %(system)s.") % {"system": run.system})
     return redirect("annotation:outputs", member.project.slug)
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import NOT_THERE, existing, user_of
 from foundation.errors import Conflict
 from foundation.tables import Column, Table
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.actions.jobs import cancel_job, folder
 from jobs.models import Job
 from jobs.queries import job_of, jobs_of
@@ -59,11 +59,8 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Cancel a job."""
     job = _job_or_404(request, pk)
-    try:
+    with errors_shown(request, Conflict):
         cancel_job(job=job, by=user_of(request))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Cancelled; nothing was stored."))
     return redirect("jobs:job", pk)
 

@@ -19,7 +19,7 @@ from accounts.actions.audit import record
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.spreadsheet import write_csv
-from foundation.translated_messages import translated, translated_error
+from foundation.translated_messages import errors_shown, translated, translated_error
 from jobs.actions.jobs import create_job
 from jobs.queries import jobs_of
 from jobs.tasks import enqueue_job
@@ -117,11 +117,8 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
 def settle(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Settle an unknown payment that a person looked up."""
     payment = existing(payments_of(study).filter(pk=pk).first())
-    try:
+    with errors_shown(request, TouchstoneError):
         settle_unknown(payment=payment, was_paid=request.POST.get("paid") == "yes", by=user_of(request))
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Payment settled."))
     return redirect("studyapp:staff_payments", study.slug)
 
