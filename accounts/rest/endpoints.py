@@ -13,13 +13,7 @@ from accounts.models import Role, User, Workspace
 from accounts.people.forms import DeleteAccountForm
 from accounts.policy import Act
 from accounts.queries.account_data import account_data
-from accounts.queries.people import (
-    account_called,
-    may_manage,
-    pending_invitations,
-    people_of,
-    workspace_at,
-)
+from accounts.queries.people import account_called, may_manage, pending_invitations, people_of, workspace_at
 from accounts.queries.workspaces import roles_in, workspaces_of
 from accounts.rest import shapes
 from accounts.rest.bodies import read_body, read_query

@@ -12,13 +12,7 @@ from accounts.access import require_somewhere, user_of
 from accounts.policy import Act
 from annotation.actions import projects, review
 from annotation.event_labels import EVENT_LABELS
-from annotation.forms import (
-    AnnotatorsPerItemForm,
-    ExportForm,
-    GuidelineForm,
-    ProjectForm,
-    SettingsForm,
-)
+from annotation.forms import AnnotatorsPerItemForm, ExportForm, GuidelineForm, ProjectForm, SettingsForm
 from annotation.labels import TEMPLATES, LabelLayer
 from annotation.models import Membership, Project
 from annotation.queries.annotations import guidelines

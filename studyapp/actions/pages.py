@@ -13,15 +13,7 @@ from django.utils import timezone
 from foundation.prepared_queries import PreparedUpdate, slot
 from studyapp.actions import webhooks
 from studyapp.actions.conduct import count_item
-from studyapp.actions.participants import (
-    end,
-    enter_stage,
-    hold,
-    lock_version,
-    new_code,
-    record,
-    stages_of,
-)
+from studyapp.actions.participants import end, enter_stage, hold, lock_version, new_code, record, stages_of
 from studyapp.definition.checks import is_admitted, is_comprehended
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.question_flow import next_page

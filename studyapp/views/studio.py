@@ -21,15 +21,7 @@ from studyapp.actions import drafts as actions
 from studyapp.definition.scales import SCALES
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.models import Study
-from studyapp.queries.drafts import (
-    Edited,
-    edited,
-    known_names,
-    look,
-    redoable,
-    systems_on,
-    undoable,
-)
+from studyapp.queries.drafts import Edited, edited, known_names, look, redoable, systems_on, undoable
 from studyapp.studio import edits, starts
 from studyapp.studio.drafts import Draft, Problem, as_yaml
 from studyapp.studio.files import read_draft
