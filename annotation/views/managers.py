@@ -12,7 +12,14 @@ from accounts.access import require_somewhere, user_of
 from accounts.policy import Act
 from annotation.actions import projects, review
 from annotation.event_labels import EVENT_LABELS
-from annotation.forms import AnnotatorsPerItemForm, ExportForm, GuidelineForm, ProjectForm, SettingsForm
+from annotation.forms import (
+    AnnotatorsPerItemForm,
+    ExportForm,
+    GuidelineForm,
+    ProjectForm,
+    SettingsForm,
+    template_layers,
+)
 from annotation.labels import TEMPLATES, LabelLayer
 from annotation.models import Membership, Project
 from annotation.queries.annotations import guidelines
@@ -42,8 +49,8 @@ def new_project(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "templates": {
-            name: [LabelLayer.model_validate(layer).shown() for layer in layers]
-            for name, layers in TEMPLATES.items()
+            name: [LabelLayer.model_validate(layer).shown() for layer in template_layers(name)]
+            for name in TEMPLATES
         },
     }
     return render(request, "annotation/new_project.html", context, status=422 if form.errors else 200)
