@@ -24,12 +24,6 @@ def record(
         KeyError: a kind without words, so that no page has to show an identifier.
     """
     EVENT_LABELS.check(kind)
-    event = Event(
-        kind=kind,
-        study_id=study and study.pk,
-        participant_id=participant and participant.pk,
-        actor_id=by and by.pk,
-        data=data or {},
-    )
+    event = Event(kind=kind, study=study, participant=participant, actor=by, data=data or {})
     insert(event)
     return event
