@@ -133,7 +133,7 @@ class Findings:
         if external_id in self._places:
             first = self._line_of(external_id)
             taken = say(
-                "%(id)r is that of line %(line)s already; ids must differ", id=external_id, line=first
+                "%(id)r is already on line %(line)s; give each entry its own ID", id=external_id, line=first
             )
             raise ValueError(at_field(field, taken))
         self._entries = path

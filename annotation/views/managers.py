@@ -19,6 +19,7 @@ from annotation.forms import (
     GuidelineForm,
     ProjectForm,
     SettingsForm,
+    template_layers,
 )
 from annotation.labels import TEMPLATES, LabelLayer
 from annotation.models import Membership, Project
@@ -50,8 +51,8 @@ def new_project(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "templates": {
-            name: [LabelLayer.model_validate(layer).shown() for layer in layers]
-            for name, layers in TEMPLATES.items()
+            name: [LabelLayer.model_validate(layer).shown() for layer in template_layers(name)]
+            for name in TEMPLATES
         },
     }
     return render(request, "annotation/new_project.html", context, status=422 if form.errors else 200)

@@ -18,6 +18,22 @@ from jobs.models import Job
 from jobs.queries import job_of, jobs_of
 
 SHOWN = 100
+# The entry of the menu to which the jobs of a kind belong.
+MENU_ADDRESSES = {
+    "import_dataset": "/data/",
+    "import_predictions": "/data/",
+    "import_items": "/annotate/",
+    "import_outputs": "/annotate/",
+    "export_annotations": "/annotate/",
+    "simulate_annotators": "/annotate/",
+    "export_bundle": "/staff/",
+    "export_responses": "/staff/",
+    "report": "/staff/",
+    "simulate_participants": "/staff/",
+    "pay_participants": "/staff/",
+    "saliency": "/systems/",
+    "score": "/systems/",
+}
 JOBS = Table(
     (
         Column("job", gettext_lazy("Job"), lambda job: job.kind),
@@ -44,7 +60,8 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a job, and its result by the template of its kind."""
     job = _job_or_404(request, pk)
     result = select_template([f"jobs/kinds/{job.kind}.html", "jobs/kinds/none.html"])
-    return render(request, "jobs/job.html", {"job": job, "result_templates": result})
+    context = {"job": job, "result_templates": result, "menu_address": MENU_ADDRESSES.get(job.kind)}
+    return render(request, "jobs/job.html", context)
 
 
 @require_safe

@@ -274,6 +274,7 @@ def _run_page(
     ]
     context = {
         "run": run,
+        "studies": JudgedRun(run).studies_of(user_of(request)),
         "counts": correctness.counts_of(run),
         "agreement": correctness.judge_agreement(run),
         "disagreed": disagreed,
