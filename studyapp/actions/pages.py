@@ -13,7 +13,16 @@ from django.utils import timezone
 from foundation.prepared_queries import PreparedUpdate, slot
 from studyapp.actions import webhooks
 from studyapp.actions.conduct import count_item
-from studyapp.actions.participants import end, enter_stage, hold, lock_version, new_code, record, stages_of
+from studyapp.actions.participants import (
+    end,
+    enter_stage,
+    hold,
+    lock_version,
+    new_code,
+    on_their_way,
+    record,
+    stages_of,
+)
 from studyapp.definition.checks import is_admitted, is_comprehended
 from studyapp.definition.freezing import FrozenStudy
 from studyapp.definition.question_flow import next_page
@@ -189,9 +198,10 @@ _SHOW = PreparedUpdate(
         {"shown_at": slot("now", Trial, "shown_at")},
     )
 )
+# Updates, and with that locks, only a participant who is active: see `hold`.
 _NOTE_START = PreparedUpdate(
     lambda: (
-        Participant.objects.filter(pk=slot("participant", Participant)),
+        on_their_way(),
         {
             "started_at": Coalesce("started_at", slot("now", Participant, "started_at")),
             "last_seen_at": slot("now", Participant, "last_seen_at"),
@@ -212,9 +222,8 @@ def show_trial(*, trial: Trial) -> None:
         return
     now = timezone.now()
     with transaction.atomic():
-        if hold(trial.participant) and _SHOW(trial=trial.pk, now=now):
+        if _NOTE_START(participant=trial.participant_id, now=now) and _SHOW(trial=trial.pk, now=now):
             trial.shown_at = now
-            _NOTE_START(participant=trial.participant_id, now=now)
             record(trial.participant, "item_shown", {"position": trial.position})
 
 
