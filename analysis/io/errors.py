@@ -30,7 +30,7 @@ class InputError(AnalysisError):
 
 
 class Malformed(ValueError):
-    """A record lacks something or contradicts itself; its reader adds the place."""
+    """A record lacks something or contradicts itself; readers add its place."""
 
     def __init__(self, problem: str, field: str) -> None:
         self.problem, self.field = problem, field
