@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext
 
 from accounts.models import User, Workspace
 from accounts.shareable import sharing
@@ -36,6 +37,20 @@ TASKS = {
     "preference": _("Preference between two answers"),
     YAML: _("Label configuration in YAML"),
 }
+
+
+def template_layers(name: str) -> list[dict[str, Any]]:
+    """Return the layers of a template, named in the language of the page."""
+    return [_in_language(layer) for layer in TEMPLATES[name]]
+
+
+def _in_language(value: Any) -> Any:
+    """Translate the names, hints and labels of a layer."""
+    if isinstance(value, dict):
+        return {key: each if key == "type" else _in_language(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_in_language(each) for each in value]
+    return pgettext("label template", value) if isinstance(value, str) else value
 
 
 class ProjectForm(forms.ModelForm):
@@ -76,7 +91,7 @@ class ProjectForm(forms.ModelForm):
         if task == PROGRAM:
             return None
         if not text.strip() and task in TEMPLATES:
-            return LabelTask.model_validate({"layers": TEMPLATES[task]})
+            return LabelTask.model_validate({"layers": template_layers(task)})
         try:
             return read_label_task(text)
         except ValueError as error:
@@ -295,8 +310,8 @@ class ReturnForm(DecisionForm):
 # are of "images", too.
 UPLOADS: dict[str, tuple[tuple[str, ...], Any]] = {
     "plain": (("labels",), _("Texts or images (.jsonl, .csv, .parquet, .arrow, or .zip with images)")),
-    "nlvr2": (("boxes",), _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
     "jsonl": ((), _("JSON lines of this site (.jsonl, or .zip with images)")),
+    "nlvr2": (("boxes",), _("NLVR2: sentences about image pairs (.json, or .zip with images and programs)")),
     "coco": (("boxes", "labelled boxes"), _("COCO boxes (.json, or .zip with images)")),
     "labelstudio": ((), _("Label Studio tasks (.json, or .zip with images)")),
     "doccano": (("labels",), _("doccano (.jsonl, or .zip with images)")),

@@ -13,8 +13,10 @@ from django.template.loader import render_to_string
 
 from accounts.rest.problems import MEDIA_TYPE, ProblemDetails
 from config.database_errors import is_unavailable
+from jobs import request_ids
 
 RETRY_SECONDS = 10  # a database server needs less to start
+_FOR_PARTICIPANTS = ("/join/", "/resume/", "/study/", "/withdraw/")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _DETAILS = {
     400: "The request cannot be read. Send texts in UTF-8 and without NUL characters.",
@@ -55,7 +57,7 @@ class MethodPages:
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:
             return response
         above = request.path_info.rstrip("/").rpartition("/")[0] + "/"
-        response.content = render_to_string("405.html", {"above": above}).encode()
+        response.content = render_to_string("405.html", {"above": above}, request).encode()
         response.headers["Content-Type"] = "text/html; charset=utf-8"
         return response
 
@@ -82,4 +84,9 @@ def _failure(request: HttpRequest, status: int) -> HttpResponse:
         return HttpResponse(body, content_type=MEDIA_TYPE, status=status)
     # A page of participants shows its form again; other addresses may take forms only.
     may_retry = request.method in ("GET", "HEAD") or request.path_info.startswith("/study/")
-    return HttpResponse(render_to_string(f"{status}.html", {"may_retry": may_retry}), status=status)
+    values = {
+        "may_retry": may_retry,
+        "for_staff": not request.path_info.startswith(_FOR_PARTICIPANTS),
+        "request_id": request_ids.label(),
+    }
+    return HttpResponse(render_to_string(f"{status}.html", values), status=status)

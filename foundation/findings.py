@@ -133,7 +133,7 @@ class Findings:
         if external_id in self._places:
             first = self._line_of(external_id)
             taken = say(
-                "%(id)r is that of line %(line)s already; ids must differ", id=external_id, line=first
+                "%(id)r is already on line %(line)s; give each entry its own ID", id=external_id, line=first
             )
             raise ValueError(at_field(field, taken))
         self._entries = path
@@ -234,8 +234,7 @@ class Findings:
             pass  # all of it is listed here
         if not dry_run:
             self.check()
-        result: dict[str, Any] = _storable({**done, **self.as_json(), "dry_run": dry_run})
-        return result
+        return _storable({**done, **self.as_json(), "dry_run": dry_run})
 
     def as_json(self) -> dict[str, Any]:
         """Return the findings as the result of a job holds them."""

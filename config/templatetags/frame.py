@@ -71,8 +71,11 @@ def sort_field(table: SortedTable) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def current(context: Context, *beginnings: str) -> str:
-    """Mark a link of the menu if the address begins with one of these."""
-    path = context["request"].path
+    """Mark a link of the menu if the address begins with one of these.
+
+    A page whose address is below none of the menu's passes one of them as ``menu_address``.
+    """
+    path = context.get("menu_address") or context["request"].path
     return _CURRENT if any(path.startswith(beginning) for beginning in beginnings) else ""
 
 

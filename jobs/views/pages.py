@@ -9,15 +9,31 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from foundation.errors import Conflict
 from foundation.tables import Column, Table
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.actions.jobs import cancel_job, folder
 from jobs.models import Job
 from jobs.queries import job_of, jobs_of
 
 SHOWN = 100
+# The entry of the menu to which the jobs of a kind belong.
+MENU_ADDRESSES = {
+    "import_dataset": "/data/",
+    "import_predictions": "/data/",
+    "import_items": "/annotate/",
+    "import_outputs": "/annotate/",
+    "export_annotations": "/annotate/",
+    "simulate_annotators": "/annotate/",
+    "export_bundle": "/staff/",
+    "export_responses": "/staff/",
+    "report": "/staff/",
+    "simulate_participants": "/staff/",
+    "pay_participants": "/staff/",
+    "saliency": "/systems/",
+    "score": "/systems/",
+}
 JOBS = Table(
     (
         Column("job", gettext_lazy("Job"), lambda job: job.kind),
@@ -44,7 +60,8 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a job, and its result by the template of its kind."""
     job = _job_or_404(request, pk)
     result = select_template([f"jobs/kinds/{job.kind}.html", "jobs/kinds/none.html"])
-    return render(request, "jobs/job.html", {"job": job, "result_templates": result})
+    context = {"job": job, "result_templates": result, "menu_address": MENU_ADDRESSES.get(job.kind)}
+    return render(request, "jobs/job.html", context)
 
 
 @require_safe
@@ -59,11 +76,8 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Cancel a job."""
     job = _job_or_404(request, pk)
-    try:
+    with errors_shown(request, Conflict):
         cancel_job(job=job, by=user_of(request))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Cancelled; nothing was stored."))
     return redirect("jobs:job", pk)
 
@@ -80,7 +94,4 @@ def file(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 
 def _job_or_404(request: HttpRequest, pk: int) -> Job:
-    job = job_of(user_of(request), pk)
-    if job is None:
-        raise Http404(NOT_THERE)
-    return job
+    return existing(job_of(user_of(request), pk))

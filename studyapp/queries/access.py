@@ -46,9 +46,8 @@ def acts_of(roles: Roles) -> frozenset[Act]:
     return frozenset(act for act in Act if allows(roles, act))
 
 
-def studies_of(user: User) -> QuerySet[Study]:
-    """Return the studies that a user sees."""
-    act = Act.STUDY_SEE
+def studies_of(user: User, act: Act = Act.STUDY_SEE) -> QuerySet[Study]:
+    """Return the studies that a user sees, or with which they may do an act."""
     return Study.objects.filter(
         Q(workspace__in=workspaces_of(user, act)) | Q(pk__in=_shares(user, act).values("study"))
     )
@@ -89,6 +88,16 @@ class JudgedRun:
         return frozenset(
             Role(role) for role in (*launched, *(role for role, draft in drafts if self._is_used_by(draft)))
         )
+
+    def studies_of(self, user: User) -> list[Study]:
+        """Return the studies that use this run and whose answers a user judges."""
+        studies = studies_of(user, Act.JUDGE).filter(workspace=self.workspace, archived_at=None)
+        launched = set(studies.filter(versions__conditions__run=self.run).values_list("pk", flat=True))
+        return [
+            study
+            for study in studies.order_by("title", "pk")
+            if study.pk in launched or self._is_used_by(study.definition)
+        ]
 
     def _is_used_by(self, draft: dict[str, object]) -> bool:
         return draft.get("dataset") == self.run.dataset.name and self.run.system.name in _systems(draft)

@@ -48,7 +48,12 @@ TABS: tuple[tuple[str | Promise, tuple[Sheet, ...]], ...] = (
                 _("Studio"),
                 "studio_step",
                 Act.STUDY_EDIT,
-                ("studio_review", "studio_items", "studio_row"),
+                (
+                    *("studio_review", "studio_items", "studio_row", "studio_scales"),
+                    # Forms that were refused are shown again under their own address.
+                    *("studio_next", "studio_change_items", "studio_accept", "studio_replace"),
+                    *("studio_rehearse", "studio_launch", "studio_upload_image"),
+                ),
                 ("texts",),
             ),
             Sheet(_("Preview"), "staff_preview", Act.STUDY_SEE),

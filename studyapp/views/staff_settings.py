@@ -14,7 +14,7 @@ from studyapp.queries.recruitment import links_with_counts
 from studyapp.simulations import SimulationOptions
 from studyapp.views.access import study_page
 from studyapp.views.staff_results import start_job
-from studyapp.web.participant_forms import BotsForm, LinkForm
+from studyapp.web.participant_forms import BEHAVIOUR_LABELS, BotsForm, LinkForm
 from studyapp.web.tables import LINKS
 
 
@@ -60,6 +60,7 @@ def _page(
     table = LINKS.of(request.GET)
     context = {
         "study": study,
+        "behaviours": BEHAVIOUR_LABELS,
         "links": table.rows(links_with_counts(study)),
         "table": table,
         "form": form,

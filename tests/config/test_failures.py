@@ -101,6 +101,44 @@ def test_pages_say_that_nothing_is_lost_while_the_database_is_away(client, addre
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("address", ["/nowhere/", "/staff/studies/nothing/", "/data/99/"])
+def test_a_missing_page_shows_people_with_a_login_the_menu(client, address):
+    user = factories.make_user()
+    client.force_login(user)
+    page = client.get(address)
+    assert page.status_code == 404
+    text = page.content.decode()
+    assert 'class="rail"' in text
+    assert "go on from the menu or the search" in text
+    assert "study link" not in text
+
+
+@pytest.mark.django_db
+def test_an_address_for_forms_shows_people_with_a_login_the_menu(client):
+    client.force_login(factories.make_user())
+    page = client.get("/theme/")
+    assert page.status_code == 405
+    assert 'class="rail"' in page.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("address", "is_for_staff"), [("/staff/", True), ("/join/x/", False)])
+def test_a_failure_speaks_to_those_who_use_the_address(client, monkeypatch, address, is_for_staff):
+    def fail(*_arguments: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("studyapp.views.staff.studies_with_counts", fail)
+    monkeypatch.setattr("studyapp.link_tokens.find_link", fail)
+    client.force_login(factories.make_user())
+    page = client.get(address)
+    assert page.status_code == 500
+    text = page.content.decode()
+    assert ("tell the people who run this site" in text) is is_for_staff
+    assert ("Your earlier answers" in text) is not is_for_staff
+    assert page.headers["X-Request-ID"] in text
+
+
+@pytest.mark.django_db
 def test_the_api_returns_a_problem_while_the_database_is_away(client, request):
     client.force_login(factories.make_user())
     request.getfixturevalue("gone")

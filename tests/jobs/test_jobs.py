@@ -1,6 +1,7 @@
 """Jobs: an import runs, is previewed, refused, cancelled, given up, and seen by its owner alone."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from foundation.errors import Conflict
 from jobs.actions import jobs
 from jobs.actions.jobs import cancel_job, create_job, purge_files, run_job
 from jobs.models import Job
+from jobs.views.pages import MENU_ADDRESSES
 from predictions.models import Dataset, Question
 from studyapp.actions.shares import share_study
 from studyapp.models import Study
@@ -227,6 +229,20 @@ def test_a_job_is_out_of_reach_once_the_role_has_ended(user: User, client: Clien
     share_study(study=study, user=user, role=Role.ANALYST, by=None)
     assert client.get(f"/jobs/{bundle.pk}/").status_code == 200
     assert client.get(f"/jobs/{data.pk}/").status_code == 404
+
+
+def test_the_page_of_a_job_marks_its_part_of_the_menu(user: User, client: Client) -> None:
+    client.force_login(user)
+    for job, part in (
+        (importing(user, questions()), "data"),
+        (exporting(user, factories.make_study()), "staff"),
+    ):
+        page = client.get(f"/jobs/{job.pk}/").content.decode()
+        assert re.findall(r'<li><a href="/(\w+)/" aria-current="page"', page) == [part]
+
+
+def test_every_kind_of_job_has_a_part_of_the_menu(settings: Any) -> None:
+    assert MENU_ADDRESSES.keys() == settings.JOBS.keys()
 
 
 def exporting(user: User, study: Study) -> Job:

@@ -130,7 +130,7 @@ def test_an_answer_of_no_kind_is_one_mistake(tmp_path: Path, answer: object, mes
 def test_an_id_that_came_before_is_refused(tmp_path: Path):
     path = tmp_path / "items.jsonl"
     write_jsonl([box_item("1"), box_item("2"), box_item("1")], path)
-    with pytest.raises(BadFile, match=r":3: external_id: '1' is that of line 1"):
+    with pytest.raises(BadFile, match=r":3: external_id: '1' is already on line 1"):
         list(read_jsonl(path))
 
 

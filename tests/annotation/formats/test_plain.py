@@ -69,7 +69,7 @@ def test_images_are_items_of_their_own(tmp_path: Path) -> None:
             "a.jsonl",
             "spans",
             2,
-            "id: 'x' is that of line 1",
+            "id: 'x' is already on line 1",
         ),
         ('{"text": "a", "image": "b.png"}', "a.jsonl", "spans", 1, "image: this project annotates texts"),
         ('{"text": "a"}', "a.jsonl", "boxes", 1, "image: is missing; this project annotates images"),

@@ -14,6 +14,7 @@ from accounts.models import Invitation
 from accounts.models import Role as WorkspaceRole
 from annotation.actions import audit
 from annotation.actions.projects import set_member
+from annotation.labels import read_label_task
 from annotation.models import Delivery, Guideline, Item, OutputFailure, OutputRun, Project, Role, Webhook
 from foundation import image_storage
 from jobs.actions.jobs import run_job
@@ -46,9 +47,11 @@ def client_of(user: Any) -> Client:
     return client
 
 
-def upload(client: Client, project: Project, content: bytes, name: str = "pairs.zip") -> str:
+def upload(
+    client: Client, project: Project, content: bytes, name: str = "pairs.zip", format: str = "nlvr2"
+) -> str:
     """Upload a file; return the address of its preview, once a worker has read it."""
-    body = {"file": SimpleUploadedFile(name, content), "format": "nlvr2", "purpose": "ordinary"}
+    body = {"file": SimpleUploadedFile(name, content), "format": format, "purpose": "ordinary"}
     response = client.post(f"/annotate/{project.slug}/items/upload/", body)
     assert response.status_code == 302, response.content.decode()
     run_job(job_id=Job.objects.latest("pk").pk)
@@ -76,6 +79,33 @@ def test_an_upload_is_previewed_imported_and_undone(client: Client, project: Pro
     response = client.post(f"/annotate/{project.slug}/imports/{made.pk}/undo/", follow=True)
     assert "Undid the import: deleted 3 items." in response.content.decode()
     assert not Item.objects.exists()
+
+
+def test_the_preview_of_texts_has_one_column_for_them() -> None:
+    project = make_project(
+        kind="spans", labels=read_label_task("layers: [{type: spans, name: Who, labels: [Person]}]")
+    )
+    shown = text_of_preview(project, lines([{"id": "a", "text": "Kolwen lies on a lake."}]))
+    heads = re.findall(r'<th scope="col">([^<]+)</th>', shown)
+    assert heads == ["Item", "Text or images"]
+    assert "Kolwen lies on a lake." in shown
+
+
+def text_of_preview(project: Project, content: bytes) -> str:
+    client = client_of(make_member(project, Role.MANAGER).user)
+    return text_of(client, upload(client, project, content, "texts.jsonl", "plain"))
+
+
+def test_an_upload_form_begins_with_the_format_of_this_site(client: Client, project: Project) -> None:
+    page = text_of(client, f"/annotate/{project.slug}/items/upload/")
+    assert page.split('<option value="')[1].partition('"')[0] == "jsonl"
+
+
+def test_an_item_is_below_the_tab_of_items(client: Client, project: Project) -> None:
+    (item,) = make_items(project, 1)
+    page = text_of(client, f"/annotate/{project.slug}/items/{item.pk}/")
+    assert f'href="/annotate/{project.slug}/items/" aria-current="page"' in page
+    assert f'href="/annotate/{project.slug}/review/" aria-current' not in page
 
 
 def test_a_wrong_upload_says_file_line_and_field_and_stores_nothing(client: Client, project: Project) -> None:

@@ -55,7 +55,7 @@ def test_free_answers_are_no_labels(tmp_path: Path):
         ({"context": None}, r"a\.jsonl:2: entry 2 \(b\): context: .*list.*found null"),
         ({"label": ""}, r"entry 2 \(b\): label: "),
         ({"supporting_facts": [["Ada", -1]]}, r"supporting_facts\[0\]\[1\]: "),
-        ({"uid": "a"}, r"'a' is that of line 1 already"),
+        ({"uid": "a"}, r"'a' is already on line 1"),
     ],
 )
 def test_wrong_entries_are_refused_by_line_and_field(tmp_path: Path, changes: dict[str, Any], message: str):

@@ -38,7 +38,7 @@ def test_repeated_ids_are_refused(tmp_path: Path) -> None:
     path = lines(tmp_path / "a.jsonl", entry(0), entry(0))
     findings = Findings(collect=True, roots=[path.parent])
     assert len(list(read_hotpot(path, findings=findings))) == 1
-    assert "'q0' is that of line 1" in findings.refused[0].reason
+    assert "'q0' is already on line 1" in findings.refused[0].reason
 
 
 def test_reading_ends_where_a_file_is_broken(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_type_and_level_may_be_absent_and_gold_facts_unknown(tmp_path: Path):
             "supporting_facts[0][1]: must be at least 0",
         ),
         ({"supporting_facts": [["A", True]]}, "supporting_facts[0][1]: must be a whole number"),
-        ({"_id": "q0"}, "_id: 'q0' is that of line"),
+        ({"_id": "q0"}, "_id: 'q0' is already on line"),
     ],
 )
 def test_a_bad_field_is_told_with_file_line_and_field(tmp_path: Path, changes: dict[str, object], words: str):

@@ -62,6 +62,6 @@ def test_an_id_that_comes_twice_is_told(tmp_path: Path):
     content["data"] *= 2
     path.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(
-        BadFile, match=r"a\.json:1: data\[1\]\.paragraphs\[0\]\.qas\[0\]\.id: 'q' is that of line 1"
+        BadFile, match=r"a\.json:1: data\[1\]\.paragraphs\[0\]\.qas\[0\]\.id: 'q' is already on line 1"
     ):
         list(read_squad(path))

@@ -152,12 +152,12 @@ def shown(client: Client, content: bytes, name: str = "films.json") -> str:
 def test_reasons_are_german_on_german_pages_and_english_in_rest(researcher: Client) -> None:
     page = shown(researcher, questions(entry(0, answer=None), entry(1), entry(1)))
     assert "muss ein Text sein; gefunden: null" in page  # pydantic's error
-    assert "'q1' gehört schon zu Zeile 2; IDs müssen sich unterscheiden" in page  # the reader's
+    assert "'q1' steht schon in Zeile 2; geben Sie jedem Eintrag eine eigene ID" in page  # the reader's
     job = Job.objects.latest("pk")
     reasons = [each["reason"] for each in job.result["refused"]]
     assert reasons == [
         "must be text; found null",
-        "'q1' is that of line 2 already; ids must differ",
+        "'q1' is already on line 2; give each entry its own ID",
     ]
     answer = researcher.get(f"/api/v1/jobs/{job.pk}/", headers=GERMAN).json()["result"]
     assert [each["reason"] for each in answer["refused"]] == reasons

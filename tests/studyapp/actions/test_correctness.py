@@ -283,6 +283,7 @@ def test_a_judge_goes_through_the_queue(staff, study, run, judges):
         staff.post(f"/staff/correctness/{run.pk}/judge/store/", sent)
     page = staff.get(f"/staff/correctness/{run.pk}/judge/", follow=True).content.decode()
     assert "You have judged all answers" in page
+    assert f'href="/staff/studies/{study.slug}/correctness/"' in page
     assert counts_of(run).judged_once == 3
 
 

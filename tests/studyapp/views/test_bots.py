@@ -11,9 +11,9 @@ from accounts.models import Role, User
 from jobs.actions.jobs import run_job
 from jobs.models import Job
 from studyapp.actions.studies import close_study
-from studyapp.models import Study
+from studyapp.models import Mode, Study
 from tests import workspaces
-from tests.studyapp.factories import make_study
+from tests.studyapp.factories import make_link, make_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -39,6 +39,14 @@ def test_it_works(researcher: Client, study: Study) -> None:
     assert response.url == f"/jobs/{job.pk}/"
     assert (job.kind, job.options["n"], job.options["study"]) == ("simulate_participants", 3, study.pk)
     assert f"/staff/studies/{study.slug}/results/" in researcher.get(response.url).text
+
+
+def test_links_of_bots_name_their_behaviour_in_the_language_of_the_page(
+    researcher: Client, study: Study
+) -> None:
+    make_link(study=study, mode=Mode.BOT, behaviour="speeder")
+    page = researcher.get(f"/staff/studies/{study.slug}/settings/", headers={"accept-language": "de"})
+    assert "Bot (zu schnell)" in page.text
 
 
 @pytest.mark.parametrize("data", [{"n": 0}, {"n": 201}, {"n": "many"}, {"behaviour": "lazy"}])

@@ -14,6 +14,9 @@ from django.views.defaults import server_error
 
 from analysis.participants import estimates, measures
 from analysis.participants.tasks import TASKS
+from annotation.forms import template_layers
+from annotation.labels import TEMPLATES, LabelTask
+from studyapp.definition.scales import SCALES
 
 ROOT = Path(settings.BASE_DIR)
 CATALOGUES = {name: ROOT / "locale/de/LC_MESSAGES" / f"{name}.mo" for name in ("django", "djangojs")}
@@ -91,6 +94,31 @@ def test_every_measure_is_translated(german):
     texts = {text for measure in known for text in (measure.label, measure.definition)}
     # "TP / n" is the same in both languages.
     assert [text for text in texts if re.search("[a-z]{3}", text) and not german.get(text)] == []
+
+
+def test_published_scales_are_named_in_german(german):
+    texts = {text for scale in SCALES.values() for text in (scale.title, scale.measures, scale.source)}
+    assert [text for text in texts if not german.get(text)] == []
+
+
+def texts_within(value: object) -> set[str]:
+    """All texts in nested lists and dictionaries, without the types of layers."""
+    if isinstance(value, dict):
+        return set().union(*(texts_within(each) for key, each in value.items() if key != "type"))
+    if isinstance(value, list):
+        return set().union(*map(texts_within, value))
+    return {value} if isinstance(value, str) else set()
+
+
+def test_templates_of_labels_are_in_the_language_of_the_page(german):
+    texts = texts_within(list(TEMPLATES.values()))
+    assert {"Person", "works for", "Small mistakes"} <= texts
+    assert [text for text in texts if not german.get(f"label template\x04{text}")] == []
+    with translation.override("de"):
+        for name in TEMPLATES:
+            assert LabelTask.model_validate({"layers": template_layers(name)})
+        condition = template_layers("counterfactual")[2]["show_if"]
+    assert condition == {"layer": "Sprache", "labels": ["Kleine Fehler", "Falsch"]}
 
 
 def texts_at_import(node: ast.AST, names: set[str]) -> set[str]:

@@ -231,7 +231,7 @@ OUT = outline(1)
         ({"annotations": []}, "images: is missing"),
         (others(images=[image(width=0)]), "images[0].width: "),
         (others(OUT, images=[image(), image()]), "images[1].id: 1000 came"),
-        (others(images=[image(1), image(2)]), "images[1].file_name: 'a.jpg' is that of line 1"),
+        (others(images=[image(1), image(2)]), "images[1].file_name: 'a.jpg' is already on line 1"),
         (others(categories=[{"id": 1, "name": "a"}] * 2), "categories[1].id: 1 came before"),
         (others(OUT | {"image_id": 4}), "annotations[0].image_id: there is no image 4"),
         (others(OUT | {"category_id": 4}), "annotations[0].category_id: there is no category 4"),

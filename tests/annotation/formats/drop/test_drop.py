@@ -197,7 +197,10 @@ BROKEN = passage(LONGEST) | {"passage_charidxs": [1, *passage()["passage_charidx
         ({"p1": {"passage": "a"}}, "p1: qa_pairs: is missing"),
         ({"p1": BROKEN}, "p1: passage_charidxs: no token 'Ayu' stands at 1"),
         ({"p1": passage(LONGEST) | {"passage_charidxs": [0]}}, "p1: passage_charidxs: has 1 places for"),
-        ({"p1": passage(LONGEST, LONGEST)}, "p1: qa_pairs[1].query_id: 'max_find_qtype' is that of line 1"),
+        (
+            {"p1": passage(LONGEST, LONGEST)},
+            "p1: qa_pairs[1].query_id: 'max_find_qtype' is already on line 1",
+        ),
         ({"p1": passage(LONGEST | {"query_id": ""})}, "p1: qa_pairs[0].query_id: "),
         ({"p1": passage(LONGEST | {"qtype": "odd"})}, "p1: qa_pairs[0].qtype: "),
         ({"p1": passage(LONGEST | {"qtype": ""})}, "p1: qa_pairs[0].qtype: is missing"),

@@ -252,7 +252,7 @@ PLAIN = task(box())
     "tasks, message",
     [
         ([{"id": 1}], "task 0: data: is missing"),
-        ([PLAIN, PLAIN], "task 1: data.external_id: '7' is that of line 1"),
+        ([PLAIN, PLAIN], "task 1: data.external_id: '7' is already on line 1"),
         ([task(annotations=[{"result": [3]}])], "task 0: annotations[0].result[0]: "),
         ([task(annotations=[{"created_at": "then"}])], "task 0: annotations[0].created_at: "),
         ([task(box(control="label"))], "annotations[0].result[0]: from_name: 'label' is not m and"),

@@ -66,7 +66,7 @@ def test_pictures_that_are_missing_or_of_another_size_are_told(tmp_path: Path):
 @pytest.mark.parametrize(
     "lines, message",
     [
-        ([example(), example()], ":2: identifier: '7-0' is that of line 1"),
+        ([example(), example()], ":2: identifier: '7-0' is already on line 1"),
         ([example(structured_rep=[[], []])], ":1: structured_rep[2]: is missing"),
         ([example(structured_rep=[[SQUARE | {"size": 0}], [], []])], ":1: structured_rep[0][0].size: "),
         ([example(structured_rep=[[SQUARE | {"x_loc": 101}], [], []])], ":1: structured_rep[0][0].x_loc: "),

@@ -84,7 +84,7 @@ def test_mistakes_in_a_list_of_programs_are_told(tmp_path: Path, text: str, mess
 @pytest.mark.parametrize(
     "lines, message",
     [
-        ([example(), example()], ":2: dev-7-1-0: identifier: 'dev-7-1-0' is that of line 1"),
+        ([example(), example()], ":2: dev-7-1-0: identifier: 'dev-7-1-0' is already on line 1"),
         ([example(), example("b", sentence="")], ":2: sentence: "),
         ([example(identifier=7)], ":1: identifier: "),
         ([example(label="maybe")], ":1: label: "),
