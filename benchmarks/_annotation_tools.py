@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -73,9 +74,13 @@ def label_studio(programs: Path, folder: Path, people: int) -> Iterator[Served]:
     """Serve Label Studio from an empty folder to annotators who signed up."""
     own = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder), "COLLECT_ANALYTICS": "0", "LATEST_VERSION_CHECK": "0"}
     env, program, port = os.environ | own, str(programs / "label-studio"), free_port()
-    # Each of its commands migrates first. On an empty database that takes half a minute of processor time,
-    # which may be any time on a busy machine: the server, which has to answer in time, starts after it.
-    subprocess.run([program, "version"], cwd=folder, env=env, check=True, capture_output=True)
+    # On an empty database it first migrates for half a minute of processor time, which a busy machine
+    # stretches past any deadline. Each of its commands does that; the result is kept for later runs.
+    migrated = programs.parent / "migrated.sqlite3"
+    if not migrated.exists():
+        subprocess.run([program, "version"], cwd=folder, env=env, check=True, capture_output=True)
+        shutil.copyfile(folder / "label_studio.sqlite3", migrated)
+    shutil.copyfile(migrated, folder / "label_studio.sqlite3")
     command = [program, "start", "--no-browser", "--port", str(port)]
     command += ["--username", f"{NAME}@example.org", "--password", PASSWORD]
 

@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from locust import FastHttpUser, LoadTestShape, task
-from locust.exception import StopUser
 from requests.cookies import create_cookie
 
 from annotation.bots import BEHAVIOURS, Answer, Ask, Plan, make_bots, walk
@@ -182,9 +181,13 @@ class PotatoAnnotator(OtherAnnotator):
         page = self.ask("GET", "/annotate", headers=self.fields)
         item = ITEM.search(page.body)
         if item is None:
-            raise StopUser  # the request failed, or no item is left
+            return  # the request failed
         span = {"schema": "label", "name": "goal", "title": "goal", "start": 0, "end": 9, "value": "true"}
-        content = {"instance_id": item[1].decode(), "annotations": {}, "span_annotations": [span]}
+        content: dict[str, object] = {
+            "instance_id": item[1].decode(),
+            "annotations": {},
+            "span_annotations": [span],
+        }
         self.send("POST", "/updateinstance", content)
         self.fields["X-Potato-Navigation"] = "1"  # without it the answer is the next page, as well
         self.send("POST", "/annotate", {"action": "next_instance"})

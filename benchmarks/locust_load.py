@@ -177,12 +177,13 @@ def _postgres() -> Iterator[str]:
 
 def missed(measured: list[Load]) -> list[str]:
     """Return a sentence for each bar that was not reached."""
-    sentences = [f"{load.name}: {load.failures} requests failed" for load in measured if load.failures]
+    ours = [load for load in measured if load.name in ("participants", "annotators")]
+    sentences = [f"{load.name}: {load.failures} requests failed" for load in ours if load.failures]
     by_name = {(load.name, load.shape, load.users): load for load in measured}
     for load in measured:
         if load.name == "oTree":
-            ours = by_name["participants", load.shape, load.users]
-            rate, cost = ours.rate / load.rate, load.cost_ms / ours.cost_ms
+            own = by_name["participants", load.shape, load.users]
+            rate, cost = own.rate / load.rate, load.cost_ms / own.cost_ms
             print(f"{load.users} at once: {rate:.1f} times oTree's requests, {cost:.1f} times less processor")
             if rate < LEAST_RATE or cost < LEAST_COST:
                 sentences.append(f"{load.users} at once: the bars are {LEAST_RATE:g} and {LEAST_COST:g}")

@@ -1,4 +1,4 @@
-"""Predict questions in Parquet files with Ray Data, and score the predictions.
+"""Predict questions in Parquet files with Ray Data, and score them.
 
 ``PYTHONPATH=. python deploy/ray/score_parquet.py SYSTEM QUESTIONS/ OUT/`` reads files with the columns id,
 question, context, answer and supporting_facts, as the Hugging Face hub has them for HotpotQA. It writes the
