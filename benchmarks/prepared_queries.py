@@ -40,10 +40,10 @@ def build_every_time() -> None:
     """Take the cache of prepared queries away."""
     from foundation import prepared_queries as prepared
 
-    def bound(self: Any, values: dict[str, Any]) -> Any:
+    def bound(self: Any, here: Any, values: dict[str, Any]) -> Any:
         statement = self._build()
         return statement, [
-            param.output_field.get_db_prep_value(values[param.name], prepared.connection)
+            param.output_field.get_db_prep_value(values[param.name], here)
             if isinstance(param, prepared.Slot)
             else param
             for param in statement.params

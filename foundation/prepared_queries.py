@@ -61,12 +61,15 @@ class _Kept:
     def __init__(self, build: Callable[[], _Statement]) -> None:
         self._build = build
 
-    def bound(self, values: dict[str, Any]) -> tuple[_Statement, list[Any]]:
-        """Return the statement and its parameters; an empty slot is a KeyError."""
-        kept = connections[DEFAULT_DB_ALIAS].__dict__.setdefault("prepared", {})
+    def bound(self, here: Any, values: dict[str, Any]) -> tuple[_Statement, list[Any]]:
+        """Return the statement on a connection and its parameters.
+
+        An empty slot is a KeyError.
+        """
+        kept = here.__dict__.setdefault("prepared", {})
         statement = kept.get(self) or kept.setdefault(self, self._build())
         return statement, [
-            param.output_field.get_db_prep_save(values[param.name], connection)
+            param.output_field.get_db_prep_save(values[param.name], here)
             if isinstance(param, Slot)
             else param
             for param in statement.params
@@ -81,17 +84,25 @@ class Prepared(Generic[Row]):
 
     def all(self, **values: Any) -> list[Row]:
         """Return the rows for these values, with at most one query."""
-        if _beyond(values):
-            return []
-        statement, params = self._kept.bound(values)
-        with connection.cursor() as cursor:
-            cursor.execute(statement.sql, params)
-            rows = cursor.fetchall()
-        return list(statement.read(rows))
+        statement, rows = self._run(values)
+        return list(statement.read(rows)) if statement else []
 
     def first(self, **values: Any) -> Row | None:
         """Return the first row or None; slice a query that matches many."""
         return next(iter(self.all(**values)), None)
+
+    def exists(self, **values: Any) -> bool:
+        """Return whether there is a row; the same query, without an object."""
+        return bool(self._run(values)[1])
+
+    def _run(self, values: dict[str, Any]) -> tuple[_Statement | None, Sequence[Any]]:
+        if _beyond(values):
+            return None, ()
+        here = _connection()
+        statement, params = self._kept.bound(here, values)
+        with here.cursor() as cursor:
+            cursor.execute(statement.sql, params)
+            return statement, cursor.fetchall()
 
 
 class PreparedUpdate:
@@ -104,10 +115,16 @@ class PreparedUpdate:
         """Update the rows and return their number."""
         if _beyond(values):
             return 0
-        statement, params = self._kept.bound(values)
-        with connection.cursor() as cursor:
+        here = _connection()
+        statement, params = self._kept.bound(here, values)
+        with here.cursor() as cursor:
             cursor.execute(statement.sql, params)
             return int(cursor.rowcount)
+
+
+def _connection() -> Any:
+    """Return the connection itself: its proxy looks it up again at every use."""
+    return connections[DEFAULT_DB_ALIAS]
 
 
 def _beyond(values: dict[str, Any]) -> bool:
@@ -123,19 +140,18 @@ def insert(*rows: models.Model) -> None:
     more rows than that.
     """
     sql, row_sql, returning, fields = _insertion(type(rows[0]))
-    size = connection.ops.bulk_batch_size(fields, rows) if len(rows) > 1 else 1
-    with connection.cursor() as cursor:
+    here = _connection()
+    size = here.ops.bulk_batch_size(fields, rows) if len(rows) > 1 else 1
+    with here.cursor() as cursor:
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
             values = [
-                field.get_db_prep_save(field.pre_save(row, True), connection)
-                for row in part
-                for field in fields
+                field.get_db_prep_save(field.pre_save(row, True), here) for row in part for field in fields
             ]
             cursor.execute(f"{sql} {', '.join([row_sql] * len(part))} {returning}", values)
             # Ids come in the order of the rows, as Django's own bulk_create expects them to.
             for row, (pk,) in zip(part, cursor.fetchall(), strict=True):
-                row.pk, row._state.adding, row._state.db = pk, False, connection.alias
+                row.pk, row._state.adding, row._state.db = pk, False, here.alias
 
 
 def _select(queryset: models.QuerySet[Any]) -> _Statement:
@@ -153,7 +169,7 @@ def _reader(compiler: SQLCompiler) -> Callable[[Iterable[Any]], Iterator[Any]]:
     assert select is not None
     assert info is not None
     model, own = info["model"], info["select_fields"]
-    names = [column[0].target.attname for column in select[own[0] : own[-1] + 1]]
+    names = {column[0].target.attname for column in select[own[0] : own[-1] + 1]}
     populators = get_related_populators(info, select, connection.alias)  # type: ignore[call-arg]  # Django 5
     converters = compiler.get_converters([column[0] for column in select])
     annotations = list((compiler.annotation_col_map or {}).items())

@@ -14,12 +14,16 @@ from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
 
 from foundation.prepared_queries import Prepared, slot
 from studyapp.definition.recruitment import Arrival
-from studyapp.models import EntryLink, Participant
+from studyapp.models import EntryLink, Participant, Trial
 
 _PAGE_COLUMNS = (
-    *("public_id", "mode", "status", "stage", "outcome", "language", "group", "condition__name"),
+    *("public_id", "mode", "status", "stage", "outcome", "language", "group"),
     *("completion_code", "withdrawal_code", "link_generation", "order_seed"),
     *("version__hash", "version__study__slug"),
+)
+TRIAL_COLUMNS = (
+    *("participant", "condition", "position", "shown_at", "item__external_id", "item__kind"),
+    *("page", "earlier", "page_shown_at", "timed_out", "block", "other_condition"),
 )
 LINK_AGE = timedelta(days=7)
 _LINK = TimestampSigner(sep=".", salt="studyapp.link")
@@ -30,9 +34,18 @@ _ARRIVAL = TimestampSigner(sep=".", salt="studyapp.arrival")
 # These run on every request, so they avoid the ORDER BY of first() and read only the columns of every page.
 _NAMED = Prepared(
     lambda: (
-        Participant.objects.select_related("condition", "version__study")
+        Participant.objects.select_related("version__study")
         .only(*_PAGE_COLUMNS)
         .filter(public_id=slot("public_id", Participant, "public_id"))
+    )
+)
+# Most requests are for an item: one query for the participant and the next trial.
+_WITH_TRIAL = Prepared(
+    lambda: (
+        Trial.objects.select_related("item", "participant__version__study")
+        .only(*TRIAL_COLUMNS, *(f"participant__{name}" for name in _PAGE_COLUMNS))
+        .filter(participant__public_id=slot("public_id", Participant, "public_id"), answers__isnull=True)
+        .order_by("position")[:1]
     )
 )
 _BY_TOKEN = Prepared(
@@ -106,8 +119,8 @@ def sign_participant(participant: Participant) -> str:
 def read_participant(value: str) -> Participant | None:
     """Return the participant of a cookie; None if the value is not ours.
 
-    This is one query with condition, version and study, without the large columns (frozen version, draft
-    definition).
+    This is one query with version, study and the next trial, two if no trial is left, without the large
+    columns (frozen version, draft definition).
 
     Raises:
         AccessEnded: The cookie has expired or was revoked.
@@ -136,7 +149,10 @@ def _participant(signer: TimestampSigner, value: str) -> Participant | None:
         raise AccessEnded from error
     except BadSignature:
         return None
-    participant = _NAMED.first(public_id=public_id)
+    trials = _WITH_TRIAL.all(public_id=public_id)
+    participant = trials[0].participant if trials else _NAMED.first(public_id=public_id)
+    if participant is not None:
+        participant.next_trials = trials
     if participant is not None and str(participant.link_generation) != generation:
         raise AccessEnded
     return participant

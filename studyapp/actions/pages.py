@@ -19,6 +19,7 @@ from studyapp.actions.participants import (
     hold,
     lock_version,
     new_code,
+    on_their_way,
     record,
     stages_of,
 )
@@ -197,9 +198,10 @@ _SHOW = PreparedUpdate(
         {"shown_at": slot("now", Trial, "shown_at")},
     )
 )
+# Updates, and with that locks, only a participant who is active: see `hold`.
 _NOTE_START = PreparedUpdate(
     lambda: (
-        Participant.objects.filter(pk=slot("participant", Participant)),
+        on_their_way(),
         {
             "started_at": Coalesce("started_at", slot("now", Participant, "started_at")),
             "last_seen_at": slot("now", Participant, "last_seen_at"),
@@ -220,9 +222,8 @@ def show_trial(*, trial: Trial) -> None:
         return
     now = timezone.now()
     with transaction.atomic():
-        if hold(trial.participant) and _SHOW(trial=trial.pk, now=now):
+        if _NOTE_START(participant=trial.participant_id, now=now) and _SHOW(trial=trial.pk, now=now):
             trial.shown_at = now
-            _NOTE_START(participant=trial.participant_id, now=now)
             record(trial.participant, "item_shown", {"position": trial.position})
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -451,13 +451,15 @@ def _insert_pages(
 # Transactions lock rows in the order version, participant, page, so that they cannot deadlock
 # (docs/adr/0012-order-of-locks.md).
 
-_ON_THEIR_WAY = Prepared(
-    lambda: (
-        Participant.objects.select_for_update(no_key=True)
-        .only("pk")
-        .filter(pk=slot("participant", Participant), status="active", anonymised_on__isnull=True)
+
+def on_their_way() -> QuerySet[Participant]:
+    """Return the participant of a slot if they are active."""
+    return Participant.objects.filter(
+        pk=slot("participant", Participant), status="active", anonymised_on__isnull=True
     )
-)
+
+
+_ON_THEIR_WAY = Prepared(lambda: on_their_way().select_for_update(no_key=True).only("pk"))
 
 
 def hold(participant: Participant) -> bool:
@@ -465,7 +467,7 @@ def hold(participant: Participant) -> bool:
 
     Returns False if the participant has ended or withdrew, for example in another tab.
     """
-    return bool(_ON_THEIR_WAY.all(participant=participant.pk))
+    return _ON_THEIR_WAY.exists(participant=participant.pk)
 
 
 @transaction.atomic

@@ -1,5 +1,7 @@
 """Participants, their trials and survey answers, and the event log."""
 
+from collections.abc import Sequence
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -54,7 +56,8 @@ class Participant(Conduct):
     ``returned_at`` is the time at which the recruitment platform reported a returned submission;
     participants who finish after that are kept. ``withdrawal_code`` is NULL for imported and anonymised
     participants. ``device`` is that of the consent; empty without JavaScript. Cookies and personal links of
-    another ``link_generation`` have been revoked.
+    another ``link_generation`` have been revoked. ``next_trials`` holds the next trial, if one is left, where
+    it was read together with the participant; else it is None.
     """
 
     class Status(models.TextChoices):
@@ -90,6 +93,7 @@ class Participant(Conduct):
     withdrawal_code = models.CharField(max_length=20, null=True, blank=True, unique=True)
     anonymised_on = models.DateField(null=True, blank=True)
     link_generation = models.PositiveIntegerField(default=0)
+    next_trials: "Sequence[Trial] | None" = None
 
     class Meta:
         indexes = [

@@ -14,6 +14,7 @@ from foundation.prepared_queries import Prepared, slot
 from studyapp.definition.checks import FrozenAttention
 from studyapp.definition.freezing import FrozenItem, FrozenStudy, hash_canonical
 from studyapp.errors import StudyappError
+from studyapp.link_tokens import TRIAL_COLUMNS
 from studyapp.models import (
     Condition,
     Item,
@@ -51,15 +52,11 @@ class CurrentPage:
     stage: StageResponse | None = None
 
 
-# This runs on every request, so it reads only the columns that a page needs.
 _NEXT_TRIAL = Prepared(
     lambda: (
         Trial.objects.filter(participant=slot("participant", Participant), answers__isnull=True)
         .select_related("item")
-        .only(
-            *("participant", "condition", "position", "shown_at", "item__external_id", "item__kind"),
-            *("page", "earlier", "page_shown_at", "timed_out", "block", "other_condition"),
-        )
+        .only(*TRIAL_COLUMNS)
         .order_by("position")[:1]
     )
 )
@@ -68,8 +65,9 @@ _NEXT_TRIAL = Prepared(
 def current_page(participant: Participant) -> CurrentPage:
     """Find the page of a participant: stage, next item, survey or end.
 
-    This takes one query for a stage or an item, two for the survey, none at the end, once the frozen
-    version is cached. If another tab went on in the meantime, the page is looked up again.
+    This takes one query for a stage or an item, two for the survey, none at the end, once the frozen version
+    is cached; one less the first time if the trial was read with the participant. If another tab went on in
+    the meantime, the page is looked up again.
     """
     page = _page(participant)
     if page is None and _read_way(participant):
@@ -90,8 +88,10 @@ def _page(participant: Participant) -> CurrentPage | None:
             return None
         stage.participant = participant
         return CurrentPage("stage", items, practice, stage=stage)
-    trial = _NEXT_TRIAL.first(participant=participant.pk)
-    if trial is not None:
+    trials, participant.next_trials = participant.next_trials, None  # once only: another tab may go on
+    if trials is None:
+        trials = _NEXT_TRIAL.all(participant=participant.pk)
+    for trial in trials:
         trial.participant = participant
         return CurrentPage("item", items, practice, trial=trial)
     survey = SurveyResponse.objects.filter(participant=participant).first()

@@ -5,7 +5,7 @@ The contexts need no participant, so the preview of the studio shows the same pa
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple, cast
 
 from django.conf import settings
@@ -109,6 +109,12 @@ class Page:
             return item_questions(content, self.row, self.viewer, _)
         return page_questions(pages_on(content, self.name, self.viewer), self.number, self.earlier)[1]
 
+    @cached_property
+    def is_shared(self) -> bool:
+        """True if all participants of the viewer's conditions see this page alike."""
+        content = localised(self.participant.version, self.participant.language)
+        return self.name is not None and is_same_for_all(content, self.name)
+
     def show(self) -> None:
         """Store the time of the first view."""
         is_later_page = isinstance(self.row, Trial) and self.row.page > 1
@@ -133,7 +139,7 @@ class Page:
         if self.name is None or self.viewer is None:
             return mark | self.details()
         version, language = self.participant.version, self.participant.language
-        if filled is None and is_same_for_all(localised(version, language), self.name):
+        if filled is None and self.is_shared:
             questions = empty_questions_html(version, self.name, language, self.viewer, self.number)
         else:
             asked = rows(self.questions, {}, {}) if filled is None else filled
@@ -144,7 +150,7 @@ class Page:
             if self.name == "survey"
             else instructions_html(version, language, self._reader()),
             "page_key": self.key,
-            "errors": wrong(filled or []),
+            "errors": tuple(wrong(filled or [])),
             "resume_url": settings.SITE_URL + resume,
             **mark,
         }
@@ -155,12 +161,16 @@ class Page:
         return viewer_of(localised(self.participant.version, ""), self.participant)
 
 
+@lru_cache(maxsize=4096)
+def _address(slug: str, name: str, *arguments: str | int) -> str:
+    return reverse(f"studyapp:{name}", args=[slug, *arguments])
+
+
 def page_of(participant: Participant) -> Page:
     """Return the one page that a participant may see now."""
     content = localised(participant.version, participant.language)
 
-    def address(name: str, *arguments: object) -> str:
-        return reverse(f"studyapp:{name}", args=[participant.version.study.slug, *arguments])
+    address = partial(_address, participant.version.study.slug)
 
     match current_page(participant):
         case CurrentPage(stage=StageResponse() as stage):

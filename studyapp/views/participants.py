@@ -6,7 +6,7 @@ redirected to the current one.
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import translation
@@ -40,6 +40,7 @@ from studyapp.views.participant_pages import Page, consent_context, offered_lang
 from studyapp.web import rate_limit
 from studyapp.web.participant_forms import consent_public_id, new_consent_key, rows
 from studyapp.web.posted_answers import parse_answers, parse_changes
+from studyapp.web.shared_pages import render_shared
 
 
 @require_safe
@@ -166,7 +167,7 @@ _STALE, _TIME_OVER, _TOO_LATE = _NOTICES = ("answered-before", "time-over", "too
 
 
 def _go(address: str, notice: str = "") -> HttpResponse:
-    return redirect(f"{address}?{notice}" if notice else address)
+    return HttpResponseRedirect(f"{address}?{notice}" if notice else address)
 
 
 def _notice(request: HttpRequest) -> str:
@@ -192,7 +193,8 @@ def page(request: HttpRequest, participant: Participant, **_address: object) -> 
     if not is_looking(request):
         return HttpResponse(status=200 if request.method == "HEAD" else 503)
     page.show()
-    return render(request, page.template, page.context() | {"notice": _notice(request)})
+    context = page.context() | {"notice": _notice(request)}
+    return (render_shared if page.is_shared else render)(request, page.template, context)
 
 
 # Shown as often as asked, and nothing can be sent from it.

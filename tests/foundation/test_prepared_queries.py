@@ -56,6 +56,8 @@ def test_it_works() -> None:
     assert BY_NAME.first(name=first.username) == first
     assert BY_NAME.all(name=second.username) == [second]
     assert BY_NAME.first(name="nobody") is None
+    assert BY_NAME.exists(name=first.username)
+    assert not BY_NAME.exists(name="nobody")
 
 
 def test_a_query_is_built_once_and_then_only_run(django_assert_num_queries: Any) -> None:

@@ -340,9 +340,15 @@ def make_everything(*, launched: bool = True, **changes: Any) -> Study:
 
 def go_through_stages(participant: Participant) -> None:
     """Show and pass every page before the items."""
-    plan = plan_of(participant.version.study)
-    while (page := current_page(participant).stage) is not None:
-        show_stage(page=page)
-        answers = dict(plan.heeded.get(page.stage, {}))
-        assert submit_stage(page=page, answers=answers, changes={}, timing=PageTiming(9_000))
-        participant.refresh_from_db()
+    while current_page(participant).stage is not None:
+        pass_stage(participant)
+
+
+def pass_stage(participant: Participant) -> None:
+    """Show and pass the current page before the items."""
+    page = current_page(participant).stage
+    assert page is not None
+    show_stage(page=page)
+    answers = dict(plan_of(participant.version.study).heeded.get(page.stage, {}))
+    assert submit_stage(page=page, answers=answers, changes={}, timing=PageTiming(9_000))
+    participant.refresh_from_db()

@@ -372,7 +372,7 @@ def test_the_end_offers_the_way_back_with_the_code():
 
 def test_a_page_costs_few_queries(page, django_assert_num_queries):
     page.get(address_of(page, "item", 1))
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(1):
         page.get(address_of(page, "item", 1))
     walk_items(page)
     page.get(address_of(page, "survey"))

@@ -360,20 +360,26 @@ class TestCurrentPage:
 class TestQueries:
     """The hot path. In these tests an atomic block is a savepoint: two more statements."""
 
-    def test_item_page_is_two_queries(self, django_assert_num_queries):
+    def test_item_page_is_one_query(self, django_assert_num_queries):
         value = sign_participant(make_participant(items=1))
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(1):
             participant = read(value)
             page = page_of(participant)
             assert page.trial.item.external_id
             assert participant.version.study.slug
-            assert participant.condition.name
 
-    def test_showing_for_the_first_time_is_a_lock_and_three_writes(self, django_assert_num_queries):
+    def test_a_page_that_is_looked_up_again_is_read_again(self):
+        participant = fetched(make_participant())
+        first = page_of(participant).trial
+        factories.answer_item(Participant.objects.get(pk=participant.pk))
+        assert page_of(participant).trial.position == first.position + 1
+
+    def test_showing_for_the_first_time_is_three_writes(self, django_assert_num_queries):
+        """The first of them locks the participant."""
         page = page_of(fetched(make_participant()))
-        with django_assert_num_queries(1 + 3 + 2) as seen:
+        with django_assert_num_queries(3 + 2) as seen:
             show_trial(trial=page.trial)
-        assert sum(query["sql"].startswith("SELECT") for query in seen.captured_queries) == 1
+        assert 'UPDATE "studyapp_participant"' in seen.captured_queries[1]["sql"]
         with django_assert_num_queries(0):
             show_trial(trial=page.trial)
 
