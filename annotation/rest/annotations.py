@@ -181,7 +181,7 @@ def _following(request: Request, member: Membership) -> shapes.Following | None:
 
 
 def _show_next(request: Request, sentence: str) -> None:
-    """Show a sentence on the page where the editor continues; tokens have none."""
+    """Show a sentence on the next page of a browser; a token has none."""
     if request.auth is None:
         messages.info(request._request, sentence)
 

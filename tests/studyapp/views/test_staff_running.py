@@ -206,6 +206,15 @@ def test_where_people_stopped(study):
     assert (row.version, row.items, row.groups) == (1, 1, {stale.group: 1})
 
 
+def test_a_group_of_all_conditions_has_a_german_name(staff):
+    study = factories.make_study(conditions=2, items=2, design="within")
+    stale = factories.make_participant(study=study, items=1)
+    Participant.objects.filter(pk=stale.pk).update(last_seen_at=timezone.now() - timedelta(hours=2))
+    for address in ("participants/", f"participants/{stale.public_id}/", "running/"):
+        page = staff.get(f"/staff/studies/{study.slug}/{address}", headers={"accept-language": "de"})
+        assert "alle Bedingungen" in page.content.decode(), address
+
+
 def test_who_gave_the_place_back_is_returned_and_not_active(study):
     participant = factories.make_participant(study=study, items=1)
     Participant.objects.filter(pk=participant.pk).update(returned_at=timezone.now())
