@@ -1,5 +1,7 @@
 """Access of web requests: 404 without a role, 403 without the right."""
 
+from typing import TypeVar
+
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
@@ -12,6 +14,14 @@ from accounts.rights import Owned, refusal, roles_on
 
 # The same for what is missing and for what others own, so that addresses reveal nothing.
 NOT_THERE = gettext_lazy("There is nothing here for you under this address.")
+Stored = TypeVar("Stored")
+
+
+def existing(stored: Stored | None) -> Stored:
+    """Return a stored object; raise Http404 if there is none."""
+    if stored is None:
+        raise Http404(str(NOT_THERE))
+    return stored
 
 
 def user_of(request: HttpRequest) -> User:

@@ -13,8 +13,7 @@ def own_workspaces(request: HttpRequest) -> list[Workspace]:
     if not hasattr(request, "own_workspaces"):
         user = request.user
         request.own_workspaces = list(workspaces_of(user)) if isinstance(user, User) else []  # type: ignore[attr-defined]
-    workspaces: list[Workspace] = request.own_workspaces  # type: ignore[attr-defined]
-    return workspaces
+    return request.own_workspaces  # type: ignore[attr-defined]
 
 
 def chosen_workspace(request: HttpRequest) -> Workspace | None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from annotation.labels import LabelLayer, LabelTask, MarkQuestion, Question, sentence_of
 from annotation.schemas import ItemRecord, Position
 from foundation.frozen_model import FrozenModel
-from foundation.messages import at_field, say
+from foundation.messages import field_error
 
 Json = dict[str, Any]
 _Asked = TypeVar("_Asked", LabelLayer, MarkQuestion)
@@ -42,13 +42,11 @@ def asked_at(task: LabelTask, layer: str, question: str = "") -> tuple[int, Ques
             asked = each.question(question) if question else each
             if asked is None:
                 text = "“%(layer)s” does not ask “%(question)s” about its marks"
-                raise ValueError(at_field("question", say(text, layer=layer, question=question)))
+                raise field_error("question", text, layer=layer, question=question)
             return node, asked
     names = ", ".join(f"“{each.name}”" for each in task.layers)
-    raise ValueError(
-        at_field(
-            "layer", say("the project has no layer “%(layer)s”; it has %(names)s", layer=layer, names=names)
-        )
+    raise field_error(
+        "layer", "the project has no layer “%(layer)s”; it has %(names)s", layer=layer, names=names
     )
 
 
@@ -94,7 +92,7 @@ def _with_condition(asked: _Asked, change: LabelChange) -> _Asked:
     condition = asked.show_if
     if condition is None or not (labels := _renamed(condition.labels, change)):
         text = "“%(layer)s” is shown only if “%(label)s” is chosen; change its condition first"
-        raise ValueError(at_field("label", say(text, layer=asked.name, label=change.label)))
+        raise field_error("label", text, layer=asked.name, label=change.label)
     return asked.model_copy(update={"show_if": condition.model_copy(update={"labels": labels})})
 
 

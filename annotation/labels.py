@@ -18,7 +18,7 @@ from analysis.programs import Kind, Node, Program, ProgramError, Role
 from foundation.bounded_yaml import YamlError, read_yaml
 from foundation.frozen_model import FrozenModel
 from foundation.import_fields import first_error
-from foundation.messages import Message, at_field, message_of, say, split_field
+from foundation.messages import Message, at_field, field_error, message_of, say, split_field, value_error
 
 LayerType = Literal[
     "spans", "boxes", "polygons", "ellipses", "points", "relations", "choice", "choices", "text", "rating"
@@ -66,13 +66,11 @@ class Label(FrozenModel):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not re.fullmatch(r"(#[0-9a-fA-F]{6})?", self.color):
-            raise ValueError(
-                at_field("color", say("%(color)r is not a colour such as #1d6fb8", color=self.color))
-            )
+            raise field_error("color", "%(color)r is not a colour such as #1d6fb8", color=self.color)
         if not re.fullmatch(f"[a-z0-9]?(?<![{STATE_KEYS}])", self.key):
             keys = " and ".join(STATE_KEYS)
             text = "%(key)r is not a digit or small letter; %(keys)s set the state of a step"
-            raise ValueError(at_field("key", say(text, key=self.key, keys=keys)))
+            raise field_error("key", text, key=self.key, keys=keys)
         return self
 
 
@@ -155,20 +153,20 @@ class Question(FrozenModel):
                 if self.type == "choice"
                 else ("“%(layer)s” needs one label or more")
             )
-            raise ValueError(at_field("labels", say(text, layer=self.name)))
+            raise field_error("labels", text, layer=self.name)
         if self.type not in LABELLED and self.labels:
             text = "a layer of type %(type)s has none; remove them from “%(layer)s”"
-            raise ValueError(at_field("labels", say(text, type=self.type, layer=self.name)))
+            raise field_error("labels", text, type=self.type, layer=self.name)
         if self.lowest >= self.highest:
             text = "must be greater than lowest (%(lowest)s) in “%(layer)s”"
-            raise ValueError(at_field("highest", say(text, lowest=self.lowest, layer=self.name)))
+            raise field_error("highest", text, lowest=self.lowest, layer=self.name)
         keys = [label.key for label in self.labels if label.key]
         for text, values in (
             ("“%(layer)s” has the label “%(value)s” twice", list(self.names)),
             ("“%(layer)s” has the key “%(value)s” twice", keys),
         ):
             if twice := [value for value in values if values.count(value) > 1]:
-                raise ValueError(at_field("labels", say(text, layer=self.name, value=twice[0])))
+                raise field_error("labels", text, layer=self.name, value=twice[0])
         self._check_parents()
         return self
 
@@ -256,7 +254,7 @@ class LabelLayer(Question):
             ("“%(layer)s” has the key “%(value)s” twice", [key for key in keys if keys.count(key) > 1]),
         ):
             if wrong:
-                raise ValueError(at_field("questions", say(text, layer=self.name, value=wrong[0])))
+                raise field_error("questions", text, layer=self.name, value=wrong[0])
         for place, question in enumerate(self.questions):
             self._check_mark_condition(question, self.questions[:place], f"questions[{place}].show_if")
         return self
@@ -307,14 +305,14 @@ class LabelTask(FrozenModel):
         names = [layer.name for layer in self.layers]
         if twice := [name for name in names if names.count(name) > 1]:
             text = "two have the name “%(name)s”; give each its own"
-            raise ValueError(at_field("layers", say(text, name=twice[0])))
+            raise field_error("layers", text, name=twice[0])
         if len({MARKS[layer.type] for layer in self.layers if layer.type in MARKS}) > 1:
             text = "a task has spans of a text or marks in images, not both; make two projects"
-            raise ValueError(at_field("layers", say(text)))
+            raise field_error("layers", text)
         for place, layer in enumerate(self.layers):
             if layer.type == "relations" and not any(each.type in MARKS for each in self.layers[:place]):
                 text = "“%(layer)s” relates marks; put a layer of marks before it"
-                raise ValueError(at_field(f"layers[{place}]", say(text, layer=layer.name)))
+                raise field_error(f"layers[{place}]", text, layer=layer.name)
             _check_condition(layer, self.layers[:place], f"layers[{place}].show_if")
         return self
 
@@ -350,10 +348,10 @@ def _check_needed(
     """Check that a choice, or without a name the marks, have the labels."""
     if asked is None or (needed and asked.type not in ("choice", "choices")):
         text = "“%(asked)s” is not a choice before “%(layer)s”"
-        raise ValueError(at_field(f"{field}.{part}", say(text, asked=needed, layer=name)))
+        raise field_error(f"{field}.{part}", text, asked=needed, layer=name)
     if unknown := [each for each in labels if each not in asked.names]:
         text = "“%(layer)s” has no label “%(label)s”"
-        raise ValueError(at_field(f"{field}.labels", say(text, layer=asked.name, label=unknown[0])))
+        raise field_error(f"{field}.labels", text, layer=asked.name, label=unknown[0])
 
 
 class LabelError(ProgramError):
@@ -490,13 +488,11 @@ def read_label_task(text: str) -> LabelTask:
         ValueError: Names the line or the field that is wrong.
     """
     if len(text) > MOST_CHARACTERS:
-        raise ValueError(
-            say("the configuration has more than %(most)s characters", most=f"{MOST_CHARACTERS:,}")
-        )
+        raise value_error("the configuration has more than %(most)s characters", most=f"{MOST_CHARACTERS:,}")
     try:
         _node, given = read_yaml(text)
     except YamlError as error:
-        raise ValueError(say("line %(line)s: %(problem)s", line=error.line, problem=error.problem)) from error
+        raise value_error("line %(line)s: %(problem)s", line=error.line, problem=error.problem) from error
     try:
         return LabelTask.model_validate(given)
     except ValidationError as error:
@@ -519,16 +515,16 @@ def check_extends(before: LabelTask, after: LabelTask) -> None:
         ValueError: Names the field that does not fit.
     """
     if len(before.layers) != len(after.layers):
-        raise ValueError(at_field("layers", say("the project has items, so it keeps its layers")))
+        raise field_error("layers", "the project has items, so it keeps its layers")
     for old, new in zip(before.layers, after.layers, strict=True):
         _check_extends(old, new)
         if old.directed != new.directed:
             text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
-            raise ValueError(at_field("layers", say(text, layer=old.name)))
+            raise field_error("layers", text, layer=old.name)
         for question in old.questions:
             if (now := new.question(question.name)) is None:
                 text = "the project has items, so “%(layer)s” keeps the question “%(question)s”"
-                raise ValueError(at_field("questions", say(text, layer=old.name, question=question.name)))
+                raise field_error("questions", text, layer=old.name, question=question.name)
             _check_extends(question, now)
 
 
@@ -536,10 +532,10 @@ def _check_extends(old: Question, new: Question) -> None:
     """Check that answers to a question, or marks of a layer, fit another."""
     if any(getattr(old, name) != getattr(new, name) for name in ("type", "name", "lowest", "highest")):
         text = "the project has items, so “%(layer)s” keeps its name, type and bounds"
-        raise ValueError(at_field("layers", say(text, layer=old.name)))
+        raise field_error("layers", text, layer=old.name)
     if missing := [name for name in old.names if name not in new.names]:
         text = "the project has items, so “%(layer)s” keeps the label “%(label)s”"
-        raise ValueError(at_field("labels", say(text, layer=old.name, label=missing[0])))
+        raise field_error("labels", text, layer=old.name, label=missing[0])
 
 
 def can_extend(before: str, after: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from foundation.frozen_model import FrozenModel
-from foundation.messages import at_field, say
+from foundation.messages import field_error
 
 Kind = Literal["boxes", "spans"]
 State = Literal["open", "done", "nothing", "unsure"]
@@ -322,5 +322,5 @@ class SystemRecord(FrozenModel):
     @model_validator(mode="after")
     def _says_something(self) -> SystemRecord:
         if not self.model_fields_set & {"modules", "marks"}:
-            raise ValueError(at_field("modules", say("is missing, and so are marks; give one of them")))
+            raise field_error("modules", "is missing, and so are marks; give one of them")
         return self

@@ -1,9 +1,11 @@
-"""Serve Label Studio and doccano with a project like ours."""
+"""Serve Label Studio, doccano and Potato with a project like ours."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +30,15 @@ django.setup()
 from examples.models import Example
 Example.objects.bulk_create(Example(project_id=1, text=f"{{n}} {PASSAGE}") for n in range({ITEMS}))
 """
+POTATO = {
+    "annotation_task_name": "Load", "task_dir": ".", "output_annotation_dir": "out",
+    "data_files": ["items.jsonl"], "item_properties": {"id_key": "id", "text_key": "text"},
+    "annotation_schemes": [
+        {"annotation_type": "span", "name": "label", "description": "Goals", "labels": ["goal"]}
+    ],
+    "assignment_strategy": "fixed_order", "max_annotations_per_item": 1,
+    "require_password": True, "user_config": {"allow_all_users": True, "users": []},
+}  # fmt: skip
 
 
 class Served(NamedTuple):
@@ -36,7 +47,7 @@ class Served(NamedTuple):
     Attributes:
         url: Its address.
         leader: Its process group.
-        sessions: Tokens against forged requests by sessions of its annotators.
+        sessions: Tokens against forged requests by cookies of its annotators.
     """
 
     url: str
@@ -53,16 +64,24 @@ class Visitor(httpx.Client):
         self.post(path, json=content, headers=fields).raise_for_status()
 
     def session(self) -> tuple[str, str]:
-        """Return the session and its token."""
-        return self.cookies["sessionid"], self.cookies["csrftoken"]
+        """Return the cookies and the token."""
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        return cookies, self.cookies.get("csrftoken") or ""
 
 
 @contextmanager
 def label_studio(programs: Path, folder: Path, people: int) -> Iterator[Served]:
     """Serve Label Studio from an empty folder to annotators who signed up."""
-    env = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder), "COLLECT_ANALYTICS": "0", "LATEST_VERSION_CHECK": "0"}
-    port = free_port()
-    command = [str(programs / "label-studio"), "start", "--no-browser", "--port", str(port)]
+    own = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder), "COLLECT_ANALYTICS": "0", "LATEST_VERSION_CHECK": "0"}
+    env, program, port = os.environ | own, str(programs / "label-studio"), free_port()
+    # On an empty database it first migrates for half a minute of processor time, which a busy machine
+    # stretches past any deadline. Each of its commands does that; the result is kept for later runs.
+    migrated = programs.parent / "migrated.sqlite3"
+    if not migrated.exists():
+        subprocess.run([program, "version"], cwd=folder, env=env, check=True, capture_output=True)
+        shutil.copyfile(folder / "label_studio.sqlite3", migrated)
+    shutil.copyfile(migrated, folder / "label_studio.sqlite3")
+    command = [program, "start", "--no-browser", "--port", str(port)]
     command += ["--username", f"{NAME}@example.org", "--password", PASSWORD]
 
     def sign_up(number: int, visitor: Visitor) -> None:
@@ -106,6 +125,24 @@ def doccano(programs: Path, folder: Path, people: int) -> Iterator[Served]:
 
 
 @contextmanager
+def potato(programs: Path, folder: Path, people: int) -> Iterator[Served]:
+    """Serve Potato from an empty folder to annotators who signed up."""
+    lines = [json.dumps({"id": str(n), "text": f"{n} {PASSAGE}"}) for n in range(ITEMS)]
+    (folder / "items.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    settings = POTATO | {"max_annotations_per_user": ITEMS // people}
+    (folder / "config.yaml").write_text(json.dumps(settings), encoding="utf-8")
+    port = free_port()
+
+    def sign_up(number: int, visitor: Visitor) -> None:
+        visitor.post("/register", data={"email": f"p{number}", "pass": PASSWORD})
+        visitor.get("/annotate").raise_for_status()  # assigns the items
+
+    command = [str(programs / "potato"), "start", "config.yaml", "--host", "127.0.0.1", "--port", str(port)]
+    with _served("Potato", command, dict(os.environ), folder, port, "/", sign_up, people) as served:
+        yield served
+
+
+@contextmanager
 def _served(
     name: str,
     command: list[str],
@@ -119,7 +156,7 @@ def _served(
     url = f"http://127.0.0.1:{port}"
     part = Part(
         name=name, command=["env", "--chdir", str(folder), *command], log=folder / "log",
-        env=os.environ | env, ready=lambda: answers(url + ready), seconds=900.0,
+        env=env, ready=lambda: answers(url + ready), seconds=900.0,
     )  # fmt: skip
     with Supervisor() as parts:
         parts.start(part)
@@ -128,6 +165,6 @@ def _served(
         for number in range(people):
             with Visitor(base_url=url, trust_env=False, timeout=120) as visitor:
                 enter(number, visitor)
-                session, token = visitor.session()
-                sessions[session] = token
+                cookies, token = visitor.session()
+                sessions[cookies] = token
         yield Served(url, parts.pids[name], sessions)

@@ -26,6 +26,7 @@ from scripts.walkers import filled
 USERS, SECONDS = int(os.environ["LOAD_USERS"]), float(os.environ["LOAD_SECONDS"])
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 INPUT = re.compile(rb"<input\b[^>]*>")
+ITEM = re.compile(rb'name="instance_id"[^>]* value="([^"]+)"')
 ATTRIBUTE = re.compile(rb'\b(name|value)="([^"]*)"')
 numbers = itertools.count(1)
 sessions: dict[str, str] = {}
@@ -127,8 +128,7 @@ class OtherAnnotator(Person):
 
     def on_start(self) -> None:
         """Take a session."""
-        session, token = sessions.popitem()
-        cookies = f"sessionid={session}; csrftoken={token}"
+        cookies, token = sessions.popitem()
         self.fields = {"Cookie": cookies, "X-CSRFToken": token, "Referer": self.host}
 
     def send(self, method: str, path: str, content: object = None) -> Any:
@@ -136,7 +136,7 @@ class OtherAnnotator(Person):
         body, fields = None, self.fields
         if content is not None:
             body, fields = json.dumps(content), fields | {"Content-Type": "application/json"}
-        return self.ask(method, path, data=body, headers=fields).json()
+        return json.loads(self.ask(method, path, data=body, headers=fields).body)
 
 
 class LabelStudioAnnotator(OtherAnnotator):
@@ -168,6 +168,29 @@ class DoccanoAnnotator(OtherAnnotator):
             self.ask("DELETE", f"{item}/spans/{span['id']}", headers=self.fields)
         self.send("POST", f"{item}/spans", {"start_offset": 0, "end_offset": 9, "label": 1})
         self.send("POST", f"{item}/states", {})
+
+
+class PotatoAnnotator(OtherAnnotator):
+    """Annotates in Potato, whose page of an item holds its text."""
+
+    abstract = os.environ.get("LOAD_TOOL") != "potato"
+
+    @task
+    def work(self) -> None:
+        """Annotate an item."""
+        page = self.ask("GET", "/annotate", headers=self.fields)
+        item = ITEM.search(page.body)
+        if item is None:
+            return  # the request failed
+        span = {"schema": "label", "name": "goal", "title": "goal", "start": 0, "end": 9, "value": "true"}
+        content: dict[str, object] = {
+            "instance_id": item[1].decode(),
+            "annotations": {},
+            "span_annotations": [span],
+        }
+        self.send("POST", "/updateinstance", content)
+        self.fields["X-Potato-Navigation"] = "1"  # without it the answer is the next page, as well
+        self.send("POST", "/annotate", {"action": "next_instance"})
 
 
 class Shape(LoadTestShape):

@@ -121,10 +121,9 @@ def seeded(site: Site) -> dict[str, tuple[int, str]]:
     path = site.var / "editor" / "items.jsonl"
     path.parent.mkdir()
     path.write_text("".join(json.dumps(record) + "\n" for record in records(path.parent)), encoding="utf-8")
-    seeds: dict[str, tuple[int, str]] = json.loads(
+    return json.loads(
         site.manage("shell", "--no-imports", "--command", SEED.format(path=str(path))).splitlines()[-1]
     )
-    return seeds
 
 
 def opened(browser: Browser, site: Site, annotation: int, session: str) -> Page:
@@ -229,8 +228,7 @@ def _saved(page: Page) -> None:
 
 def edits(site: Site) -> dict[str, int]:
     """How many edits the site has stored, by kind."""
-    counts: dict[str, int] = json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
-    return counts
+    return json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
 
 
 STAGES = (

@@ -144,8 +144,7 @@ def alone(*job: str) -> dict[str, float]:
     """Run a job in a fresh process and return its measurements."""
     command = [sys.executable, "-m", "benchmarks.annotation_formats", "--job", *job]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return json.loads(done.stdout)
 
 
 # --- the table ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Load a site with participants and annotators by Locust.
 
-Run ``python -m benchmarks.locust_load [--postgres] [--otree] [--annotation-tools label-studio doccano]``.
+Run ``python -m benchmarks.locust_load [--postgres] [--otree]
+[--annotation-tools label-studio doccano potato]``.
 
 The load is sustained or comes in a burst. Locust and oTree run in environments of their own, which are made
 once. Server, database and load share the machine, so that the server's processor time of a request says more
@@ -17,9 +18,7 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
 import tempfile
-import venv
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,12 +26,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from benchmarks._annotation_tools import doccano, label_studio
+from benchmarks._annotation_tools import doccano, label_studio, potato
 from benchmarks._otree_study import otree_study
 from benchmarks.annotation_load import SEED
 from benchmarks.participants import load as warm_up
 from scripts import servers
 from scripts.annotators import processor_seconds
+from scripts.environments import add_ours, installed
 from scripts.example import load_example, new_link
 from scripts.processes import ROOT, Supervisor, free_port
 from scripts.site import running_site
@@ -43,12 +43,18 @@ TOOLS = {
     "label-studio": (("label-studio==1.23.2",), label_studio),
     # With later numpy and marshmallow it does not start.
     "doccano": (("doccano==1.8.4", "numpy<2", "marshmallow<4"), doccano),
+    "potato": (("potato-annotation==2.12.1",), potato),
 }
+LAST = {  # how the request ends that finishes an item
+    "annotators": "/submit/", "label-studio": "/annotations/", "doccano": "/states",
+    "potato": "/updateinstance",
+}  # fmt: skip
 ITEMS = 30_000  # of the annotators' project
 LEAST_RATE, LEAST_COST = 5.0, 4.0  # times oTree's
 HEAD = (
-    "| | load | at once | requests/s | failed | median | 95 % within | server's processor a request |\n"
-    "|---|---|--:|--:|--:|--:|--:|--:|"
+    "| | load | at once | requests/s | failed | median | 95 % within | server's processor a request "
+    "| an item |\n"
+    "|---|---|--:|--:|--:|--:|--:|--:|--:|"
 )
 
 
@@ -67,6 +73,7 @@ class Load:
     env: dict[str, str]
     times: Counter[float] = field(default_factory=Counter)  # of requests by milliseconds
     failures: int = 0
+    items: int = 0  # that were annotated
     seconds: float = 0.0
     busy: float = 0.0  # processor seconds of the server
 
@@ -86,8 +93,12 @@ class Load:
         self.seconds += seconds
         for entry in json.loads(done.stdout):
             self.failures += entry["num_failures"]
+            if entry["name"].endswith(LAST.get(self.name, "\n")):
+                self.items += entry["num_requests"] - entry["num_failures"]
             for milliseconds, count in entry["response_times"].items():
                 self.times[float(milliseconds)] += count
+        if not self.times or (self.name in LAST and not self.items):
+            raise SystemExit(f"{self.name}: nothing was finished in {seconds:g} s. {done.stderr[-3000:]}")
 
     @property
     def rate(self) -> float:
@@ -102,25 +113,12 @@ class Load:
     def row(self) -> str:
         """Return the figures as a row of Markdown."""
         ordered = sorted(self.times.elements())
+        an_item = f"{1000 * self.busy / self.items:.0f} ms" if self.items else ""
         return (
             f"| {self.name} | {self.shape} | {self.users} | {self.rate:.0f} | {self.failures} "
             f"| {ordered[len(ordered) // 2]:.0f} ms | {ordered[int(0.95 * len(ordered))]:.0f} ms "
-            f"| {self.cost_ms:.2f} ms |"
+            f"| {self.cost_ms:.2f} ms | {an_item} |"
         )
-
-
-def installed(folder: Path, *requirements: str) -> Path:
-    """Return the programs of an environment with packages.
-
-    It is made unless it is there.
-    """
-    programs = folder / "bin"
-    if not (folder / ".complete").exists():
-        venv.create(folder, with_pip=True, clear=True)
-        pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", *requirements]
-        subprocess.run(pip, check=True)
-        (folder / ".complete").touch()
-    return programs
 
 
 def loads(lasting: ExitStack, options: argparse.Namespace) -> list[Load]:
@@ -179,12 +177,13 @@ def _postgres() -> Iterator[str]:
 
 def missed(measured: list[Load]) -> list[str]:
     """Return a sentence for each bar that was not reached."""
-    sentences = [f"{load.name}: {load.failures} requests failed" for load in measured if load.failures]
+    ours = [load for load in measured if load.name in ("participants", "annotators")]
+    sentences = [f"{load.name}: {load.failures} requests failed" for load in ours if load.failures]
     by_name = {(load.name, load.shape, load.users): load for load in measured}
     for load in measured:
         if load.name == "oTree":
-            ours = by_name["participants", load.shape, load.users]
-            rate, cost = ours.rate / load.rate, load.cost_ms / ours.cost_ms
+            own = by_name["participants", load.shape, load.users]
+            rate, cost = own.rate / load.rate, load.cost_ms / own.cost_ms
             print(f"{load.users} at once: {rate:.1f} times oTree's requests, {cost:.1f} times less processor")
             if rate < LEAST_RATE or cost < LEAST_COST:
                 sentences.append(f"{load.users} at once: the bars are {LEAST_RATE:g} and {LEAST_COST:g}")
@@ -206,9 +205,7 @@ def main() -> int:
     )  # fmt: skip
     options = parser.parse_args()
     locust = installed(options.environments / "locust", *LOCUST) / "locust"
-    # The scenarios import our packages, after those that Locust brings.
-    site_packages = next(locust.parents[1].glob("lib/python*/site-packages"))
-    (site_packages / "zz_ours.pth").write_text(f"{ROOT}\n{sysconfig.get_path('purelib')}\n")
+    add_ours(locust.parent)  # the scenarios import them
     with ExitStack() as lasting:
         measured = loads(lasting, options)
         print(f"{'PostgreSQL' if options.postgres else 'SQLite'}, two web processes\n{HEAD}", flush=True)

@@ -49,8 +49,7 @@ def load(link: str, users: int, think: float, seconds: float) -> dict[str, float
 
 def stored(site: Site) -> dict[str, int]:
     """Return how many participants and answered trials the database holds."""
-    counts: dict[str, int] = json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
-    return counts
+    return json.loads(site.manage("shell", "--no-imports", "--command", COUNT))
 
 
 def measure(site: Site, seconds: float) -> list[dict[str, float]]:

@@ -93,8 +93,7 @@ def measure() -> dict[str, list[float]]:
         subprocess.run([sys.executable, "manage.py", "migrate", "-v", "0"], cwd=ROOT, env=env, check=True)
         command = [sys.executable, "-m", "benchmarks.studio", "--child", name]
         subprocess.run(command, cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
-        durations: dict[str, list[float]] = json.loads(Path(name, "found.json").read_text("utf-8"))
-        return durations
+        return json.loads(Path(name, "found.json").read_text("utf-8"))
 
 
 def main() -> int:

@@ -234,8 +234,7 @@ class Findings:
             pass  # all of it is listed here
         if not dry_run:
             self.check()
-        result: dict[str, Any] = _storable({**done, **self.as_json(), "dry_run": dry_run})
-        return result
+        return _storable({**done, **self.as_json(), "dry_run": dry_run})
 
     def as_json(self) -> dict[str, Any]:
         """Return the findings as the result of a job holds them."""

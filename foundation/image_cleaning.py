@@ -16,7 +16,7 @@ import PIL.ImageOps
 import PIL.JpegImagePlugin
 
 from foundation.errors import BadFile
-from foundation.messages import message_of, say
+from foundation.messages import message_of, say, value_error
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")  # what browsers show
 MOST_PIXELS = 80_000_000  # larger images need gigabytes in a browser
@@ -85,7 +85,7 @@ def _clean_jpeg(data: bytes) -> bytes:
     kept, at = [data[:2]], 2
     while at + 4 <= len(data):
         if data[at] != 0xFF:
-            raise ValueError(say("there is no segment at byte %(at)s", at=at))
+            raise value_error("there is no segment at byte %(at)s", at=at)
         marker = data[at + 1]
         if marker == 0xFF:  # fills up
             at += 1
@@ -148,7 +148,7 @@ def _gif_blocks(data: bytes, at: int) -> Iterator[bytes]:
             if label == _GIF_CONTROL or is_loop:
                 yield data[start:at]
         else:
-            raise ValueError(say("there is no block at byte %(at)s", at=at))
+            raise value_error("there is no block at byte %(at)s", at=at)
 
 
 def _colours(flags: int) -> int:

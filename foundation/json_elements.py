@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from foundation.messages import say
+from foundation.messages import value_error
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -55,7 +55,7 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(say("the key %(twice)r occurs twice in one object", twice=twice))
+        raise value_error("the key %(twice)r occurs twice in one object", twice=twice)
     return content
 
 

@@ -33,6 +33,16 @@ def at_field(field: str, problem: str) -> Message:
     return say(AT_FIELD, field=field, problem=problem)
 
 
+def value_error(template: str, **values: Any) -> ValueError:
+    """Return the error of a value: a template, filled."""
+    return ValueError(say(template, **values))
+
+
+def field_error(field: str, template: str, **values: Any) -> ValueError:
+    """Return the error of a field: its problem is a template with values."""
+    return ValueError(at_field(field, say(template, **values)))
+
+
 def split_field(message: Message) -> tuple[str, str]:
     """Return the field and the problem of a message; no field if none."""
     if message.template != AT_FIELD:

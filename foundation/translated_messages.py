@@ -1,5 +1,10 @@
 """Messages of the modules without Django, in the language of the page."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.contrib import messages
+from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from foundation.known_messages import known_message
@@ -14,3 +19,12 @@ def translated(message: str) -> str:
 def translated_error(error: Exception) -> str:
     """Return the text of an error in the active language."""
     return translated(message_of(error))
+
+
+@contextmanager
+def errors_shown(request: HttpRequest, *kinds: type[Exception]) -> Iterator[None]:
+    """Show an error of these kinds to the user as a message, and go on."""
+    try:
+        yield
+    except kinds as error:
+        messages.error(request, translated_error(error))

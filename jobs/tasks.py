@@ -5,9 +5,12 @@ webhook has its own task, so that an address that does not answer delays no othe
 """
 
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from celery import shared_task
 from django.apps import apps
+from django.db import transaction
 from django.utils import timezone
 
 from foundation.errors import NoBroker
@@ -26,6 +29,13 @@ def run_job(job_id: int) -> None:
     """Do the work of a job, or a turn of it."""
     if jobs.run_job(job_id=job_id):
         enqueue_job(Job.objects.get(pk=job_id))
+
+
+def start_job(**job: Any) -> Job:
+    """Store a job as `create_job` does; a worker gets it on commit."""
+    stored = jobs.create_job(**job)
+    transaction.on_commit(partial(enqueue_job, stored))
+    return stored
 
 
 def enqueue_job(job: Job) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from foundation.messages import say
+from foundation.messages import value_error
 
 Context = Sequence[tuple[str, Sequence[str]]]
 Weight = tuple[str, int, int, int, float]  # title, 0-based sentence, start, end (exclusive), weight
@@ -65,24 +65,20 @@ def check_places(context: Context, weights: Sequence[Weight]) -> None:
     texts = _sentences(context)
     for title, index, start, end, _weight in weights:
         if not 0 <= start < end <= len(texts.get((title, index), "")):
-            raise ValueError(
-                say(
-                    "no sentence %(index)s of %(title)r has the characters %(start)s to %(end)s",
-                    index=index,
-                    title=title,
-                    start=start,
-                    end=end,
-                )
+            raise value_error(
+                "no sentence %(index)s of %(title)r has the characters %(start)s to %(end)s",
+                index=index,
+                title=title,
+                start=start,
+                end=end,
             )
     for first, second in pairwise(sorted(weights, key=lambda weight: weight[:4])):
         if first[:2] == second[:2] and second[2] < first[3]:
-            raise ValueError(
-                say(
-                    "two weights overlap in sentence %(first)s of %(first2)r at character %(second)s",
-                    first=first[1],
-                    first2=first[0],
-                    second=second[2],
-                )
+            raise value_error(
+                "two weights overlap in sentence %(first)s of %(first2)r at character %(second)s",
+                first=first[1],
+                first2=first[0],
+                second=second[2],
             )
 
 
@@ -90,12 +86,10 @@ def check_question_places(question: str, weights: Sequence[QuestionWeight]) -> N
     """Raise ValueError if a weight has no text or two weights overlap."""
     for start, end, _weight in weights:
         if not 0 <= start < end <= len(question):
-            raise ValueError(say("the question has no characters %(start)s to %(end)s", start=start, end=end))
+            raise value_error("the question has no characters %(start)s to %(end)s", start=start, end=end)
     for first, second in pairwise(sorted(weights)):
         if second[0] < first[1]:
-            raise ValueError(
-                say("two weights overlap in the question at character %(start)s", start=second[0])
-            )
+            raise value_error("two weights overlap in the question at character %(start)s", start=second[0])
 
 
 def _sentences(context: Context) -> Mapping[tuple[str, int], str]:

@@ -55,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     package = _analysis_package()
     command_line = importlib.import_module(f"{package}.io.command_line")
     errors = importlib.import_module(f"{package}.io.errors")
-    status: int = command_line.run(app, arguments, (errors.AnalysisError,))
-    return status
+    return command_line.run(app, arguments, (errors.AnalysisError,))
 
 
 def build_app(program: str) -> App:
@@ -115,8 +114,7 @@ def _add_forwarded(
 
 
 def _run_model_server(name: str, arguments: Sequence[str]) -> int:
-    status: int = importlib.import_module("modelserver.__main__").main([name, *arguments])
-    return status
+    return importlib.import_module("modelserver.__main__").main([name, *arguments])
 
 
 def _run_one_of_site(name: str, arguments: Sequence[str]) -> int:

@@ -90,8 +90,7 @@ class Invited(Plain):
         """
         try:
             with transaction.atomic():
-                created: tuple[User | None, HttpResponse | None] = super().try_save(request)  # type: ignore[misc]
-                return created
+                return super().try_save(request)  # type: ignore[misc]
         except IntegrityError:
             self.full_clean()
             if not self.errors or request.resolver_match is None:

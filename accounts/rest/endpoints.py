@@ -4,7 +4,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
+from accounts.access import NOT_THERE, existing
 from accounts.actions import audit
 from accounts.actions.deletion import delete_account
 from accounts.actions.invitations import create_invitation, revoke_invitation
@@ -13,20 +13,14 @@ from accounts.models import Role, User, Workspace
 from accounts.people.forms import DeleteAccountForm
 from accounts.policy import Act
 from accounts.queries.account_data import account_data
-from accounts.queries.people import (
-    account_called,
-    may_manage,
-    pending_invitations,
-    people_of,
-    workspace_at,
-)
+from accounts.queries.people import account_called, may_manage, pending_invitations, people_of, workspace_at
 from accounts.queries.workspaces import roles_in, workspaces_of
 from accounts.rest import shapes
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.pages import Page, answer, page_of, row_of
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
 from accounts.shareable import Shareable, sharing
@@ -173,9 +167,7 @@ class OneInvitation(WorkspaceView):
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Revoke an invitation."""
         workspace = self.workspace(slug, Act.WORKSPACE_MANAGE)
-        invitation = pending_invitations(workspace).filter(pk=pk).first()
-        if invitation is None:
-            raise Http404(NOT_THERE)
+        invitation = existing(pending_invitations(workspace).filter(pk=pk).first())
         revoke_invitation(invitation=invitation, by=self.user)
         return HttpResponse(status=204)
 
@@ -198,13 +190,7 @@ def _wrong(field: str, detail: str) -> Refused:
 
 
 def _row(workspace: Workspace, user: User) -> shapes.WorkspaceRow:
-    return shapes.WorkspaceRow.model_validate(
-        {
-            "id": str(workspace.pk),
-            "roles": sorted(roles_in(user, workspace.pk)),
-            **{name: getattr(workspace, name) for name in ("slug", "name", "created_at")},
-        }
-    )
+    return row_of(shapes.WorkspaceRow, workspace, roles=sorted(roles_in(user, workspace.pk)))
 
 
 def _members(workspace: Workspace) -> HttpResponse:

@@ -10,18 +10,14 @@ from accounts.actions.invitations import CreatedInvitation
 from accounts.models import Invitation
 from accounts.queries.people import object_of
 from accounts.rest import shapes
-from accounts.rest.pages import answer
+from accounts.rest.pages import answer, row_of
 
 
 def invitation_rows(rows: Sequence[Invitation]) -> Iterable[shapes.InvitationRow]:
     """Return invitations as rows."""
-    names = ("role", "kind", "email", "created_at", "expires_at")
     for row in rows:
         shared = object_of(row)
-        values = {name: getattr(row, name) for name in names}
-        yield shapes.InvitationRow.model_validate(
-            {"id": str(row.pk), "object": None if shared is None else shared.slug, **values}
-        )
+        yield row_of(shapes.InvitationRow, row, object=None if shared is None else shared.slug)
 
 
 def answer_invitation(created: CreatedInvitation) -> HttpResponse:

@@ -43,6 +43,18 @@ def answer(row: BaseModel, status: int = 200, **headers: str) -> HttpResponse:
     return HttpResponse(row.model_dump_json(), content_type=JSON, status=status, headers=headers)
 
 
+def row_of(shape: type[Shape], source: Any, **others: Any) -> Shape:
+    """Return a row with the fields of a stored object, and others.
+
+    A row has the object's attributes of the same names, unless ``others`` has the field; an ``id`` is a text.
+    """
+    others = {"id": str(getattr(source, "pk", ""))} | others
+    names = shape.model_fields
+    return shape.model_validate(
+        {name: others[name] if name in others else getattr(source, name) for name in names}
+    )
+
+
 def page_of(
     request: Request,
     page: Page,

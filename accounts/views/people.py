@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, require, user_of
+from accounts.access import NOT_THERE, existing, require, user_of
 from accounts.account_rights import administered
 from accounts.actions import workspaces
 from accounts.current_workspace import choose_workspace, own_workspaces
@@ -199,10 +199,7 @@ def confirmed(
 
 
 def _account_or_404(pk: int) -> User:
-    user = people.account_of(pk)
-    if user is None:
-        raise Http404(NOT_THERE)
-    return user
+    return existing(people.account_of(pk))
 
 
 def _share_or_404(chosen: Workspace, user: User, kind: str, pk: int, role: str) -> Share:

@@ -2,14 +2,14 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import existing, user_of
 from accounts.actions.tokens import CreatedToken, create_token, revoke_token
 from accounts.models import Scope
 from accounts.people.forms import TokenForm
@@ -43,9 +43,7 @@ def create(request: HttpRequest) -> HttpResponse:
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """Revoke a token."""
     user = user_of(request)
-    token = tokens_of(user).filter(pk=pk).first()
-    if token is None:
-        raise Http404(NOT_THERE)
+    token = existing(tokens_of(user).filter(pk=pk).first())
     revoke_token(token=token, by=user)
     messages.success(request, _("Revoked the token %(name)s.") % {"name": token.name})
     return redirect("people:tokens")

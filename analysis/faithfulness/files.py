@@ -20,7 +20,7 @@ from typing import Annotated, Generic, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..io.errors import InputError
+from ..io.errors import InputError, Malformed
 from ..io.whole_files import parse_model, read_json, read_lines
 from ..stats.arrays import Array
 from .examples import GoldExample, GoldModule, OutputExample, OutputModule, canonical, is_scored
@@ -212,7 +212,7 @@ def _read(path: Path, wire: type[Wire], make: Callable[[Wire], Made]) -> list[Ma
         where = f"line {number}"
         try:
             example = make(parse_model(wire, line, path, where=where))
-        except _Malformed as error:
+        except Malformed as error:
             raise InputError(path, error.problem, where=where, field=error.field) from None
         first = lines.setdefault(example.id, number)
         if first != number:
@@ -222,20 +222,12 @@ def _read(path: Path, wire: type[Wire], make: Callable[[Wire], Made]) -> list[Ma
     return read_lines(path, read, what="example")
 
 
-class _Malformed(ValueError):
-    """A line has the right types, but contradicts itself."""
-
-    def __init__(self, problem: str, field: str) -> None:
-        self.problem, self.field = problem, field
-        super().__init__(problem)
-
-
 def _box_gold(wire: _Example[_GoldNode]) -> GoldExample:
     _check_indices([node.index for node in wire.modules])
     scored = (node for node in wire.modules if is_scored(canonical(node.module)))
     images = {len(node.boxes) for node in scored if node.boxes is not None}
     if len(images) > 1:
-        raise _Malformed("nodes differ in their number of images", "modules")
+        raise Malformed("nodes differ in their number of images", "modules")
     nodes = []
     for place, node in enumerate(wire.modules):
         boxes = None
@@ -255,7 +247,7 @@ def _box_output(wire: _Output) -> OutputExample:
             continue
         if len(node.probabilities) != total:
             problem = f"there are {len(node.probabilities)} probabilities for {total} proposals"
-            raise _Malformed(problem, f"modules.{place}.probabilities")
+            raise Malformed(problem, f"modules.{place}.probabilities")
         nodes.append(OutputModule(node.index, canonical(node.module), np.array(node.probabilities)))
     return OutputExample(wire.id, proposals, tuple(nodes))
 
@@ -270,7 +262,7 @@ def _span_output(wire: _Example[_Attention]) -> SpanOutput:
         field = f"modules.{place}.attention"
         rows = node.attention if node.attention and isinstance(node.attention[0], list) else [node.attention]
         if len({len(row) for row in rows}) != 1:
-            raise _Malformed("attentions to be merged must be over the same tokens", field)
+            raise Malformed("attentions to be merged must be over the same tokens", field)
         modules.append((node.module, np.array(rows, dtype=float)))
     return SpanOutput(wire.id, tuple(modules))
 
@@ -286,7 +278,7 @@ def _released_output(wire: _NmnDrop) -> SpanOutput:
 def _check_indices(indices: list[int]) -> None:
     for place, index in enumerate(indices):
         if index in indices[:place]:
-            raise _Malformed(f"node {index} is there twice", f"modules.{place}.index")
+            raise Malformed(f"node {index} is there twice", f"modules.{place}.index")
 
 
 def _boxes(boxes: Boxes, field: str) -> Array:
@@ -294,7 +286,7 @@ def _boxes(boxes: Boxes, field: str) -> Array:
     turned = (array[:, 2] < array[:, 0]) | (array[:, 3] < array[:, 1])
     if turned.any():
         problem = "a box must be [left, top, right, bottom], with right and bottom not below left and top"
-        raise _Malformed(problem, f"{field}.{int(turned.argmax())}")
+        raise Malformed(problem, f"{field}.{int(turned.argmax())}")
     return array
 
 

@@ -29,6 +29,14 @@ class InputError(AnalysisError):
         super().__init__(": ".join([", ".join(place for place in places if place), problem]))
 
 
+class Malformed(ValueError):
+    """A record lacks something or contradicts itself; readers add its place."""
+
+    def __init__(self, problem: str, field: str) -> None:
+        self.problem, self.field = problem, field
+        super().__init__(problem)
+
+
 def first_problem(error: ValidationError) -> tuple[str, str]:
     """Return dotted path and message of pydantic's first problem."""
     problem = error.errors()[0]

@@ -19,14 +19,7 @@ from ..scores.erasure import DIFFERENCES
 from ..scores.per_question import TABLE as QUESTION_SCORES
 from ..scores.per_question import read_question_scores
 from .canonical_order import in_canonical_order
-from .exclusion_rules import (
-    CLOCK_COLUMNS,
-    DUPLICATE_COLUMNS,
-    PERSON_COLUMNS,
-    Answered,
-    Rule,
-    parse_rules,
-)
+from .exclusion_rules import CLOCK_COLUMNS, DUPLICATE_COLUMNS, PERSON_COLUMNS, Answered, Rule, parse_rules
 from .study_version import Study, Version
 from .tasks import TASKS
 from .tasks.preference import SIDES

@@ -22,13 +22,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from ..stats.arrays import Array, chunks
-from ..stats.correlations import (
-    LEAST_FOR_P,
-    MOST_FOR_ENUMERATION,
-    STATISTICS,
-    Coefficient,
-    all_orders,
-)
+from ..stats.correlations import LEAST_FOR_P, MOST_FOR_ENUMERATION, STATISTICS, Coefficient, all_orders
 from ..stats.streams import substream
 from .power import Rate, simulated_rate
 

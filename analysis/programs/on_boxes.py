@@ -198,8 +198,7 @@ def _compute(module: str, below: Sequence[Any]) -> Value | None:
         return None
     if module == "division":
         return below[0] / below[1] if below[1] else None  # nothing divided by nothing has no value
-    value: Value = _ARITHMETIC[module](*below)
-    return value
+    return _ARITHMETIC[module](*below)
 
 
 _ARITHMETIC: dict[str, Any] = {

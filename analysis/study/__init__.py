@@ -1,15 +1,7 @@
 """Analysis of a study: comparisons, models and relations to scores."""
 
 from .analysis import Options, Study, analyse
-from .comparisons import (
-    Comparison,
-    Family,
-    Omnibus,
-    compare,
-    compare_family,
-    holm,
-    omnibus,
-)
+from .comparisons import Comparison, Family, Omnibus, compare, compare_family, holm, omnibus
 from .contrasts import against_baseline, all_pairs, unexplained_pairs
 from .human_vs_model import Relation, Relations, relate
 from .inference import Inference, infer

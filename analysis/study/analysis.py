@@ -13,13 +13,7 @@ from ..participants.allocation import Allocation, allocate
 from ..participants.bundle import MODES, Bundle, Scores, SystemScores
 from ..participants.condition_grids import condition_grids, measure_stream
 from ..participants.estimates import Estimates, estimate
-from ..participants.exclusion_rules import (
-    CLOCK_COLUMNS,
-    PERSON_COLUMNS,
-    Clock,
-    Exclusions,
-    apply_rules,
-)
+from ..participants.exclusion_rules import CLOCK_COLUMNS, PERSON_COLUMNS, Clock, Exclusions, apply_rules
 from ..participants.measures import Measure, own_measures, scale_measures
 from ..participants.study_version import Condition, Points, Version
 from ..participants.tasks import TASKS, Task

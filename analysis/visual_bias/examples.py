@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from ..io.errors import AnalysisError, InputError
+from ..io.errors import AnalysisError, InputError, Malformed
 from ..io.whole_files import parse_json, read_text
 
 TRUTH = {"true": True, "false": False}
@@ -33,14 +33,6 @@ class Example:
     identifier: str
     pair: tuple[str, str]
     label: bool
-
-
-class _Malformed(ValueError):
-    """A row lacks something or says something impossible."""
-
-    def __init__(self, problem: str, field: str) -> None:
-        self.problem, self.field = problem, field
-        super().__init__(problem)
 
 
 def read_examples(path: Path) -> list[Example]:
@@ -87,14 +79,14 @@ def _prediction(row: object) -> tuple[str, bool]:
 
 def _object(row: object) -> Mapping[str, object]:
     if not isinstance(row, Mapping):
-        raise _Malformed(f"must be an object with fields, not {_shown(row)}", "")
+        raise Malformed(f"must be an object with fields, not {_shown(row)}", "")
     return row
 
 
 def _text_field(row: Mapping[str, object], field: str) -> str:
     value = _field(row, field)
     if not isinstance(value, str) or not value:
-        raise _Malformed(f"must be a text of at least one character, not {_shown(value)}", field)
+        raise Malformed(f"must be a text of at least one character, not {_shown(value)}", field)
     return value
 
 
@@ -104,14 +96,14 @@ def _truth_field(row: Mapping[str, object], field: str) -> bool:
 
 def _field(row: Mapping[str, object], field: str) -> object:
     if field not in row:
-        raise _Malformed("is missing", field)
+        raise Malformed("is missing", field)
     return row[field]
 
 
 def _truth(value: object, field: str) -> bool:
     truth = TRUTH.get(value.strip().lower()) if isinstance(value, str) else value
     if not isinstance(truth, bool):
-        raise _Malformed(f"must be true or false, not {_shown(value)}", field)
+        raise Malformed(f"must be true or false, not {_shown(value)}", field)
     return truth
 
 
@@ -129,7 +121,7 @@ def _checked(
     for place, row in enumerate(rows):
         try:
             record = make(row)
-        except _Malformed as error:
+        except Malformed as error:
             raise fault(place, error.field, error.problem) from None
         if name(record) in seen:
             raise fault(place, "identifier", f"{name(record)!r} is there twice")
@@ -180,7 +172,7 @@ def _object_predictions(path: Path, whole: dict[str, object]) -> dict[str, bool]
         raise InputError(path, "must be an object of identifiers and predictions", field="answer")
     try:
         return {name: _truth(value, name) for name, value in answers.items()}
-    except _Malformed as error:
+    except Malformed as error:
         raise InputError(path, error.problem, field=error.field) from None
 
 

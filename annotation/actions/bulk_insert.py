@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection, models
 
 from annotation.errors import Conflict
-from foundation.messages import at_field, say
+from foundation.messages import at_field, say, value_error
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
@@ -35,8 +35,8 @@ def insert(model: type[models.Model], names: Sequence[str], rows: Iterable[tuple
     """
     columns = {field.attname: field.column or "" for field in model._meta.local_concrete_fields[1:]}
     if sorted(names) != sorted(columns):
-        raise ValueError(
-            say("the columns of %(name)s are %(names)s", name=model.__name__, names=", ".join(columns))
+        raise value_error(
+            "the columns of %(name)s are %(names)s", name=model.__name__, names=", ".join(columns)
         )
     quote = connection.ops.quote_name
     into = f"{quote(model._meta.db_table)} ({', '.join(quote(columns[name]) for name in names)})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foundation.findings import Findings
-from foundation.messages import say
+from foundation.messages import value_error
 
 Edges = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -25,12 +25,10 @@ def fitted(edges: Edges, *, slack: float, findings: Findings, path: str) -> Edge
         ValueError: The box passes an edge by more than the slack.
     """
     if not all(-slack <= edge <= 1 + slack for edge in edges):  # also refuses NaN
-        raise ValueError(
-            say(
-                "the box %(shown)s leaves its image by more than %(slack)s of its size",
-                shown=_shown(edges),
-                slack=f"{slack:.1%}",
-            )
+        raise value_error(
+            "the box %(shown)s leaves its image by more than %(slack)s of its size",
+            shown=_shown(edges),
+            slack=f"{slack:.1%}",
         )
     left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), DIGITS) for edge in edges)
     if right <= left or bottom <= top:

@@ -15,7 +15,7 @@ from annotation.errors import BadEdit
 from annotation.labels import is_label_text, label_program
 from annotation.operations import Subject, checked
 from annotation.schemas import Document, ItemRecord, Kind
-from foundation.messages import at_field, message_of, say
+from foundation.messages import at_field, field_error, message_of
 
 DRAFT = "draft"  # in `ItemRecord.extra`: the document that annotations start from
 
@@ -48,9 +48,7 @@ def check_record(record: ItemRecord) -> ItemRecord:
     )
     for field, document in documents(record):
         if program is None and document.layers:
-            raise ValueError(
-                at_field(f"{field}.layers", say("the item has no program, so steps cannot have layers"))
-            )
+            raise field_error(f"{field}.layers", "the item has no program, so steps cannot have layers")
         if program is not None:
             try:
                 checked(document, program, subject)
@@ -71,24 +69,20 @@ def documents(record: ItemRecord) -> Iterator[tuple[str, Document]]:
 
 def _check_images(record: ItemRecord) -> None:
     if record.kind == "boxes" and not record.images:
-        raise ValueError(at_field("images", say("is empty, and boxes need an image to lie on")))
+        raise field_error("images", "is empty, and boxes need an image to lie on")
     for number, image in enumerate(record.images):
         if image.name.lower().startswith(("http://", "https://")):
-            raise ValueError(
-                at_field(
-                    f"images.{number}",
-                    say(
-                        "%(name)r is an address, and images are not fetched from other sites; "
-                        "download the file and name it here",
-                        name=image.name,
-                    ),
-                )
+            raise field_error(
+                f"images.{number}",
+                "%(name)r is an address, and images are not fetched from other sites; "
+                "download the file and name it here",
+                name=image.name,
             )
 
 
 def _check_tokens(record: ItemRecord) -> None:
     if record.kind == "spans" and not record.passage:
-        raise ValueError(at_field("passage", say("is missing, and spans need one")))
+        raise field_error("passage", "is missing, and spans need one")
     edges = list(chain.from_iterable(record.tokens))
     # Avoid a Python loop, because passages have hundreds of tokens and every item is checked.
     in_order = all(map(le, edges, islice(edges, 1, None))) and all(map(lt, edges[::2], edges[1::2]))
@@ -97,14 +91,10 @@ def _check_tokens(record: ItemRecord) -> None:
     before = 0
     for number, (start, end) in enumerate(record.tokens):
         if not before <= start < end <= len(record.passage):
-            raise ValueError(
-                at_field(
-                    f"tokens.{number}",
-                    say(
-                        "%(start)s to %(end)s overlaps the one before, or leaves the passage",
-                        start=start,
-                        end=end,
-                    ),
-                )
+            raise field_error(
+                f"tokens.{number}",
+                "%(start)s to %(end)s overlaps the one before, or leaves the passage",
+                start=start,
+                end=end,
             )
         before = end

@@ -24,7 +24,7 @@ from annotation.formats.texts import Tokens, tokenize, tokens_of
 from annotation.formats.writing import written
 from annotation.schemas import Document, ItemRecord, Layer, Span
 from foundation.findings import Findings
-from foundation.messages import at_field, message_of, say
+from foundation.messages import at_field, field_error, message_of, say, value_error
 
 POSITIVE, NEGATIVE, CHANGE, ANSWER = (
     "words that ought to count", "words that ought not to count", "what was changed: better words as a note",
@@ -70,8 +70,8 @@ class Shown(NamedTuple):
         number = bisect_right([part.at for part in self.parts], start) - 1
         part = self.parts[max(number, 0)]
         if not part.at <= start < end <= part.at + part.size:
-            raise ValueError(
-                say("%(passage)r goes beyond the text in which it begins", passage=self.passage[start:end])
+            raise value_error(
+                "%(passage)r goes beyond the text in which it begins", passage=self.passage[start:end]
             )
         return part.source, start - part.at + part.start, end - part.at + part.start
 
@@ -169,14 +169,11 @@ def _added(original: Version, changed: Version) -> Iterator[tuple[str, Sequence[
     """Yield title and new sentences of each article."""
     pairs = list(zip(original.context, changed.context, strict=False))
     if len(original.context) != len(changed.context):
-        raise ValueError(at_field("counterfactual", say("the contexts have different articles")))
+        raise field_error("counterfactual", "the contexts have different articles")
     for (title, before), (other, after) in pairs:
         if title != other or after[: len(before)] != before:
-            raise ValueError(
-                at_field(
-                    "counterfactual",
-                    say("the article %(other)r differs by more than new sentences", other=other),
-                )
+            raise field_error(
+                "counterfactual", "the article %(other)r differs by more than new sentences", other=other
             )
         yield title, after[len(before) :]
 
@@ -256,9 +253,7 @@ def write_reasons(records: Iterable[ItemRecord], path: Path) -> None:
 def instance_of(record: ItemRecord) -> Instance:
     """Return the instance with the item's gold and all submitted verdicts."""
     if OWN not in record.extra:
-        raise ValueError(
-            at_field(record.external_id, say("is not a counterfactual instance; it has another format"))
-        )
+        raise field_error(record.external_id, "is not a counterfactual instance; it has another format")
     instance = Instance.model_validate_json(_json(record.extra[OWN]))
     draft = Document.model_validate(record.extra[DRAFT])
     done = [annotation.document for annotation in record.annotations if annotation.submitted is not None]
@@ -305,8 +300,8 @@ def _mended(instance: Instance, gold: Document, draft: Document) -> Instance:
     spans, note = _marked(gold, places[ANSWER])
     if note or spans != _marked(draft, places[ANSWER])[0]:
         if len(spans) > 1 and not note:
-            raise ValueError(
-                say("the new answer is marked in several places; leave one, or write it as the note")
+            raise value_error(
+                "the new answer is marked in several places; leave one, or write it as the note"
             )
         answer = note or next((shown.passage[slice(*span)] for span in spans), None)
         changed = changed.model_copy(update={"answer": answer})
@@ -324,12 +319,10 @@ def _words(instance: Instance, shown: Shown, spans: Sequence[Place]) -> list[Pla
     for span in spans:
         source, start, end = shown.source(*span)
         if source != instance.where:
-            raise ValueError(
-                say(
-                    "%(passage)r is not in the %(where)s, unlike the parts",
-                    passage=shown.passage[slice(*span)],
-                    where=instance.where,
-                )
+            raise value_error(
+                "%(passage)r is not in the %(where)s, unlike the parts",
+                passage=shown.passage[slice(*span)],
+                where=instance.where,
             )
         covered.update(word for word in all_words if word[0] < end and start < word[1])
     return sorted(covered)
@@ -340,13 +333,13 @@ def _reworded(
 ) -> Version:
     """Return the counterfactual with the note in place of the marked stretch."""
     if len(spans) != 1:
-        raise ValueError(say("mark exactly one stretch, which the note then replaces"))
+        raise value_error("mark exactly one stretch, which the note then replaces")
     source, start, end = shown.source(*spans[0])
     if source == "counterfactual":
         question = changed.question[:start] + note + changed.question[end:]
         return changed.model_copy(update={"question": question})
     if not source.startswith("new "):
-        raise ValueError(say("the changed words are in the changed question or in the new sentences"))
+        raise value_error("the changed words are in the changed question or in the new sentences")
     number = int(source.removeprefix("new "))
     title, sentences = changed.context[number]
     kept = original.context[number][1]

@@ -11,7 +11,7 @@ import PIL.Image
 from annotation.schemas import MOST_NAME, Image
 from foundation.errors import BadFile
 from foundation.image_cleaning import FORMATS, MOST_PIXELS, orientation
-from foundation.messages import message_of, say
+from foundation.messages import message_of, say, value_error
 
 _TURNED = {5, 6, 7, 8}  # EXIF orientations that swap width and height
 
@@ -82,12 +82,10 @@ class ImageFolder:
             BadFile: The file is not an image.
         """
         if len(name) > MOST_NAME:
-            raise ValueError(
-                say(
-                    "the name of an image has %(number)s characters; at most %(most_name)s fit",
-                    number=len(name),
-                    most_name=MOST_NAME,
-                )
+            raise value_error(
+                "the name of an image has %(number)s characters; at most %(most_name)s fit",
+                number=len(name),
+                most_name=MOST_NAME,
             )
         path = self._path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
         width, height = image_size(path)
@@ -97,22 +95,20 @@ class ImageFolder:
         direct = (self.root / name).resolve()
         if _is_file(direct):
             if not direct.is_relative_to(self.root):
-                raise ValueError(
-                    say("the image %(name)r lies outside the folder of the images; copy it there", name=name)
+                raise value_error(
+                    "the image %(name)r lies outside the folder of the images; copy it there", name=name
                 )
             return direct
         matches = self._below().get(Path(name).name, [])
         if not matches:
-            raise ValueError(
-                say("the image %(name)r is not among the files; add it, or correct its name", name=name)
+            raise value_error(
+                "the image %(name)r is not among the files; add it, or correct its name", name=name
             )
         if len(matches) > 1:
-            raise ValueError(
-                say(
-                    "%(number)s images are called %(name)r; name the one with its folders",
-                    number=len(matches),
-                    name=Path(name).name,
-                )
+            raise value_error(
+                "%(number)s images are called %(name)r; name the one with its folders",
+                number=len(matches),
+                name=Path(name).name,
             )
         return matches[0]
 

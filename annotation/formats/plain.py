@@ -19,7 +19,7 @@ from annotation.schemas import Image, ItemRecord, Kind, Plain
 from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import at_field, message_of, say
+from foundation.messages import field_error, message_of, say, value_error
 from foundation.text_files import opened
 
 FIELDS = ("id", "title", "text", "image")
@@ -102,7 +102,7 @@ def _rows(
         try:
             given = json.loads(line)
             if not isinstance(given, dict):
-                raise ValueError(say("expected an object with the fields of an item"))
+                raise value_error("expected an object with the fields of an item")
         except (ValueError, RecursionError) as error:
             reason = message_of(error)
             if isinstance(error, json.JSONDecodeError):
@@ -120,7 +120,7 @@ def _dataset(
         binary = {name for name, value in row.value.items() if _has_bytes(value)}
         if binary & {"image", "images"}:
             text = "holds the images themselves; pack them into a zip file, and name them here"
-            findings.refuse(ValueError(at_field("image", say(text))), path, line=row.line)
+            findings.refuse(field_error("image", text), path, line=row.line)
             continue
         for name in binary:
             findings.mend(BINARY, name)
@@ -163,12 +163,12 @@ def _record(entry: _Entry, kind: Kind, program: str, folder: ImageFolder | None)
     """
     names = entry.names
     if kind == "spans" and not entry.text.strip():
-        raise ValueError(at_field("text", say("is missing or empty; this project annotates texts")))
+        raise field_error("text", "is missing or empty; this project annotates texts")
     if kind == "spans" and names:
         text = "this project annotates texts; remove the image, or use a project for images"
-        raise ValueError(at_field("image", say(text)))
+        raise field_error("image", text)
     if kind == "boxes" and not names:
-        raise ValueError(at_field("image", say("is missing; this project annotates images")))
+        raise field_error("image", "is missing; this project annotates images")
     shown = [entry.title, entry.text if kind == "boxes" else ""]
     return ItemRecord(
         external_id=str(entry.id) or _id_of(entry),

@@ -12,7 +12,7 @@ from annotation.formats.checks import program_of_text
 from annotation.formats.faithful_nmn.tables import read_program_rows
 from annotation.schemas import Kind
 from foundation.findings import Findings
-from foundation.messages import at_field, message_of, say
+from foundation.messages import at_field, message_of, value_error
 from foundation.text_files import opened
 
 ILL_TYPED = "program that does not fit together, left out"
@@ -55,7 +55,7 @@ def _read_list(path: Path, kind: Kind, findings: Findings) -> dict[str, str]:
                 try:
                     key, program = _program(line, kind)
                     if key in programs:
-                        raise ValueError(say("%(key)r has a program already; remove one of them", key=key))
+                        raise value_error("%(key)r has a program already; remove one of them", key=key)
                     programs[key] = program
                 except ValueError as error:
                     findings.refuse(error, path, line=number)
@@ -70,7 +70,7 @@ def _program(line: str, kind: Kind) -> tuple[str, str]:
     """
     key, tab, text = line.rstrip("\r\n").partition("\t")
     if not tab:
-        raise ValueError(say("expected an identifier, a tab and a program"))
+        raise value_error("expected an identifier, a tab and a program")
     try:
         return key, str(program_of_text(text, kind))
     except ProgramError as error:

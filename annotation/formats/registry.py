@@ -26,7 +26,7 @@ from annotation.labels import is_label_text
 from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import message_of, say
+from foundation.messages import message_of, say, value_error
 
 NO_PROGRAM = "item without a program, left out"
 
@@ -209,10 +209,10 @@ def write(name: str, records: Iterable[ItemRecord], out: Path, *, findings: Find
     try:
         if is_plain and name not in PLAIN_WRITERS:
             text = "%(name)s cannot hold the labels of a plain task; use %(formats)s"
-            raise ValueError(say(text, name=name, formats=", ".join(sorted(PLAIN_WRITERS))))
+            raise value_error(text, name=name, formats=", ".join(sorted(PLAIN_WRITERS)))
         if first and not is_plain and name not in WRITERS:
             text = "%(name)s cannot hold programs; use %(formats)s"
-            raise ValueError(say(text, name=name, formats=", ".join(sorted(WRITERS))))
+            raise value_error(text, name=name, formats=", ".join(sorted(WRITERS)))
         records = chain(first, stream)
         writers[name](noted_losses(name, records, findings) if is_plain else records, out)
     except (ValueError, FileExistsError) as error:

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from annotation.schemas import Span
-from foundation.messages import say
+from foundation.messages import value_error
 
 Tokens = Sequence[tuple[int, int]]
 
@@ -60,7 +60,7 @@ def tokens_of(start: int, end: int, tokens: Tokens) -> tuple[int, int]:
     first = bisect_right(tokens, start, key=lambda token: token[1])
     beyond = bisect_left(tokens, end, key=lambda token: token[0])
     if beyond <= first:
-        raise ValueError(say("characters %(start)s to %(end)s touch no token", start=start, end=end))
+        raise value_error("characters %(start)s to %(end)s touch no token", start=start, end=end)
     return first, beyond
 
 
@@ -71,19 +71,15 @@ def span_of(name: str, start: int, end: int, passage: str, tokens: Tokens) -> Sp
         ValueError: It is empty, leaves the passage, or does not begin and end within tokens.
     """
     if not 0 <= start < end <= len(passage):
-        raise ValueError(
-            say(
-                "characters %(start)s to %(end)s are outside the passage of %(number)s",
-                start=start,
-                end=end,
-                number=len(passage),
-            )
+        raise value_error(
+            "characters %(start)s to %(end)s are outside the passage of %(number)s",
+            start=start,
+            end=end,
+            number=len(passage),
         )
     first, beyond = tokens_of(start, end, tokens)
     if tokens[first][0] > start or tokens[beyond - 1][1] < end:
-        raise ValueError(
-            say("characters %(start)s to %(end)s begin or end between tokens", start=start, end=end)
-        )
+        raise value_error("characters %(start)s to %(end)s begin or end between tokens", start=start, end=end)
     return Span(id=name, span=(start, end), tokens=(first, beyond), quote=passage[start:end])
 
 
@@ -102,8 +98,8 @@ def code_point(text: str, unit: int) -> int:
     """
     before = text.encode("utf-16-le")[: 2 * unit]
     if len(before) != 2 * unit:
-        raise ValueError(say("the text has no UTF-16 unit %(unit)s", unit=unit))
+        raise value_error("the text has no UTF-16 unit %(unit)s", unit=unit)
     try:
         return len(before.decode("utf-16-le"))
     except UnicodeDecodeError as error:
-        raise ValueError(say("the UTF-16 unit %(unit)s lies within a character", unit=unit)) from error
+        raise value_error("the UTF-16 unit %(unit)s lies within a character", unit=unit) from error

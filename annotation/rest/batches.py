@@ -11,7 +11,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import Payload, read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, PageOf, answer, page_of
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from annotation.actions.batches import MOST_ITEMS, BatchPlan, assign_batch, change_due_date, release_batch
 from annotation.models import Batch
 from annotation.policies import may
@@ -135,7 +135,7 @@ class Pace(ProjectView):
         """Submissions and seconds per item, by person and day."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         measured = pace(project, read_query(request, PaceQuery).days)
-        return answer(ProjectPace(results=[PaceRow(**row._asdict()) for row in measured.rows]))
+        return answer(ProjectPace(results=[row_of(PaceRow, row) for row in measured.rows]))
 
 
 def _answer(batch: Batch, status: int = 200) -> HttpResponse:
@@ -144,13 +144,11 @@ def _answer(batch: Batch, status: int = 200) -> HttpResponse:
 
 def _row(batch: Batch) -> BatchRow:
     (progress,) = batches.progress_of([batch])
-    return BatchRow(
-        id=str(batch.pk),
-        name=batch.name,
+    return row_of(
+        BatchRow,
+        batch,
         annotator=batch.annotator.get_username(),
-        due_on=batch.due_on,
         items=progress.items,
         finished=progress.finished,
         overdue=progress.is_overdue,
-        created_at=batch.created_at,
     )

@@ -1,8 +1,5 @@
 """Endpoints of files: imports and exports of items, in jobs."""
 
-from functools import partial
-
-from django.db import transaction
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -15,10 +12,9 @@ from annotation.downloads import ExportOptions
 from annotation.imports import ImportOptions
 from annotation.rest import shapes
 from annotation.rest.views import ProjectView
-from jobs.actions.jobs import create_job
 from jobs.rest.endpoints import JobRow, job_row
 from jobs.rest.uploads import answer_upload
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 
 class Imports(ProjectView):
@@ -50,12 +46,11 @@ class Exports(ProjectView):
         """Export the items of a project."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         new = read_body(request, shapes.NewItemExport)
-        job = create_job(
+        job = start_job(
             kind="export_annotations",
             workspace=project.workspace,
             by=self.user,
             subject=project.slug,
             options=ExportOptions(project=project.pk, **new.model_dump()).model_dump(),
         )
-        transaction.on_commit(partial(enqueue_job, job))
         return answer(job_row(request, job), status=202)

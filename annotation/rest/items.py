@@ -4,10 +4,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
+from accounts.access import existing
 from accounts.policy import Act
 from accounts.rest.bodies import check_length, read_blocks, read_body, read_query, read_records
 from accounts.rest.describe import described
@@ -158,9 +158,7 @@ class OneImage(ProjectView):
     def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
         """One image."""
         project = self.member(slug).project
-        stored = ImageFile.objects.filter(pk=pk, project=project).exclude(path="").first()
-        if stored is None:
-            raise Http404(NOT_THERE)
+        stored = existing(ImageFile.objects.filter(pk=pk, project=project).exclude(path="").first())
         return image_response(stored.path)
 
 

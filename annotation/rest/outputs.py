@@ -1,6 +1,5 @@
 """Endpoints of model outputs: list, runs, faithfulness, comparison."""
 
-from dataclasses import asdict
 from functools import partial
 
 from django.db import transaction
@@ -12,7 +11,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query, read_records
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.pages import Page, answer, page_of, row_of
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.outputs import import_outputs
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
@@ -72,7 +71,7 @@ class Systems(ProjectView):
         """List the systems with outputs in a project."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         systems = outputs.systems(member.project)
-        return answer(shapes.SystemList(results=[shapes.SystemRow(**asdict(system)) for system in systems]))
+        return answer(shapes.SystemList(results=[row_of(shapes.SystemRow, system) for system in systems]))
 
 
 class Acceptance(ProjectView):
@@ -82,15 +81,8 @@ class Acceptance(ProjectView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """Count accepted, changed and rejected suggestions by system."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
-        counted = acceptance(member.project)
-        names = shapes.AcceptanceRow.model_fields
-        return answer(
-            shapes.AcceptanceList(
-                results=[
-                    shapes.AcceptanceRow(**{name: getattr(each, name) for name in names}) for each in counted
-                ]
-            )
-        )
+        results = [row_of(shapes.AcceptanceRow, counted) for counted in acceptance(member.project)]
+        return answer(shapes.AcceptanceList(results=results))
 
 
 class Faithfulness(ProjectView):
@@ -129,7 +121,7 @@ class Comparison(ProjectView):
             trials=query.trials,
             seed=query.seed,
         )
-        return answer(shapes.ComparisonRow(**asdict(comparison)))
+        return answer(row_of(shapes.ComparisonRow, comparison))
 
 
 class Runs(ProjectView):

@@ -1,13 +1,12 @@
 """Endpoints of projects: settings, members, guidelines, webhooks."""
 
 from hashlib import sha256
-from typing import Any
 
 from django.db import transaction
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE, require
+from accounts.access import existing, require
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.models import Workspace
@@ -17,7 +16,7 @@ from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
 from accounts.rest.invitations import answer_invitation, invitation_rows
-from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.pages import Page, answer, page_of, row_of
 from accounts.rest.shapes import InvitationPage, MadeInvitation
 from accounts.rest.views import RestView
 from annotation.actions import labels, projects, qualification
@@ -25,7 +24,7 @@ from annotation.actions.review import change_project
 from annotation.labels import LabelTask, read_label_task
 from annotation.models import Membership, Project, Role
 from annotation.parsed_items import task_of
-from annotation.policies import check_own_role
+from annotation.policies import check_own_role, roles_here
 from annotation.queries import records
 from annotation.queries.members import SHARED, as_members, invitations_to, member_named, visible_projects
 from annotation.queries.progress import totals
@@ -205,9 +204,7 @@ class OneMember(ProjectView):
     def delete(self, request: Request, slug: str, user: str) -> HttpResponse:
         """End a membership; the person's annotations stay."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        share = records.members(member.project).filter(user__username=user).first()
-        if share is None:
-            raise Http404(NOT_THERE)
+        share = existing(records.members(member.project).filter(user__username=user).first())
         role = Role(share.role)
         check_own_role(self.user, share.user, role, active=False)
         ended = projects.set_member(
@@ -223,9 +220,7 @@ class Qualification(ProjectView):
     def post(self, request: Request, slug: str, user: str) -> HttpResponse:
         """Decide if a person qualified; it lifts a failed qualification."""
         member = self.member(slug, Act.ANNOTATION_MANAGE)
-        chosen = member_named(member.project, user)
-        if chosen is None:
-            raise Http404(NOT_THERE)
+        chosen = existing(member_named(member.project, user))
         decision = read_body(request, shapes.Qualification)
         return _member(qualification.decide(member=chosen, qualified=decision.qualified, by=self.user))
 
@@ -264,9 +259,7 @@ class OneInvitation(ProjectView):
     def delete(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Revoke an invitation to a project."""
         pending = invitations_to(self.member(slug, Act.ANNOTATION_MANAGE).project)
-        invitation = pending.filter(pk=pk).first()
-        if invitation is None:
-            raise Http404(NOT_THERE)
+        invitation = existing(pending.filter(pk=pk).first())
         revoke_invitation(invitation=invitation, by=self.user)
         return HttpResponse(status=204)
 
@@ -343,11 +336,12 @@ class Deliveries(ProjectView):
 
 def _detail(member: Membership, status: int = 200) -> HttpResponse:
     project = member.project
-    settings: dict[str, Any] = {name: getattr(project, name) for name in shapes.ProjectSettings.model_fields}
     counts = totals(project)
-    row = shapes.ProjectDetail(
-        **rows.project_fields(member),
-        **settings,
+    row = row_of(
+        shapes.ProjectDetail,
+        project,
+        workspace=project.workspace.slug,
+        roles=roles_here(member),
         items=counts.items,
         complete=counts.complete,
         gold=counts.gold,

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from accounts.policy import Act
+from accounts.rest.bodies import Payload
+from accounts.rest.pages import row_of
 from analysis.gold_agreement import Agreement
 from annotation.models import (
     Annotation,
@@ -38,26 +40,13 @@ from annotation.rest.shapes import (
     ProjectRow,
 )
 
+Shape = TypeVar("Shape", bound=Payload)
+
 
 def project_row(member: Membership) -> ProjectRow:
     """Return a project as a row."""
-    return ProjectRow(**project_fields(member))
-
-
-def project_fields(member: Membership) -> dict[str, Any]:
-    """Return the fields of a project that are shown everywhere."""
     project = member.project
-    return {
-        "id": str(project.pk),
-        "slug": project.slug,
-        "workspace": project.workspace.slug,
-        "title": project.title,
-        "kind": project.kind,
-        "status": project.status,
-        "roles": roles_here(member),
-        "annotators_per_item": project.annotators_per_item,
-        "created_at": project.created_at,
-    }
+    return row_of(ProjectRow, project, workspace=project.workspace.slug, roles=roles_here(member))
 
 
 def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
@@ -67,25 +56,14 @@ def item_rows(member: Membership, items: Sequence[Item]) -> list[ItemRow]:
 
 
 def _item_row(project: Project, item: Item, files: Mapping[str, ImageFile], all_of_it: bool) -> ItemRow:
-    return ItemRow.model_validate(
-        {
-            "id": str(item.pk),
-            "external_id": item.external_id,
-            "position": item.position,
-            "kind": project.kind,
-            "program": item.program,
-            "text": item.text,
-            "passage": item.passage,
-            "tokens": item.tokens,
-            "images": [image_row(project, name, files.get(name)) for name in item.images],
-            "answer": item.answer if all_of_it or project.show_answer else None,
-            "purpose": item.purpose if all_of_it else None,
-            "extra": item.extra if all_of_it else None,
-            "annotators_wanted": item.annotators_wanted if all_of_it else None,
-            "assigned": item.assigned if all_of_it else None,
-            "submitted": item.submitted if all_of_it else None,
-            "has_gold": getattr(item, "has_gold", None) if all_of_it else None,
-        }
+    names = ("purpose", "extra", "annotators_wanted", "assigned", "submitted", "has_gold")
+    return row_of(
+        ItemRow,
+        item,
+        kind=project.kind,
+        images=[image_row(project, name, files.get(name)) for name in item.images],
+        answer=item.answer if all_of_it or project.show_answer else None,
+        **{name: getattr(item, name, None) if all_of_it else None for name in names},
     )
 
 
@@ -99,47 +77,33 @@ def image_row(project: Project, name: str, file: ImageFile | None) -> ImageRow:
 
 def annotation_row(annotation: Annotation) -> AnnotationRow:
     """Return an annotation as a row."""
-    return AnnotationRow(**annotation_fields(annotation))
+    return _annotation(AnnotationRow, annotation)
 
 
-def annotation_fields(annotation: Annotation) -> dict[str, Any]:
-    """Return the fields of an annotation that are shown everywhere."""
-    return {
-        "id": str(annotation.pk),
-        "project": annotation.project.slug,
-        "item_id": str(annotation.item_id),
-        "item": annotation.item.external_id,
-        "annotator": annotation.annotator.get_username(),
-        "task": annotation.task,
-        "status": annotation.status,
-        "revision": annotation.revision,
-        "started_at": annotation.started_at,
-        "saved_at": annotation.saved_at,
-        "submitted_at": annotation.submitted_at,
-        "active_seconds": annotation.active_seconds,
-        "predictions_shown": annotation.predictions_shown,
-        "document": document_of(annotation.document),
-    }
+def _annotation(shape: type[Shape], annotation: Annotation, **others: Any) -> Shape:
+    return row_of(
+        shape,
+        annotation,
+        project=annotation.project.slug,
+        item_id=str(annotation.item_id),
+        item=annotation.item.external_id,
+        annotator=annotation.annotator.get_username(),
+        document=document_of(annotation.document),
+        **others,
+    )
 
 
 def history_row(operation: Operation) -> HistoryRow:
     """Return an operation as a row."""
-    return HistoryRow(
-        id=operation.uid,
-        revision=operation.revision,
-        by=operation.by.get_username(),
-        at=operation.at,
-        edit=operation.edit,
-        inverse=operation.inverse,
-        undoes=operation.undoes,
-    )
+    return row_of(HistoryRow, operation, id=operation.uid, by=operation.by.get_username())
 
 
 def annotation_detail(annotation: Annotation) -> AnnotationDetail:
     """Return an annotation with its edits and comments."""
     comments = annotation.comments.select_related("by")
-    return AnnotationDetail(
-        **annotation_fields(annotation),
+    return _annotation(
+        AnnotationDetail,
+        annotation,
         history=[history_row(each) for each in history(annotation)],
         comments=[comment_shape(each) for each in comments],
     )
@@ -152,82 +116,41 @@ def comment_shape(comment: Comment) -> CommentRow:
 
 def gold_row(gold: Gold) -> GoldRow:
     """Return a version of gold as a row."""
-    return GoldRow.model_validate(
-        {
-            "id": str(gold.pk),
-            "item_id": str(gold.item_id),
-            "item": gold.item.external_id,
-            "version": gold.version,
-            "current": gold.current,
-            "method": gold.method,
-            "annotation": None if gold.annotation_id is None else str(gold.annotation_id),
-            "by": gold.by.get_username() if gold.by else None,
-            "at": gold.at,
-            "document": document_of(gold.document),
-        }
+    return row_of(
+        GoldRow,
+        gold,
+        item_id=str(gold.item_id),
+        item=gold.item.external_id,
+        annotation=None if gold.annotation_id is None else str(gold.annotation_id),
+        by=gold.by.get_username() if gold.by else None,
+        document=document_of(gold.document),
     )
 
 
 def output_row(output: SystemOutput) -> OutputRow:
     """Return a model output as a row."""
-    return OutputRow(
-        id=str(output.pk),
-        item_id=str(output.item_id),
-        item=output.item.external_id,
-        system=output.system,
-        revision=output.revision,
-        created_at=output.created_at,
-        proposals=output.proposals,
-        modules=output.modules,
-        answer=output.answer,
-        marks=output.marks,
-        score=output.score,
-    )
+    return row_of(OutputRow, output, item_id=str(output.item_id), item=output.item.external_id)
 
 
 def member_rows(members: Sequence[Membership]) -> list[MemberRow]:
     """Return members as rows, with their roles in the workspace."""
     load_workspace_roles(members)
-    return [_member_row(member) for member in members]
-
-
-def _member_row(member: Membership) -> MemberRow:
-    names = ("role", "active", "qualified", "blind", "joined_at")
-    return MemberRow.model_validate(
-        {
-            "id": str(member.pk),
-            "user": member.user.get_username(),
-            "roles": roles_here(member),
-            **{name: getattr(member, name) for name in names},
-        }
-    )
+    return [
+        row_of(MemberRow, member, user=member.user.get_username(), roles=roles_here(member))
+        for member in members
+    ]
 
 
 def guideline_row(guideline: Guideline) -> GuidelineRow:
     """Return a version of a guideline as a row."""
-    return GuidelineRow(
-        id=str(guideline.pk),
-        module=guideline.module,
-        version=guideline.version,
-        text=guideline.text,
-        created_at=guideline.created_at,
-        created_by=guideline.created_by.get_username() if guideline.created_by else None,
-    )
+    author = guideline.created_by
+    return row_of(GuidelineRow, guideline, created_by=author.get_username() if author else None)
 
 
 def output_run_row(run: OutputRun) -> OutputRunRow:
     """Return a run with its progress as a row."""
     counts = progress(run)
-    names = ("system", "revision", "status", "error", "created_at", "finished_at")
-    return OutputRunRow.model_validate(
-        {
-            "id": str(run.pk),
-            "items": counts.items,
-            "outputs": counts.outputs,
-            "failures": counts.failures,
-            **{name: getattr(run, name) for name in names},
-        }
-    )
+    return row_of(OutputRunRow, run, items=counts.items, outputs=counts.outputs, failures=counts.failures)
 
 
 def faithfulness_row(scores: Faithfulness) -> FaithfulnessRow:

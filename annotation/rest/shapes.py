@@ -11,13 +11,7 @@ from accounts.rest.pages import Page, PageOf
 from accounts.rest.shapes import RoleName
 from annotation.downloads import ExportFormat
 from annotation.imports import ImportFormat
-from annotation.schemas import (
-    Document,
-    ItemRecord,
-    Kind,
-    Position,
-    Value,
-)
+from annotation.schemas import Document, ItemRecord, Kind, Position, Value
 from foundation.import_fields import Text
 
 ProjectRoleName = Literal["annotator", "adjudicator", "manager"]

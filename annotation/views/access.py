@@ -14,7 +14,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from accounts.policy import Act
 from accounts.rights import refusal
 from annotation.models import Annotation, Batch, Comment, Item, Membership, Webhook
@@ -29,9 +29,7 @@ def member_or_404(request: HttpRequest, slug: str, act: Act = Act.PROJECT_SEE) -
 
     Without any role on the project it is 404, without the right 403.
     """
-    member = membership(user_of(request), slug)
-    if member is None:
-        raise Http404(str(NOT_THERE))
+    member = existing(membership(user_of(request), slug))
     _require(member, act)
     return member
 
@@ -47,9 +45,7 @@ def annotation_or_404(request: HttpRequest, pk: int, *, item: bool = False) -> t
     The annotation of somebody else is not there for annotators, because annotation is blind. It has only the
     columns that say whose it is, or with ``item`` all of them and its item.
     """
-    visible = membership_at(user_of(request), pk)
-    if visible is None:
-        raise Http404(str(NOT_THERE))
+    visible = existing(membership_at(user_of(request), pk))
     member, reference = visible
     _require(member, Act.PROJECT_SEE)
     if not can_see(member, reference):
@@ -76,34 +72,22 @@ def or_404(request: HttpRequest, pk: int) -> Iterator[None]:
 
 def project_item_or_404(member: Membership, pk: int) -> Item:
     """Return an item that the member may see; annotators only assigned ones."""
-    item = items_for(member).select_related("project").filter(pk=pk).first()
-    if item is None:
-        raise Http404(str(NOT_THERE))
-    return item
+    return existing(items_for(member).select_related("project").filter(pk=pk).first())
 
 
 def batch_or_404(member: Membership, pk: int) -> Batch:
     """Return a batch of the member's project."""
-    batch = member.project.batches.select_related("annotator", "project").filter(pk=pk).first()
-    if batch is None:
-        raise Http404(str(NOT_THERE))
-    return batch
+    return existing(member.project.batches.select_related("annotator", "project").filter(pk=pk).first())
 
 
 def webhook_or_404(member: Membership, pk: int) -> Webhook:
     """Return a webhook of the member's project."""
-    webhook = webhooks(member.project).filter(pk=pk).first()
-    if webhook is None:
-        raise Http404(str(NOT_THERE))
-    return webhook
+    return existing(webhooks(member.project).filter(pk=pk).first())
 
 
 def comment_or_404(annotation: Annotation, pk: int) -> Comment:
     """Return a comment of an annotation."""
-    comment = annotation.comments.select_related("by").filter(pk=pk).first()
-    if comment is None:
-        raise Http404(str(NOT_THERE))
-    return comment
+    return existing(annotation.comments.select_related("by").filter(pk=pk).first())
 
 
 def members_only(act: Act = Act.PROJECT_SEE) -> Callable[..., Any]:

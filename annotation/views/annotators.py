@@ -22,13 +22,7 @@ from annotation.models import Annotation, Membership
 from annotation.policies import NotAllowed, can_begin, check_working, may, roles_here
 from annotation.queries import charts
 from annotation.queries.annotations import editor_state, guidelines, upcoming_images
-from annotation.queries.batches import (
-    batches,
-    is_overdue,
-    overdue_batches,
-    progress_of,
-    unfinished_batches,
-)
+from annotation.queries.batches import batches, is_overdue, overdue_batches, progress_of, unfinished_batches
 from annotation.queries.members import memberships
 from annotation.queries.progress import Totals, own_annotations, people, totals
 from annotation.queries.review import count_to_settle

@@ -3,13 +3,12 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from accounts.policy import Act
 from annotation.actions import imports
 from annotation.actions.ordering import move_items, order_items
@@ -22,10 +21,9 @@ from annotation.queries.items import item_page
 from annotation.views.access import members_only
 from annotation.views.imports import apply_import, import_context, import_or_404
 from annotation.views.tables import IMPORTS, ITEMS
-from foundation.translated_messages import translated_error
-from jobs.actions.jobs import create_job
+from foundation.translated_messages import errors_shown, translated_error
 from jobs.models import Job
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 KIND = "import_items"
 SHOWN_IMPORTS = 20
@@ -77,7 +75,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
 
 def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
     upload = form.cleaned_data["upload"]
-    job = create_job(
+    return start_job(
         kind=KIND,
         workspace=member.project.workspace,
         by=user_of(request),
@@ -93,8 +91,6 @@ def _preview(request: HttpRequest, member: Membership, form: UploadForm) -> Job:
         upload=upload.content,
         upload_name=upload.name,
     )
-    transaction.on_commit(lambda: enqueue_job(job))
-    return job
 
 
 @require_safe
@@ -123,14 +119,9 @@ def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def undo(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Delete the items of an import that nobody has worked on."""
-    item_import = member.project.imports.filter(pk=pk).first()
-    if item_import is None:
-        raise Http404(NOT_THERE)
-    try:
+    item_import = existing(member.project.imports.filter(pk=pk).first())
+    with errors_shown(request, Conflict):
         number = imports.undo_import(item_import=item_import, by=user_of(request))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Undid the import: deleted %(number)d items.") % {"number": number})
     return redirect("annotation:upload_items", member.project.slug)
 
@@ -174,11 +165,8 @@ def edit(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     item = _item_or_404(member, pk)
     form = ItemForm(request.POST or None, item=item)
     if request.method == "POST" and form.is_valid():
-        try:
+        with errors_shown(request, Conflict):
             imports.correct_item(item=item, by=user_of(request), **form.cleaned_data)
-        except Conflict as error:
-            messages.error(request, translated_error(error))
-        else:
             messages.success(request, _("Saved the item."))
         return redirect("annotation:item", member.project.slug, pk)
     context: dict[str, Any] = {
@@ -205,7 +193,4 @@ def delete(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 
 
 def _item_or_404(member: Membership, pk: int) -> Item:
-    item = member.project.items.select_related("project").filter(pk=pk).first()
-    if item is None:
-        raise Http404(NOT_THERE)
-    return item
+    return existing(member.project.items.select_related("project").filter(pk=pk).first())

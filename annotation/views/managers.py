@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -29,10 +28,9 @@ from annotation.queries.records import guideline_versions
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import AUDIT
-from foundation.translated_messages import translated_error
-from jobs.actions.jobs import create_job
+from foundation.translated_messages import errors_shown
 from jobs.queries import jobs_of
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 SHOWN_EXPORTS = 10
 
@@ -142,14 +140,13 @@ def export(request: HttpRequest, member: Membership) -> HttpResponse:
     project = member.project
     form = ExportForm(request.POST or None, project=project)
     if request.method == "POST" and form.is_valid():
-        job = create_job(
+        start_job(
             kind="export_annotations",
             workspace=project.workspace,
             by=user_of(request),
             subject=project.slug,
             options={"project": project.pk, **form.cleaned_data},
         )
-        transaction.on_commit(lambda: enqueue_job(job))
         return redirect("annotation:export", project.slug)
     mine = jobs_of(user_of(request)).filter(kind="export_annotations", options__project=project.pk)
     jobs = list(mine[:SHOWN_EXPORTS])
@@ -187,8 +184,6 @@ def audit(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def change_status(request: HttpRequest, member: Membership, act: str) -> HttpResponse:
     """Close or reopen the project."""
-    try:
+    with errors_shown(request, ForbiddenTransition):
         review.change_project(project=member.project, act=act, by=user_of(request))
-    except ForbiddenTransition as error:
-        messages.error(request, translated_error(error))
     return redirect("annotation:project", member.project.slug)

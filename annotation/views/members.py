@@ -2,15 +2,14 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import existing, user_of
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
@@ -27,10 +26,9 @@ from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import IN_PROGRESS, PEOPLE
 from foundation.spreadsheet import csv_lines
-from foundation.translated_messages import translated_error
-from jobs.actions.jobs import create_job
+from foundation.translated_messages import errors_shown, translated_error
 from jobs.queries import jobs_of
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 
 @require_safe
@@ -76,9 +74,7 @@ def set_member(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def qualify(request: HttpRequest, member: Membership) -> HttpResponse:
     """Let a person work who failed the qualification, or has no score."""
-    chosen = member_named(member.project, request.POST.get("username", ""))
-    if chosen is None:
-        raise Http404(NOT_THERE)
+    chosen = existing(member_named(member.project, request.POST.get("username", "")))
     qualification.decide(member=chosen, qualified=True, by=user_of(request))
     messages.success(request, _("%(name)s is qualified and receives items.") % {"name": chosen.user})
     return redirect("annotation:members", member.project.slug)
@@ -116,9 +112,7 @@ def invite(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def revoke(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Revoke an open invitation to the project."""
-    invitation = invitations_to(member.project).filter(pk=pk).first()
-    if invitation is None:
-        raise Http404(NOT_THERE)
+    invitation = existing(invitations_to(member.project).filter(pk=pk).first())
     revoke_invitation(invitation=invitation, by=user_of(request))
     messages.success(request, _("Revoked the invitation."))
     return redirect("annotation:members", member.project.slug)
@@ -131,14 +125,13 @@ def bots(request: HttpRequest, member: Membership) -> HttpResponse:
     form = BotsForm(request.POST)
     if not form.is_valid():
         return _page(request, member, status=422, form=form, bots_form=form)
-    job = create_job(
+    start_job(
         kind="simulate_annotators",
         workspace=member.project.workspace,
         by=user_of(request),
         subject=member.project.slug,
         options={"project": member.project_id, **form.cleaned_data},
     )
-    transaction.on_commit(lambda: enqueue_job(job))
     return redirect("annotation:members", member.project.slug)
 
 
@@ -153,14 +146,9 @@ def under_way(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Release an assignment of somebody else."""
-    annotation = member.project.annotations.filter(pk=pk).first()
-    if annotation is None:
-        raise Http404(NOT_THERE)
-    try:
+    annotation = existing(member.project.annotations.filter(pk=pk).first())
+    with errors_shown(request, ForbiddenTransition, NotAllowed):
         assignments.release(annotation=annotation, by=user_of(request))
-    except (ForbiddenTransition, NotAllowed) as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Released the assignment. The annotation is kept."))
     return redirect("annotation:under_way", member.project.slug)
 
@@ -173,11 +161,8 @@ def assign(request: HttpRequest, member: Membership) -> HttpResponse:
     if not form.is_valid():
         return _annotations_page(request, member, form, status=422)
     item, chosen = form.cleaned_data["item"], form.cleaned_data["username"]
-    try:
+    with errors_shown(request, AssignmentLost):
         assignments.assign(item=item, member=chosen, by=user_of(request))
-    except AssignmentLost as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Assigned the item."))
     return redirect("annotation:under_way", member.project.slug)
 

@@ -1,9 +1,6 @@
 """Pages of uploads of model outputs: upload, preview, apply, deletion."""
 
-from functools import partial
-
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import ngettext
@@ -18,10 +15,9 @@ from annotation.models import Membership
 from annotation.output_imports import OutputOptions
 from annotation.views.access import members_only
 from annotation.views.imports import apply_import, import_context, import_or_404
-from foundation.translated_messages import translated_error
-from jobs.actions.jobs import create_job
+from foundation.translated_messages import errors_shown
 from jobs.models import Job
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 KIND = "import_outputs"
 
@@ -41,7 +37,7 @@ def upload(request: HttpRequest, member: Membership) -> HttpResponse:
 def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job:
     file, system, revision = (form.cleaned_data[name] for name in ("file", "system", "revision"))
     options = OutputOptions(project=member.project_id, system=system, revision=revision, dry_run=True)
-    job = create_job(
+    return start_job(
         kind=KIND,
         workspace=member.project.workspace,
         by=user_of(request),
@@ -50,8 +46,6 @@ def _preview(request: HttpRequest, member: Membership, form: OutputsForm) -> Job
         upload=file.chunks(),
         upload_name=file.name or "outputs.jsonl",
     )
-    transaction.on_commit(partial(enqueue_job, job))
-    return job
 
 
 @require_safe
@@ -75,11 +69,8 @@ def apply(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, member: Membership) -> HttpResponse:
     """Delete the imported outputs of a system's revision."""
     system, revision = request.POST.get("system", ""), request.POST.get("revision", "")
-    try:
+    with errors_shown(request, Conflict):
         number = delete_outputs(project=member.project, system=system, revision=revision, by=user_of(request))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         text = ngettext("Deleted %(number)d output.", "Deleted %(number)d outputs.", number)
         messages.success(request, text % {"number": number})
     return redirect("annotation:outputs", member.project.slug)

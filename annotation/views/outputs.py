@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from accounts.policy import Act
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run
@@ -35,7 +35,7 @@ from annotation.tasks import enqueue_missing
 from annotation.views.access import members_only
 from annotation.views.tables import ACCEPTANCE, LOWEST, RUNS, SYSTEMS
 from foundation.errors import NoBroker, RunFailed
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from jobs.model_gateway import served_names, served_system
 from modelserver.wire.errors import ModelServerError
 from modelserver.wire.schema import SystemInfo, SystemKind
@@ -104,12 +104,9 @@ def start(request: HttpRequest, member: Membership) -> HttpResponse:
 
 
 def _start(request: HttpRequest, member: Membership, begin: Callable[[], OutputRun]) -> HttpResponse:
-    try:
+    with errors_shown(request, ModelServerError, RunFailed, NoBroker, AnnotationError):
         run = begin()
         enqueue_missing(run)
-    except (ModelServerError, RunFailed, NoBroker, AnnotationError) as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Started %(system)s.") % {"system": run.system})
     return redirect("annotation:outputs", member.project.slug)
 
@@ -170,9 +167,7 @@ def _require_fit(served: SystemInfo, project: Project) -> None:
 @members_only(Act.ANNOTATION_MANAGE)
 def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Cancel a run."""
-    run = OutputRun.objects.filter(project=member.project, pk=pk).first()
-    if run is None:
-        raise Http404(NOT_THERE)
+    run = existing(OutputRun.objects.filter(project=member.project, pk=pk).first())
     cancel_run(run_id=run.pk, by=user_of(request))
     return redirect("annotation:outputs", member.project.slug)
 
@@ -182,9 +177,7 @@ def stop(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def nodes(request: HttpRequest, member: Membership, system: str, revision: str, pk: int) -> HttpResponse:
     """Show a model output node by node, beside the gold."""
     rows = SystemOutput.objects.filter(item__project=member.project, system=system, revision=revision)
-    output = rows.select_related("item").filter(item=pk).first()
-    if output is None:
-        raise Http404(NOT_THERE)
+    output = existing(rows.select_related("item").filter(item=pk).first())
     position = output.item.position
     context = {
         "project": member.project,

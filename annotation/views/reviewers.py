@@ -1,12 +1,12 @@
 """Pages of an adjudicator: review queue, one item, agreement."""
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import existing, user_of
 from accounts.policy import Act
 from annotation.actions import review
 from annotation.comparison import draft
@@ -144,10 +144,7 @@ def _csv(rows: list[dict[str, object]], name: str) -> HttpResponse:
 
 
 def _item_or_404(member: Membership, pk: int) -> Item:
-    row = member.project.items.filter(pk=pk).first()
-    if row is None:
-        raise Http404(NOT_THERE)
-    return row
+    return existing(member.project.items.filter(pk=pk).first())
 
 
 def _item_page(item: Item, member: Membership, form: ReturnForm) -> dict[str, object]:
@@ -165,7 +162,4 @@ def _decided_or_404(item: Item, form: DecisionForm) -> Annotation:
     form.is_valid()
     named = form.cleaned_data.keys() >= DecisionForm.base_fields.keys()
     annotations = item.annotations.filter(task=Annotation.Task.ANNOTATION)
-    annotation = annotations.filter(pk=form.cleaned_data["annotation"]).first() if named else None
-    if annotation is None:
-        raise Http404(NOT_THERE)
-    return annotation
+    return existing(annotations.filter(pk=form.cleaned_data["annotation"]).first() if named else None)

@@ -18,7 +18,7 @@ from annotation.queries import records
 from annotation.views.access import members_only, webhook_or_404
 from annotation.views.tables import WEBHOOKS
 from foundation.errors import Conflict
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.actions.webhooks import queue_test
 from jobs.webhooks.models import TEST
 
@@ -73,11 +73,8 @@ def end(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def test(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Send a test to a webhook; its page shows the result."""
-    try:
+    with errors_shown(request, Conflict):
         queue_test(Delivery, webhook_or_404(member, pk), about={"project": member.project.slug})
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("The test is sent within some seconds. Reload the page for its result."))
     return redirect("annotation:webhook", member.project.slug, pk)
 

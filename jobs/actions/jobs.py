@@ -234,8 +234,7 @@ def new_file(name: str) -> Path:
 def work_of(kind: str) -> Work:
     """Return the function that does the work of a kind."""
     module, _dot, name = settings.JOBS[kind].rpartition(".")
-    work: Work = getattr(import_module(module), name)
-    return work
+    return getattr(import_module(module), name)
 
 
 def _begin(job_id: int) -> Job | None:

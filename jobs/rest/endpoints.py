@@ -8,10 +8,10 @@ from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
+from accounts.access import NOT_THERE, existing
 from accounts.rest.bodies import FILE, Payload, read_query
 from accounts.rest.describe import described
-from accounts.rest.pages import Page, PageOf, answer, page_of
+from accounts.rest.pages import Page, PageOf, answer, page_of, row_of
 from accounts.rest.views import RestView
 from foundation.findings import public_result
 from jobs.actions.jobs import cancel_job, folder
@@ -68,10 +68,7 @@ class JobView(RestView):
 
     def job(self, pk: int) -> Job:
         """Return a job of the user, or raise Http404."""
-        job = job_of(self.user, pk)
-        if job is None:
-            raise Http404(NOT_THERE)
-        return job
+        return existing(job_of(self.user, pk))
 
 
 class OneJob(JobView):
@@ -109,13 +106,11 @@ class File(JobView):
 
 def job_row(request: Request, job: Job) -> JobRow:
     """Return a job as the API shows it."""
-    names = ("kind", "subject", "status", "result", "error", "created_at", "finished_at")
     done, total = read_progress(job.pk)
     file = request.build_absolute_uri(reverse("jobs_rest:file", args=[job.pk])) if job.file else None
-    values = {name: getattr(job, name) for name in names}
-    if job.result is not None:
-        values["result"] = public_result(job.result)
-    return JobRow(id=str(job.pk), workspace=job.workspace.slug, done=done, total=total, file=file, **values)
+    result = None if job.result is None else public_result(job.result)
+    workspace = job.workspace.slug
+    return row_of(JobRow, job, workspace=workspace, done=done, total=total, result=result, file=file)
 
 
 def job_rows(request: Request, jobs: Sequence[Job]) -> Iterable[JobRow]:

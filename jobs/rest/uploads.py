@@ -1,10 +1,8 @@
 """Uploads that jobs work on, and jobs that make files."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-from django.db import transaction
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -13,9 +11,9 @@ from accounts.rest.bodies import check_length, read_blocks
 from accounts.rest.idempotency import answer_once, digest_of, hashed, key_of
 from accounts.rest.pages import answer
 from accounts.rest.views import RestView
-from jobs.actions.jobs import create_job, stored_upload
+from jobs.actions.jobs import stored_upload
 from jobs.rest.endpoints import job_row
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 
 MOST_FILE_BYTES = 2 << 30
 
@@ -40,10 +38,9 @@ def answer_upload(
     with stored_upload(hashed(read_blocks(request), digest), file_name) as upload:
 
         def create() -> HttpResponse:
-            job = create_job(
+            job = start_job(
                 kind=kind, workspace=workspace, by=view.user, subject=subject, options=options, upload=upload
             )
-            transaction.on_commit(partial(enqueue_job, job))
             return answer(job_row(request, job), status=202)
 
         return answer_once(view, request, digest.hexdigest(), create)

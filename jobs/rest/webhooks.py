@@ -2,13 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TypeVar
 
 from accounts.rest.bodies import Payload
-from accounts.rest.pages import PageOf
+from accounts.rest.pages import PageOf, row_of
 from jobs.webhooks.models import DeliveryBase, WebhookBase
-
-Row = TypeVar("Row", bound=Payload)
 
 
 class WebhookRow(Payload):
@@ -49,19 +46,14 @@ WebhookPage, DeliveryPage = PageOf[WebhookRow], PageOf[DeliveryRow]
 
 def webhook_rows(hooks: Sequence[WebhookBase]) -> Iterable[WebhookRow]:
     """Yield webhooks as rows, without their secrets."""
-    return (_row(WebhookRow, hook) for hook in hooks)
+    return (row_of(WebhookRow, hook) for hook in hooks)
 
 
 def made_webhook(hook: WebhookBase) -> MadeWebhook:
     """Return a new webhook, which has no deliveries, with its secret."""
-    return _row(MadeWebhook, hook)
+    return row_of(MadeWebhook, hook, waiting=0, failed=0)
 
 
 def delivery_rows(deliveries: Sequence[DeliveryBase]) -> Iterable[DeliveryRow]:
     """Yield deliveries as rows."""
-    return (_row(DeliveryRow, delivery) for delivery in deliveries)
-
-
-def _row(shape: type[Row], stored: WebhookBase | DeliveryBase) -> Row:
-    names = shape.model_fields.keys() - {"id"}
-    return shape.model_validate({"id": str(stored.pk), **{name: getattr(stored, name, 0) for name in names}})
+    return (row_of(DeliveryRow, delivery) for delivery in deliveries)

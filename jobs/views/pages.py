@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from foundation.errors import Conflict
 from foundation.tables import Column, Table
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.actions.jobs import cancel_job, folder
 from jobs.models import Job
 from jobs.queries import job_of, jobs_of
@@ -76,11 +76,8 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Cancel a job."""
     job = _job_or_404(request, pk)
-    try:
+    with errors_shown(request, Conflict):
         cancel_job(job=job, by=user_of(request))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Cancelled; nothing was stored."))
     return redirect("jobs:job", pk)
 
@@ -97,7 +94,4 @@ def file(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 
 def _job_or_404(request: HttpRequest, pk: int) -> Job:
-    job = job_of(user_of(request), pk)
-    if job is None:
-        raise Http404(NOT_THERE)
-    return job
+    return existing(job_of(user_of(request), pk))

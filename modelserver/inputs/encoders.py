@@ -129,8 +129,7 @@ def open_model(
             advice = "; fine-tune it first with `train extractive-qa`" if trained else ""
             raise ValueError(f"weights are missing, {missing[0]} for one{advice}")
         require_finite(model)
-    loaded: transformers.PreTrainedModel = model.to(device).eval()
-    return loaded
+    return model.to(device).eval()
 
 
 def open_untrained(folder: Path) -> transformers.PreTrainedModel:

@@ -71,8 +71,7 @@ _thread = threading.local()
 
 def thread_number() -> int:
     """Return the number of this model thread, from 0; 0 in any other thread."""
-    number: int = getattr(_thread, "number", 0)
-    return number
+    return getattr(_thread, "number", 0)
 
 
 class ModelThreads:

@@ -151,5 +151,4 @@ def allowed(encoded: Encoded, longest: int) -> Bools:
     """
     solid = encoded.solid
     ends = np.lib.stride_tricks.sliding_window_view(np.pad(solid, (0, longest)), longest + 1)
-    spans: Bools = joined(np.ones(len(encoded), dtype=bool), encoded, longest) & solid[:, None] & ends
-    return spans
+    return joined(np.ones(len(encoded), dtype=bool), encoded, longest) & solid[:, None] & ends

@@ -30,14 +30,7 @@ from modelserver.systems.language.questions import FIELDS, Order, build_prompt, 
 from modelserver.training import loop
 from modelserver.training.loop import cosine_pace, require_free, train_with_progress
 from modelserver.training.muon import Muon
-from modelserver.training.options import (
-    Compute,
-    Count,
-    Data,
-    LearningRate,
-    Output,
-    options_of_command,
-)
+from modelserver.training.options import Compute, Count, Data, LearningRate, Output, options_of_command
 from modelserver.wire.schema import Context, Fact, QAItem
 from modelserver.world import generate
 

@@ -88,8 +88,7 @@ def kind_of(system: Served) -> SystemKind:
 
 def explainer(system: Predictor) -> Explainer | None:
     """Return a system's ``explain``, or None if it has no saliency."""
-    explain: Explainer | None = getattr(system, "explain", None)
-    return explain
+    return getattr(system, "explain", None)
 
 
 def as_reader(system: Served) -> Predictor:
@@ -147,5 +146,4 @@ def queue_key_of(task: BatchTask) -> str:
     There is one for a system's predictions, for its explanations with the same options, and for its
     executions.
     """
-    queue_key: str = getattr(task, "queue_key", task.name)
-    return queue_key
+    return getattr(task, "queue_key", task.name)

@@ -13,7 +13,7 @@ from analysis.counterfactuals.instances import CONFIRMED
 from foundation.findings import Findings
 from foundation.import_fields import Id, Label, LongText, Text
 from foundation.json_stream import OnProgress
-from foundation.messages import say
+from foundation.messages import value_error
 from predictions.formats.entries import read_entries
 from predictions.formats.records import QuestionRecord
 
@@ -86,9 +86,9 @@ def read_changed(
 
 def _of_item(item: _Changed) -> QuestionRecord:
     if item.question is None and item.context is None:
-        raise ValueError(say("changes nothing; give a question, a context, or both"))
+        raise value_error("changes nothing; give a question, a context, or both")
     if None in (item.question, item.context) and not item.dataset:
-        raise ValueError(say("give question and context, or the dataset of the original"))
+        raise value_error("give question and context, or the dataset of the original")
     return QuestionRecord(
         external_id=item.id,
         text=item.question or "",

@@ -16,7 +16,7 @@ from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, Index, LongText, Text
 from foundation.json_stream import OnProgress, read_values
-from foundation.messages import at_field, say
+from foundation.messages import field_error, say
 from modelserver.wire.schema import Fact
 from predictions.formats.entries import read_entries
 from predictions.formats.labels import labels_of
@@ -70,7 +70,7 @@ def read_claims(
 
     def make_record(entry: dict[str, Any]) -> QuestionRecord:
         if "context" not in entry:
-            raise ValueError(at_field("context", say("is missing; join the claims with their articles")))
+            raise field_error("context", "is missing; join the claims with their articles")
         claim = _Joined.model_validate(entry)
         kind = "" if claim.hops is None else f"{claim.hops}-hop"
         facts = claim.supporting_facts
@@ -200,7 +200,7 @@ def read_scifact(
         texts = {key: _article(abstracts, key, CORPUS) for key in cited}
         verdicts = {verdict.label for given in claim.evidence.values() for verdict in given}
         if len(verdicts) > 1:
-            raise ValueError(at_field("evidence", say("its abstracts disagree; a claim has one label")))
+            raise field_error("evidence", "its abstracts disagree; a claim has one label")
         facts = [
             (texts[key].title, index)
             for key, given in claim.evidence.items()
@@ -254,7 +254,5 @@ def entries_file(folder: Path, *, beside: str) -> Path:
 
 def _article(articles: dict[str, Article], key: str, where: str) -> Article:
     if key not in articles:
-        raise ValueError(
-            at_field("evidence", say("%(where)s has no article %(key)r", where=where, key=key[:200]))
-        )
+        raise field_error("evidence", "%(where)s has no article %(key)r", where=where, key=key[:200])
     return articles[key]

@@ -15,7 +15,7 @@ from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, Index, Label, LongText, Text
 from foundation.json_elements import Element
-from foundation.messages import say
+from foundation.messages import say, value_error
 from predictions.formats.entries import read_elements, records_of
 from predictions.formats.records import QuestionRecord
 
@@ -30,12 +30,10 @@ def _paired(first: str, second: str) -> Callable[[Any], Any]:
             return value
         left, right = value.get(first), value.get(second)
         if not isinstance(left, list) or not isinstance(right, list):
-            raise ValueError(
-                say('must have the lists "%(first)s" and "%(second)s"', first=first, second=second)
-            )
+            raise value_error('must have the lists "%(first)s" and "%(second)s"', first=first, second=second)
         if len(left) != len(right):
-            raise ValueError(
-                say('"%(first)s" and "%(second)s" must have the same length', first=first, second=second)
+            raise value_error(
+                '"%(first)s" and "%(second)s" must have the same length', first=first, second=second
             )
         return list(zip(left, right, strict=True))
 

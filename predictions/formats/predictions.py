@@ -25,7 +25,7 @@ from foundation.findings import MOST_EXAMPLES, Findings, Refused
 from foundation.import_fields import Index, Text
 from foundation.json_elements import Element
 from foundation.json_stream import read_document
-from foundation.messages import message_of, say
+from foundation.messages import message_of, say, value_error
 from modelserver.wire.schema import (
     AnswerLocation,
     AnswerType,
@@ -45,7 +45,7 @@ REVISION_DIGITS = 12
 
 def _ordered(location: tuple[str, int, int, int]) -> tuple[str, int, int, int]:
     if location[3] < location[2]:
-        raise ValueError(say("its end lies before its start"))
+        raise value_error("its end lies before its start")
     return location
 
 

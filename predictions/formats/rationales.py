@@ -18,7 +18,7 @@ from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, LongText, Text
 from foundation.json_stream import OnProgress
-from foundation.messages import at_field, say
+from foundation.messages import at_field, field_error
 from foundation.text_files import opened
 from modelserver.wire.schema import Context
 from predictions.formats.claims import LabelText, entries_file
@@ -120,7 +120,7 @@ def _sentences(folder: Path, name: str) -> list[str]:
     """
     file = folder / name
     if folder.resolve() not in file.resolve().parents or not file.is_file():
-        raise ValueError(at_field("docids", say("docs has no document %(name)r", name=name[:200])))
+        raise field_error("docids", "docs has no document %(name)r", name=name[:200])
     try:
         with opened(file) as lines:
             return [text for line in lines if (text := line.strip())]
@@ -135,5 +135,5 @@ def _covered(span: _Span, sentences: Sequence[str]) -> range:
         return range(span.start_sentence, span.end_sentence)
     ends = list(accumulate(len(sentence.split()) for sentence in sentences))
     if not 0 <= span.start_token < span.end_token <= (ends[-1] if ends else 0):
-        raise ValueError(at_field("evidences", say("a rationale lies outside of %(name)r", name=span.docid)))
+        raise field_error("evidences", "a rationale lies outside of %(name)r", name=span.docid)
     return range(bisect_right(ends, span.start_token), bisect_right(ends, span.end_token - 1) + 1)

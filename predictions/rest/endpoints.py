@@ -12,7 +12,7 @@ from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import answer, page_of
+from accounts.rest.pages import answer, page_of, row_of
 from accounts.rest.views import RestView
 from jobs.actions.previews import apply_preview
 from jobs.model_gateway import served_system
@@ -154,18 +154,9 @@ class ServedSystems(RestView):
     @described(answers=shapes.Served)
     def get(self, request: Request) -> HttpResponse:
         """List the systems that are served now."""
-        names = ("name", "kind", "revision", "description", "loaded")
-        return answer(
-            shapes.Served(
-                servers=[
-                    shapes.ServerRow(address=each.address, answers=each.answers) for each in server_states()
-                ],
-                systems=[
-                    shapes.ServedSystemRow(**{name: getattr(one, name) for name in names})
-                    for one in served_systems()
-                ],
-            )
-        )
+        servers = [row_of(shapes.ServerRow, state) for state in server_states()]
+        systems = [row_of(shapes.ServedSystemRow, system) for system in served_systems()]
+        return answer(shapes.Served(servers=servers, systems=systems))
 
 
 class Runs(RestView):
@@ -304,39 +295,24 @@ class Scores(RunView):
         """The scores of a run."""
         run = self.run(pk)
         self.require(Act.DATA_SEE, run if hasattr(run, "score") else None)
-        score = run.score
-        return answer(
-            shapes.ScoreRow(
-                run=str(pk),
-                n=score.n,
-                values=score.values,
-                reasons=score.reasons,
-                computed_at=score.computed_at,
-            )
-        )
+        return answer(row_of(shapes.ScoreRow, run.score, run=str(pk)))
 
 
 def _datasets(rows: Sequence[Dataset]) -> list[shapes.DatasetRow]:
     return [
-        shapes.DatasetRow(
-            id=str(row.pk),
+        row_of(
+            shapes.DatasetRow,
+            row,
             workspace=row.workspace.slug,
-            name=row.name,
             format=row.source_format,
-            licence=row.licence,
             questions=row.size,  # type: ignore[attr-defined]  # annotated
-            created_at=row.created_at,
         )
         for row in rows
     ]
 
 
 def _questions(rows: Sequence[Question]) -> Iterable[shapes.QuestionRow]:
-    names = ("external_id", "text", "answer", "kind", "level", "context", "supporting_facts")
-    return (
-        shapes.QuestionRow.model_validate({"id": str(row.pk), **{name: getattr(row, name) for name in names}})
-        for row in rows
-    )
+    return (row_of(shapes.QuestionRow, row) for row in rows)
 
 
 def _systems(rows: Sequence[System]) -> Iterable[shapes.PredictingSystemRow]:
@@ -349,33 +325,20 @@ def _systems(rows: Sequence[System]) -> Iterable[shapes.PredictingSystemRow]:
 
 def _runs(rows: Sequence[PredictionRun]) -> list[shapes.RunRow]:
     return [
-        shapes.RunRow.model_validate(
-            {
-                "id": str(row.pk),
-                "dataset": str(row.dataset_id),
-                "system": row.system.name,
-                "questions": row.size,  # type: ignore[attr-defined]  # annotated, as the next two
-                "predictions": row.answered,  # type: ignore[attr-defined]
-                "failures": row.failed,  # type: ignore[attr-defined]
-                "state": run_state(row, row.failed).label,  # type: ignore[attr-defined]
-                "saliency": (row.saliency or {}).get("method"),
-                **{name: getattr(row, name) for name in ("revision", "source", "kind", "status", "error")},
-                **{name: getattr(row, name) for name in ("created_at", "finished_at")},
-            }
+        row_of(
+            shapes.RunRow,
+            row,
+            dataset=str(row.dataset_id),
+            system=row.system.name,
+            questions=row.size,  # type: ignore[attr-defined]  # annotated, as the next two
+            predictions=row.answered,  # type: ignore[attr-defined]
+            failures=row.failed,  # type: ignore[attr-defined]
+            state=run_state(row, row.failed).label,  # type: ignore[attr-defined]
+            saliency=(row.saliency or {}).get("method"),
         )
         for row in rows
     ]
 
 
 def _predictions(rows: Sequence[Prediction]) -> Iterable[shapes.RunPredictionRow]:
-    names = ("answer", "facts", "fact_probabilities", "rationale", "answer_logprob")
-    return (
-        shapes.RunPredictionRow.model_validate(
-            {
-                "id": str(row.pk),
-                "question": row.question.external_id,
-                **{name: getattr(row, name) for name in names},
-            }
-        )
-        for row in rows
-    )
+    return (row_of(shapes.RunPredictionRow, row, question=row.question.external_id) for row in rows)

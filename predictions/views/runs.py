@@ -14,7 +14,7 @@ from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import Conflict, NoBroker, RunFailed, TouchstoneError
 from foundation.spreadsheet import csv_download
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from jobs.model_gateway import served_system
 from jobs.served_systems import served_systems, server_states
 from jobs.tasks import enqueue_job
@@ -184,10 +184,8 @@ def delete(request: HttpRequest, run: PredictionRun) -> HttpResponse:
 
 
 def _with_job(request: HttpRequest, run: PredictionRun, begin: Any, options: dict[str, Any]) -> HttpResponse:
-    try:
+    with errors_shown(request, Conflict):
         enqueue_job(begin(run=run, by=user_of(request), **options))
-    except Conflict as error:
-        messages.error(request, translated_error(error))
     return redirect("data:run", run.pk)
 
 

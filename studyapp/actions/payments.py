@@ -366,8 +366,7 @@ def _confirmed_before(payment: Payment) -> int:
 
 def _ids(payment: Payment) -> ExternalIds:
     """Return the platform's IDs; empty ones after they were deleted."""
-    ids: ExternalIds = getattr(payment.participant, "external_ids", ExternalIds())
-    return ids
+    return getattr(payment.participant, "external_ids", ExternalIds())
 
 
 def _without_ids(note: str, payments: Iterable[Payment]) -> str:

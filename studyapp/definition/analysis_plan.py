@@ -18,7 +18,7 @@ from analysis.stats.correlations import Coefficient
 from analysis.stats.results import Target
 from analysis.stats.sequential import MOST_LOOKS, Spending
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import say, value_error
 from studyapp.definition.questionnaires import Questionnaire, parts_of
 from studyapp.definition.scale_scores import ScaleKey, scored_columns
 
@@ -100,22 +100,22 @@ class AnalysisPlan(FrozenModel):
     def _can_be_used(self) -> Self:
         for score in self.scores:
             if score not in _SCORES:
-                raise ValueError(say("scores: there is no score %(score)r", score=score))
+                raise value_error("scores: there is no score %(score)r", score=score)
         measures = [margin.measure for margin in self.margins]
         for measure in measures:
             if measures.count(measure) > 1:
-                raise ValueError(say("margins: %(measure)r is given twice", measure=measure))
+                raise value_error("margins: %(measure)r is given twice", measure=measure)
         if unused := {*measures} - {row.measure for row in self.family}:
-            raise ValueError(say("margins: %(measure)r is not in the family", measure=min(unused)))
+            raise value_error("margins: %(measure)r is not in the family", measure=min(unused))
         if len({*self._rows()}) < len(self.family):
-            raise ValueError(say("family: a comparison is given twice"))
+            raise value_error("family: a comparison is given twice")
         if self.looks and self.target not in (None, "these_items"):
-            raise ValueError(say("target: interim analyses need these_items"))
+            raise value_error("target: interim analyses need these_items")
         if self.looks and (len(self.family) != 1 or self.participants is None):
-            raise ValueError(say("looks: interim analyses need one comparison in family, and participants"))
+            raise value_error("looks: interim analyses need one comparison in family, and participants")
         fractions = [0.0, *self.looks.fractions] if self.looks else []
         if any(later - earlier < 1e-3 for earlier, later in pairwise(fractions)):
-            raise ValueError(say("looks: the fractions must increase by 0.001 or more"))
+            raise value_error("looks: the fractions must increase by 0.001 or more")
         return self
 
     def freeze(self) -> PlanFile:
@@ -149,22 +149,20 @@ def check_plan(plan: AnalysisPlan, conditions: Mapping[str, bool], measures: Map
         for name in (row.first, row.second):
             _check_condition(name, conditions, where)
         if row.first == row.second:
-            raise ValueError(say("%(where)s: names the same condition twice", where=where))
+            raise value_error("%(where)s: names the same condition twice", where=where)
     if plan.baseline is not None:
         _check_condition(plan.baseline, conditions, "baseline")
         if conditions[plan.baseline] and list(conditions.values()).count(False) > 1:
-            raise ValueError(say("baseline: the ground truth is not a system"))
+            raise value_error("baseline: the ground truth is not a system")
     for margin in plan.margins:
         _check_measure(margin.measure, measures, "margins")
         middle = 1 if measures[margin.measure] else 0
         is_ratio_below = measures[margin.measure] and margin.lower <= 0
         if not margin.lower < middle < margin.upper or is_ratio_below:
-            raise ValueError(
-                say(
-                    "margins: the bounds of %(measure)s must lie on both sides of %(middle)s",
-                    measure=margin.measure,
-                    middle=middle,
-                )
+            raise value_error(
+                "margins: the bounds of %(measure)s must lie on both sides of %(middle)s",
+                measure=margin.measure,
+                middle=middle,
             )
 
 
@@ -199,11 +197,11 @@ def measures_of_questions(
 def _check_measure(key: str, measures: Collection[str], where: str) -> None:
     if key not in measures:
         names = ", ".join(measures)
-        raise ValueError(
-            say("%(where)s: there is no measure %(key)r; known: %(names)s", where=where, key=key, names=names)
+        raise value_error(
+            "%(where)s: there is no measure %(key)r; known: %(names)s", where=where, key=key, names=names
         )
 
 
 def _check_condition(name: str, conditions: Collection[str], where: str) -> None:
     if name not in conditions:
-        raise ValueError(say("%(where)s: there is no condition %(name)r", where=where, name=name))
+        raise value_error("%(where)s: there is no condition %(name)r", where=where, name=name)

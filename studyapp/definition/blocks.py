@@ -8,7 +8,7 @@ that no block is easier by its items.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from foundation.messages import say
+from foundation.messages import value_error
 from studyapp.definition.checks import AttentionDefinition
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition
 from studyapp.definition.freezing import Design
@@ -58,11 +58,9 @@ def filled_items(data: dict[str, Any], task: Any) -> dict[str, Any]:
 def check_design(task: Task | None, design: Design) -> None:
     """Raise ValueError if participants of a simulation see several conditions."""
     if isinstance(task, Simulation) and design != "between":
-        raise ValueError(
-            say(
-                "the task simulation needs design: between, because participants would take what they learn "
-                "about one condition to the next"
-            )
+        raise value_error(
+            "the task simulation needs design: between, because participants would take what they learn "
+            "about one condition to the next"
         )
 
 
@@ -70,12 +68,10 @@ def check_conditions(task: Task | None, conditions: Sequence[ConditionDefinition
     """Raise ValueError if a condition of a simulation has no system."""
     for condition in conditions if isinstance(task, Simulation) else ():
         if condition.ground_truth:
-            raise ValueError(
-                say(
-                    "%(name)r: the task simulation needs a system, whose answers can be right or wrong; the "
-                    "ground truth is always right",
-                    name=condition.name,
-                )
+            raise value_error(
+                "%(name)r: the task simulation needs a system, whose answers can be right or wrong; the "
+                "ground truth is always right",
+                name=condition.name,
             )
 
 
@@ -84,16 +80,12 @@ def check_items(task: Task | None, items: ItemsDefinition) -> None:
     if not isinstance(task, Simulation):
         return
     if items.stratify is not None:
-        raise ValueError(
-            say("leave out stratify: a simulation draws as many correct as wrong answers of every system")
+        raise value_error(
+            "leave out stratify: a simulation draws as many correct as wrong answers of every system"
         )
     if items.total != task.blocks.total:
-        raise ValueError(
-            say(
-                "the blocks of the task need %(needed)s items, not %(n)s",
-                needed=task.blocks.total,
-                n=items.total,
-            )
+        raise value_error(
+            "the blocks of the task need %(needed)s items, not %(n)s", needed=task.blocks.total, n=items.total
         )
 
 
@@ -101,10 +93,8 @@ def check_attention(task: Task | None, attention: Sequence[AttentionDefinition])
     """Raise ValueError if an attention item of a simulation shows an answer."""
     for row in attention if isinstance(task, Simulation) else ():
         if row.kind == "contradiction":
-            raise ValueError(
-                say(
-                    "attention item %(id)r: a contradiction would teach a wrong answer of the system; use "
-                    "the kind instructed",
-                    id=row.id,
-                )
+            raise value_error(
+                "attention item %(id)r: a contradiction would teach a wrong answer of the system; use "
+                "the kind instructed",
+                id=row.id,
             )

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import say, value_error
 from studyapp.definition.question_display import Given, Range, check_display
 from studyapp.definition.question_flow import visible
 from studyapp.definition.question_scales import MultipleChoice, NumberScale
@@ -46,18 +46,16 @@ class ScreeningQuestion(Question):
     @model_validator(mode="after")
     def _quotas_fit(self) -> Self:
         if self.quotas and (self.kind not in ("yes_no", "likert", "single")):
-            raise ValueError(say("quotas are for questions with one of several answers"))
+            raise value_error("quotas are for questions with one of several answers")
         for sent in self.quotas:
             if sent not in self.values:
-                raise ValueError(
-                    say(
-                        "quotas: there is no answer %(answer)r; there is %(known)s",
-                        answer=sent,
-                        known=", ".join(self.values),
-                    )
+                raise value_error(
+                    "quotas: there is no answer %(answer)r; there is %(known)s",
+                    answer=sent,
+                    known=", ".join(self.values),
                 )
             if not self.passes(self.values[sent]):
-                raise ValueError(say("quotas: the answer %(answer)r is not accepted", answer=sent))
+                raise value_error("quotas: the answer %(answer)r is not accepted", answer=sent)
         return self
 
     def quota_of(self, answer: Answer | None) -> int | None:
@@ -79,17 +77,15 @@ class ScreeningQuestion(Question):
     @model_validator(mode="after")
     def _accepts_answers(self) -> Self:
         if isinstance(self.accept, Range) != isinstance(self.scale, NumberScale) and self.accept is not None:
-            raise ValueError(
-                say("accept must be a range for a number, and a list of answers for anything else")
-            )
+            raise value_error("accept must be a range for a number, and a list of answers for anything else")
         if isinstance(self.accept, Range) and self.passing is None:
-            raise ValueError(say("accept: the range holds no number of the scale"))
+            raise value_error("accept: the range holds no number of the scale")
         if isinstance(self.accept, list):
             for value in self.accept:
                 alone = [value] if isinstance(self.scale, MultipleChoice) else value
                 self.check_answer(alone, "accept")  # type: ignore[arg-type]  # what does not fit is refused
         if self.accept is not None and not self.required:
-            raise ValueError(say("a screening question that decides must be required"))
+            raise value_error("a screening question that decides must be required")
         return self
 
     @property
@@ -139,7 +135,7 @@ class ComprehensionQuestion(Question):
     def _can_be_answered(self) -> Self:
         self.check_answer(self.correct, "correct")
         if not self.required:
-            raise ValueError(say("a question of the comprehension check must be required"))
+            raise value_error("a question of the comprehension check must be required")
         return self
 
 
@@ -231,17 +227,15 @@ def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question]
     asked = {question.key: question for question in parts_of(questions)}
     for key, answer in expected.items():
         if key not in asked:
-            raise ValueError(
-                say(
-                    "%(name)s: no item question has the key %(key)r; known keys: %(known)s",
-                    name=name,
-                    key=key,
-                    known=", ".join(asked),
-                )
+            raise value_error(
+                "%(name)s: no item question has the key %(key)r; known keys: %(known)s",
+                name=name,
+                key=key,
+                known=", ".join(asked),
             )
         asked[key].check_answer(answer, name)
         if asked[key].only or asked[key].except_ or asked[key].show_if:
-            raise ValueError(say("%(name)s: %(key)s is not asked of every participant", name=name, key=key))
+            raise value_error("%(name)s: %(key)s is not asked of every participant", name=name, key=key)
 
 
 def is_comprehended(check: Comprehension, answers: Mapping[str, Answer]) -> bool:

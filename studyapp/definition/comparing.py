@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from analysis.participants.tasks.preference import CHOICES
-from foundation.messages import say
+from foundation.messages import value_error
 from studyapp.definition.checks import AttentionDefinition
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition
 from studyapp.definition.freezing import Design, FrozenStudy
@@ -65,54 +65,46 @@ def check_compared(conditions: Sequence[ConditionDefinition], task: Task) -> Non
     if not isinstance(task, Preference):
         return
     if len(conditions) < 2:
-        raise ValueError(say("the task preference compares conditions: give two or more"))
+        raise value_error("the task preference compares conditions: give two or more")
     for condition in conditions:
         if task.of == "explanation" and condition.explanation == "none":
-            raise ValueError(
-                say(
-                    "%(name)r shows no explanation, so it cannot be compared with one; give it an "
-                    "explanation, or compare answers with `of: answer`",
-                    name=condition.name,
-                )
+            raise value_error(
+                "%(name)r shows no explanation, so it cannot be compared with one; give it an "
+                "explanation, or compare answers with `of: answer`",
+                name=condition.name,
             )
 
 
 def check_compared_design(design: Design, task: Task) -> None:
     """Raise ValueError if participants would not compare all conditions."""
     if isinstance(task, Preference) and design != "within":
-        raise ValueError(
-            say("in a preference study every participant compares all conditions; choose `within`")
-        )
+        raise value_error("in a preference study every participant compares all conditions; choose `within`")
 
 
 def check_compared_order(order: str, task: Task) -> None:
     """Raise ValueError if pairs of conditions are to come block by block."""
     if isinstance(task, Preference) and order != "shuffled":
-        raise ValueError(say("the pairs of a preference study come in a random order; choose `shuffled`"))
+        raise value_error("the pairs of a preference study come in a random order; choose `shuffled`")
 
 
 def check_compared_attention(attention: Sequence[AttentionDefinition], task: Task) -> None:
     """Raise ValueError if an attention item shows one answer in place of two."""
     for row in attention:
         if isinstance(task, Preference) and row.kind == "contradiction":
-            raise ValueError(
-                say(
-                    "attention item %(id)r: a preference study shows two answers, and a contradiction one; "
-                    "choose instructed",
-                    id=row.id,
-                )
+            raise value_error(
+                "attention item %(id)r: a preference study shows two answers, and a contradiction one; "
+                "choose instructed",
+                id=row.id,
             )
 
 
 def check_compared_items(items: ItemsDefinition, conditions: Sequence[ConditionDefinition]) -> None:
     """Raise ValueError if a participant could not see every condition once."""
     if 2 * items.total < len(conditions):
-        raise ValueError(
-            say(
-                "%(n)s items are too few to show %(largest)s conditions in pairs",
-                n=items.total,
-                largest=len(conditions),
-            )
+        raise value_error(
+            "%(n)s items are too few to show %(largest)s conditions in pairs",
+            n=items.total,
+            largest=len(conditions),
         )
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import say, value_error
 from studyapp.definition.freezing import WITH_RATIONALE, WITH_TOKENS, Design, Explanation
 from studyapp.definition.question_display import NamedCondition
 
@@ -84,24 +84,22 @@ class ConditionDefinition(FrozenModel):
             self._check_control()
             return self
         if self.ground_truth == (self.system is not None):
-            raise ValueError(say("a condition has either a system or ground_truth: true"))
+            raise value_error("a condition has either a system or ground_truth: true")
         if self.ground_truth and self.represents:
-            raise ValueError(say("represents: the ground truth is not a system"))
+            raise value_error("represents: the ground truth is not a system")
         if self.ground_truth and self.explanation in WITH_TOKENS | WITH_RATIONALE:
-            raise ValueError(
-                say(
-                    "explanation: the ground truth has no token weights and no rationale; choose facts, "
-                    "program or none"
-                )
+            raise value_error(
+                "explanation: the ground truth has no token weights and no rationale; choose facts, "
+                "program or none"
             )
         return self
 
     def _check_control(self) -> None:
         """Raise ValueError if a control condition shows something."""
         if self.ground_truth or self.system is not None or self.represents:
-            raise ValueError(say("a condition without advice has no system and no ground truth"))
+            raise value_error("a condition without advice has no system and no ground truth")
         if self.explanation != "none":
-            raise ValueError(say("explanation: a condition without advice has none"))
+            raise value_error("explanation: a condition without advice has none")
 
 
 class Stratified(FrozenModel):
@@ -143,7 +141,7 @@ class ItemsDefinition(FrozenModel):
     def _one_way(self) -> Self:
         if self.ids is not None:
             if self.count is not None or self.seed is not None or self.stratify is not None:
-                raise ValueError(say("give either ids, or count and seed"))
+                raise value_error("give either ids, or count and seed")
             check_unique(self.ids, say("ids"))
         return self
 
@@ -194,8 +192,8 @@ def check_groups(conditions: Sequence[ConditionDefinition], design: Design) -> N
             )
     for name, members in groups_of(design, conditions).items():
         if len({condition.weight for condition in members}) > 1:
-            raise ValueError(
-                say("the conditions of %(name)r are assigned together and need the same weight", name=name)
+            raise value_error(
+                "the conditions of %(name)r are assigned together and need the same weight", name=name
             )
 
 
@@ -204,16 +202,14 @@ def check_represents(conditions: Sequence[ConditionDefinition]) -> None:
     counts = Counter(condition.system for condition in conditions if condition.represents)
     for system, times in counts.items():
         if times > 1:
-            raise ValueError(
-                say("only one condition may have represents: true for %(system)r", system=system)
-            )
+            raise value_error("only one condition may have represents: true for %(system)r", system=system)
 
 
 def check_advice(conditions: Sequence[ConditionDefinition], task: str) -> None:
     """Raise ValueError if a condition without advice is in another task."""
     for condition in conditions:
         if not condition.advice and task != "advice":
-            raise ValueError(say("%(name)r: advice: false is for the task advice only", name=condition.name))
+            raise value_error("%(name)r: advice: false is for the task advice only", name=condition.name)
 
 
 def named_conditions(conditions: Sequence[ConditionDefinition]) -> list[NamedCondition]:
@@ -246,4 +242,4 @@ def check_unique(names: Sequence[str], kind: str) -> None:
     """Raise ValueError if a name is given twice."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise ValueError(say("two %(kind)s are named %(name)r", kind=kind, name=name))
+            raise value_error("two %(kind)s are named %(name)r", kind=kind, name=name)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, TypeAdapter, model_validator
 
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import say, value_error
 from studyapp.definition import freezing
 from studyapp.definition.conditions import Name
 from studyapp.definition.freezing import Clock
@@ -80,10 +80,10 @@ class AnsweredNumberDefinition(_Definition):
     @model_validator(mode="after")
     def _bounds_something(self) -> Self:
         if self.at_least is None and self.at_most is None:
-            raise ValueError(say("give at_least, at_most or both"))
+            raise value_error("give at_least, at_most or both")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
-            raise ValueError(
-                say("at_least is larger than at_most; to exclude numbers outside two bounds, make two rules")
+            raise value_error(
+                "at_least is larger than at_most; to exclude numbers outside two bounds, make two rules"
             )
         return self
 
@@ -166,28 +166,24 @@ def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, question
     """Raise ValueError if a rule does not fit the item questions."""
     asked = {question.key: question for question in parts_of(questionnaire.item)}
     if rule.question not in asked:
-        raise ValueError(
-            say(
-                "rule %(name)r: no item question has the key %(key)r; known keys: %(known)s",
-                name=rule.name,
-                key=rule.question,
-                known=", ".join(asked),
-            )
+        raise value_error(
+            "rule %(name)r: no item question has the key %(key)r; known keys: %(known)s",
+            name=rule.name,
+            key=rule.question,
+            known=", ".join(asked),
         )
     question = asked[rule.question]
     if isinstance(rule, AnsweredNumberDefinition):
         if question.kind not in ("number", "slider"):
-            raise ValueError(
-                say("rule %(name)r: %(key)s is not answered by a number", name=rule.name, key=rule.question)
+            raise value_error(
+                "rule %(name)r: %(key)s is not answered by a number", name=rule.name, key=rule.question
             )
         return
     if question.kind in ("multiple", "text"):
-        raise ValueError(
-            say(
-                "rule %(name)r: %(key)s takes several answers or text, which a rule cannot name",
-                name=rule.name,
-                key=rule.question,
-            )
+        raise value_error(
+            "rule %(name)r: %(key)s takes several answers or text, which a rule cannot name",
+            name=rule.name,
+            key=rule.question,
         )
     question.check_answer(rule.value, say("rule %(name)r", name=rule.name))
 
@@ -199,18 +195,18 @@ def check_person_rule(
     kinds = {question.kind for question in questionnaire.item}
     asked = {question.kind for question in (*questionnaire.item, *questionnaire.post_survey)}
     if isinstance(rule, FailedAttentionDefinition) and not attention:
-        raise ValueError(say("rule %(name)r: the study has no attention item", name=rule.name))
+        raise value_error("rule %(name)r: the study has no attention item", name=rule.name)
     if isinstance(rule, ComprehensionTriesDefinition) and not comprehension:
-        raise ValueError(say("rule %(name)r: the study has no comprehension check", name=rule.name))
+        raise value_error("rule %(name)r: the study has no comprehension check", name=rule.name)
     if isinstance(rule, StraightLiningDefinition) and not kinds & {*SCALE_KINDS}:
-        raise ValueError(say("rule %(name)r: no item question has a rating scale", name=rule.name))
+        raise value_error("rule %(name)r: no item question has a rating scale", name=rule.name)
     if isinstance(rule, DuplicateAnswersDefinition) and rule.of == "text" and "text" not in asked:
-        raise ValueError(say("rule %(name)r: no question is answered by free text", name=rule.name))
+        raise value_error("rule %(name)r: no question is answered by free text", name=rule.name)
 
 
 def check_item_rule(rule: ItemDefinition, item_ids: Sequence[str]) -> None:
     """Raise ValueError if the rule names an item that the study lacks."""
     if rule.item_id not in item_ids:
-        raise ValueError(
-            say("rule %(name)r: %(item)r is not an item of this study", name=rule.name, item=rule.item_id)
+        raise value_error(
+            "rule %(name)r: %(item)r is not an item of this study", name=rule.name, item=rule.item_id
         )

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from analysis.planning.declared_plan import PlanFile
 from foundation.frozen_model import FrozenModel, Growing
-from foundation.messages import say
+from foundation.messages import value_error
 from predictions.program_steps import ItemImage, Level, Step
 from studyapp.definition.checks import Comprehension, FrozenAttention, ScreeningQuestion
 from studyapp.definition.privacy import Privacy
@@ -128,7 +128,7 @@ class StraightLiningRule(FrozenModel):
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
         if (self.at_least_items is None) == (self.at_least_percent is None):
-            raise ValueError(say("give at_least_items or at_least_percent, not both"))
+            raise value_error("give at_least_items or at_least_percent, not both")
         return self
 
 

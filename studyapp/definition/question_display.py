@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from foundation.frozen_model import FrozenModel, Growing
-from foundation.messages import say
+from foundation.messages import say, value_error
 
 # Strict, so that true stays a truth value and 1 a scale point.
 GivenValue = (
@@ -45,7 +45,7 @@ class Range(FrozenModel):
     @model_validator(mode="after")
     def _bounds_something(self) -> Self:
         if self.at_least is None and self.at_most is None:
-            raise ValueError(say("give at_least, at_most or both"))
+            raise value_error("give at_least, at_most or both")
         return self
 
     def holds(self, number: float) -> bool:
@@ -81,7 +81,7 @@ class ShowIf(Growing):
     @model_validator(mode="after")
     def _asks_for_something(self) -> Self:
         if (self.is_ is None) == (self.at_least is None and self.at_most is None):
-            raise ValueError(say("give either is, or at_least and at_most"))
+            raise value_error("give either is, or at_least and at_most")
         return self
 
     def holds(self, answer: object) -> bool:
@@ -145,19 +145,17 @@ def check_names(
 ) -> None:
     """Raise ValueError if a limit names no condition, or is none."""
     if only is not None and excepted is not None:
-        raise ValueError(say("%(where)s: give either only or except", where=where))
+        raise value_error("%(where)s: give either only or except", where=where)
     if [] in (only, excepted):
-        raise ValueError(say("%(where)s: only and except name at least one condition", where=where))
+        raise value_error("%(where)s: only and except name at least one condition", where=where)
     names = [*(condition.name for condition in conditions), EXPLAINED, UNEXPLAINED]
     for name in only or excepted or ():
         if name not in (*names, ADVISED):
-            raise ValueError(
-                say(
-                    "%(where)s: there is no condition %(name)r; there is %(known)s",
-                    where=where,
-                    name=name,
-                    known=", ".join(names),
-                )
+            raise value_error(
+                "%(where)s: there is no condition %(name)r; there is %(known)s",
+                where=where,
+                name=name,
+                known=", ".join(names),
             )
 
 
@@ -207,13 +205,11 @@ def check_display(questions: Sequence[_Asked], part: str) -> None:
     for question in questions:
         for field in _RESTRICTED:
             if getattr(question, field) and not allows(part, field):
-                raise ValueError(
-                    say(
-                        "%(name)s: %(key)s cannot have %(field)s here",
-                        name=part,
-                        key=question.key,
-                        field=field.rstrip("_"),
-                    )
+                raise value_error(
+                    "%(name)s: %(key)s cannot have %(field)s here",
+                    name=part,
+                    key=question.key,
+                    field=field.rstrip("_"),
                 )
         if question.show_if is not None:
             _check_show_if(question.key, question.show_if, earlier, keys, part)
@@ -237,9 +233,7 @@ def _check_show_if(
         )
     asked = earlier[shown.question]
     if shown.is_ is None and asked.kind not in ("likert", "number", "slider"):
-        raise ValueError(
-            say("%(where)s: %(other)s is not answered by a number", where=where, other=asked.key)
-        )
+        raise value_error("%(where)s: %(other)s is not answered by a number", where=where, other=asked.key)
     for value in shown.is_ or ():
         alone = [value] if asked.kind == "multiple" and isinstance(value, str) else value
         asked.check_answer(alone, where)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel, Growing
-from foundation.messages import say
+from foundation.messages import value_error
 
 AGREEMENT = [
     "Strongly disagree",
@@ -39,9 +39,9 @@ class Rating(FrozenModel):
             return data
         ends, points = data["ends"], data.get("points", 5)
         if "labels" in data:
-            raise ValueError(say("give either labels or ends"))
+            raise value_error("give either labels or ends")
         if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends)):
-            raise ValueError(say("ends must be two texts: of the first point and of the last"))
+            raise value_error("ends must be two texts: of the first point and of the last")
         rest = {key: value for key, value in data.items() if key != "ends"}
         if not isinstance(points, int) or not 2 <= points <= 101:
             return rest  # the field itself says what is wrong with it
@@ -51,12 +51,8 @@ class Rating(FrozenModel):
     @model_validator(mode="after")
     def _one_label_per_point(self) -> Self:
         if len(self.labels) != self.points:
-            raise ValueError(
-                say(
-                    "%(points)s points need %(points)s labels, not %(n)s",
-                    points=self.points,
-                    n=len(self.labels),
-                )
+            raise value_error(
+                "%(points)s points need %(points)s labels, not %(n)s", points=self.points, n=len(self.labels)
             )
         return self
 
@@ -88,7 +84,7 @@ def _check_values(choices: list[Choice]) -> list[Choice]:
     """Raise ValueError if two choices have the same value."""
     for value, times in Counter(choice.value for choice in choices).items():
         if times > 1:
-            raise ValueError(say("two choices have the value %(value)r", value=value))
+            raise value_error("two choices have the value %(value)r", value=value)
     return choices
 
 
@@ -135,9 +131,9 @@ class NumberScale(FrozenModel):
     @model_validator(mode="after")
     def _bounds_hold_something(self) -> Self:
         if self.max <= self.min:
-            raise ValueError(say("max must be larger than min"))
+            raise value_error("max must be larger than min")
         if self.step > self.max - self.min:
-            raise ValueError(say("step is larger than the distance from min to max"))
+            raise value_error("step is larger than the distance from min to max")
         return self
 
     @property
@@ -185,11 +181,11 @@ class SliderScale(NumberScale):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if len(self.ends) == 1:
-            raise ValueError(say("ends must be two texts: of the lowest number and of the highest"))
+            raise value_error("ends must be two texts: of the lowest number and of the highest")
         if (self.max - self.min) / self.step > MOST_STEPS:
-            raise ValueError(say("a slider has at most %(n)s steps", n=MOST_STEPS))
+            raise value_error("a slider has at most %(n)s steps", n=MOST_STEPS)
         if self.start is not None and self.read(repr(self.start)) is None:
-            raise ValueError(say("start is not a number of the slider"))
+            raise value_error("start is not a number of the slider")
         return self
 
 
@@ -230,13 +226,13 @@ class MatrixScale(Rating, Growing):
     def _is_one_question_per_row(self) -> Self:
         for key, times in Counter(row.key for row in self.rows).items():
             if times > 1:
-                raise ValueError(say("two rows have the key %(key)r", key=key))
+                raise value_error("two rows have the key %(key)r", key=key)
         if self.points > MOST_COLUMNS:
-            raise ValueError(say("a matrix has at most %(n)s points", n=MOST_COLUMNS))
+            raise value_error("a matrix has at most %(n)s points", n=MOST_COLUMNS)
         if len(self.choices) == 1:
-            raise ValueError(say("a matrix needs two or more choices"))
+            raise value_error("a matrix needs two or more choices")
         if self.choices and {"points", "labels"} & self.model_fields_set:
-            raise ValueError(say("give either points or choices"))
+            raise value_error("give either points or choices")
         return self
 
     @property
@@ -264,7 +260,7 @@ class RankingScale(Choices):
     @model_validator(mode="after")
     def _ranks_some(self) -> Self:
         if self.top is not None and self.top >= len(self.choices):
-            raise ValueError(say("top must be smaller than the number of choices"))
+            raise value_error("top must be smaller than the number of choices")
         return self
 
     @property
@@ -291,7 +287,7 @@ class TextField(Growing):
     @model_validator(mode="after")
     def _lengths_fit(self) -> Self:
         if self.min_length > self.max_length:
-            raise ValueError(say("min_length is larger than max_length"))
+            raise value_error("min_length is larger than max_length")
         return self
 
 

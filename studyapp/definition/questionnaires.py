@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel, Growing
-from foundation.messages import say
+from foundation.messages import say, value_error
 from studyapp.definition.question_display import (
     ADVISED,
     EXCEPT,
@@ -157,26 +157,24 @@ class Question(Growing):
     @model_validator(mode="after")
     def _display_fits(self) -> Self:
         if self.only is not None and self.except_ is not None:
-            raise ValueError(say("give either only or except"))
+            raise value_error("give either only or except")
         count = len(self.choices) if isinstance(self.scale, Choices) else 0
         if self.random_choices and count < 2:
-            raise ValueError(say("random_choices is for questions with a list of choices"))
+            raise value_error("random_choices is for questions with a list of choices")
         if self.fixed and not self.random_choices:
-            raise ValueError(say("fixed is for questions with random_choices"))
+            raise value_error("fixed is for questions with random_choices")
         if self.random_choices and self.fixed > count - 2:
-            raise ValueError(say("fixed leaves fewer than two choices to shuffle"))
+            raise value_error("fixed leaves fewer than two choices to shuffle")
         if self.heading_text is not None and self.heading is None:
-            raise ValueError(say("heading_text is for questions with a heading"))
+            raise value_error("heading_text is for questions with a heading")
         return self
 
     @model_validator(mode="after")
     def _key_is_free(self) -> Self:
         if self.key in RESERVED_KEYS or self.key.startswith("changes_"):
-            raise ValueError(
-                say("the key %(key)r is the name of another column; choose another", key=self.key)
-            )
+            raise value_error("the key %(key)r is the name of another column; choose another", key=self.key)
         if self.role is not None and self.kind not in ("yes_no", "likert"):
-            raise ValueError(say("the role %(role)r needs a rating scale or yes_no", role=self.role))
+            raise value_error("the role %(role)r needs a rating scale or yes_no", role=self.role)
         return self
 
     @property
@@ -318,14 +316,12 @@ class Question(Growing):
     def check_answer(self, answer: Answer, name: str) -> None:
         """Raise ValueError, naming the field, unless the answer is possible."""
         if not self.takes(answer):
-            raise ValueError(
-                say(
-                    "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
-                    name=name,
-                    key=self.key,
-                    answers=self.shown_answers(),
-                    value=answer,
-                )
+            raise value_error(
+                "%(name)s: %(key)s is answered by %(answers)s, not %(value)r",
+                name=name,
+                key=self.key,
+                answers=self.shown_answers(),
+                value=answer,
             )
 
     def shown_answers(self) -> str:
@@ -355,16 +351,14 @@ def check_keys(questions: Sequence[Question], name: str) -> None:
     roles = Counter(question.role for question in questions if question.role)
     for kind, times in ((say("the key"), keys), (say("the role"), roles), (say("the column"), columns)):
         for value in (value for value, n in times.items() if n > 1):
-            raise ValueError(
-                say("%(name)s: two questions have %(kind)s %(value)r", name=name, kind=kind, value=value)
+            raise value_error(
+                "%(name)s: two questions have %(kind)s %(value)r", name=name, kind=kind, value=value
             )
     for taken in sorted(RESERVED_KEYS & columns.keys()):
-        raise ValueError(
-            say(
-                "%(name)s: %(taken)r is the name of another column; choose another key or value",
-                name=name,
-                taken=taken,
-            )
+        raise value_error(
+            "%(name)s: %(taken)r is the name of another column; choose another key or value",
+            name=name,
+            taken=taken,
         )
 
 
@@ -417,12 +411,10 @@ class Questionnaire(Growing):
         for name in self.random_order:
             columns = {column.name for question in getattr(self, name) for column in question.columns}
             if ORDER_COLUMN in columns:
-                raise ValueError(
-                    say(
-                        "%(name)s: %(taken)r is the name of another column; choose another key or value",
-                        name=name,
-                        taken=ORDER_COLUMN,
-                    )
+                raise value_error(
+                    "%(name)s: %(taken)r is the name of another column; choose another key or value",
+                    name=name,
+                    taken=ORDER_COLUMN,
                 )
         return self
 
@@ -545,11 +537,9 @@ def template_named(name: Any) -> Questionnaire:
     Raises ValueError, which lists those there are.
     """
     if not isinstance(name, str) or name not in TEMPLATES:
-        raise ValueError(
-            say(
-                "unknown template %(name)r; known templates: %(known)s",
-                name=name,
-                known=", ".join(sorted(TEMPLATES)),
-            )
+        raise value_error(
+            "unknown template %(name)r; known templates: %(known)s",
+            name=name,
+            known=", ".join(sorted(TEMPLATES)),
         )
     return TEMPLATES[name]

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel, Growing
-from foundation.messages import say
+from foundation.messages import value_error
 from studyapp.errors import StudyappError
 
 Outcome = Literal["done", "no_consent", "screened_out", "failed_comprehension", "full"]
@@ -163,17 +163,15 @@ class Recruitment(Growing):
     def _fits_the_platform(self) -> Self:
         platform = PLATFORMS[self.platform]
         if self.signed_urls and self.platform != "prolific":
-            raise ValueError(say("signed_urls: only Prolific signs its addresses"))
+            raise value_error("signed_urls: only Prolific signs its addresses")
         done = self.outcomes.get("done", Ending())
         if platform.back and not (done.code or done.url):
-            raise ValueError(
-                say("outcomes: %(platform)s needs a code or a url for done", platform=platform.label)
+            raise value_error(
+                "outcomes: %(platform)s needs a code or a url for done", platform=platform.label
             )
         for outcome, ending in self.outcomes.items():
             if ending.code is None and outcome != "done" and "{code}" in (ending.url or ""):
-                raise ValueError(
-                    say("outcomes: %(outcome)s has {code} in its url, but no code", outcome=outcome)
-                )
+                raise value_error("outcomes: %(outcome)s has {code} in its url, but no code", outcome=outcome)
         return self
 
     @property
@@ -212,22 +210,20 @@ def check_address(url: str, placeholders: tuple[str, ...]) -> str:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise ValueError(say("is not an address: %(error)s", error=str(error))) from error
+        raise value_error("is not an address: %(error)s", error=str(error)) from error
     if parts.scheme != "https" or not parts.hostname or parts.username is not None:
-        raise ValueError(say("must be a full address that begins with https://"))
+        raise value_error("must be a full address that begins with https://")
     if any(f"{{{name}}}" in parts.netloc for name in placeholders):
         named = ", ".join(f"{{{name}}}" for name in placeholders)
-        raise ValueError(say("%(places)s may not be part of the host name", places=named))
+        raise value_error("%(places)s may not be part of the host name", places=named)
     plain = url
     for name in placeholders:
         plain = plain.replace(f"{{{name}}}", "")
     if not plain.isascii() or any(sign in plain for sign in "{}<>\"'\\^`| ") or not plain.isprintable():
         allowed = ", ".join(f"{{{name}}}" for name in placeholders)
-        raise ValueError(
-            say(
-                "contains a character that an address may not have; allowed placeholders: %(places)s",
-                places=allowed,
-            )
+        raise value_error(
+            "contains a character that an address may not have; allowed placeholders: %(places)s",
+            places=allowed,
         )
     return url
 

@@ -30,7 +30,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import say, value_error
 from studyapp.definition.question_scales import LikertScale, NumberScale
 from studyapp.definition.questionnaires import Answer, Question
 from studyapp.definition.scales import SCALES
@@ -239,10 +239,10 @@ def check_scales(own: Sequence[ScaleKey], parts: Mapping[str, Sequence[Question]
     """Raise ValueError, naming the scale, unless every key can be applied."""
     for name, times in Counter(_column(key.name) for key in own).items():
         if times > 1:
-            raise ValueError(say("two scales have the column %(column)r", column=name))
+            raise value_error("two scales have the column %(column)r", column=name)
     for key in own:
         for problem in _problems(key, parts):
-            raise ValueError(say("%(name)s: %(problem)s", name=key.name, problem=problem))
+            raise value_error("%(name)s: %(problem)s", name=key.name, problem=problem)
 
 
 def _problems(key: ScaleKey, parts: Mapping[str, Sequence[Question]]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from the source.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from foundation.messages import say
+from foundation.messages import say, value_error
 
 Entry = dict[str, Any]
 
@@ -177,7 +177,7 @@ def expand(entries: Any) -> Any:
             above = {}
         questions += own
     if above:
-        raise ValueError(say("a question must follow a heading or a page break"))
+        raise value_error("a question must follow a heading or a page break")
     return questions
 
 
@@ -222,18 +222,16 @@ def questions_of(entry: Entry) -> list[Entry]:
     """
     name = entry["template"]
     if not isinstance(name, str) or name not in SCALES:
-        raise ValueError(
-            say("unknown scale %(name)r; known scales: %(known)s", name=name, known=", ".join(SCALES))
+        raise value_error(
+            "unknown scale %(name)r; known scales: %(known)s", name=name, known=", ".join(SCALES)
         )
     unknown = sorted(entry.keys() - {"template", "only", "required", "items"})
     if unknown:
-        raise ValueError(
-            say("scale %(name)r: there is no such field: %(field)s", name=name, field=unknown[0])
-        )
+        raise value_error("scale %(name)r: there is no such field: %(field)s", name=name, field=unknown[0])
     scale = SCALES[name]
     items = scale.items or _entered(name, scale, entry.get("items"))
     if scale.items and "items" in entry:
-        raise ValueError(say("scale %(name)r has its items; items are for scales that have none", name=name))
+        raise value_error("scale %(name)r has its items; items are for scales that have none", name=name)
     is_required = entry.get("required", name not in NEVER_REQUIRED)
     if not isinstance(is_required, bool) or (is_required and name in NEVER_REQUIRED):
         raise ValueError(
@@ -273,8 +271,8 @@ def _picked(name: str, items: dict[str, Any], only: Any) -> Sequence[str]:
     if only is None:
         return list(items)
     if not isinstance(only, list) or not only or not set(map(str, only)) <= items.keys():
-        raise ValueError(
-            say("scale %(name)r: only must list some of %(known)s", name=name, known=", ".join(items))
+        raise value_error(
+            "scale %(name)r: only must list some of %(known)s", name=name, known=", ".join(items)
         )
     return [key for key in items if key in only]
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import say, value_error
 from foundation.validation_messages import sentence
 from studyapp.definition import scale_scores, scales
 from studyapp.definition.analysis_plan import AnalysisPlan, check_plan, measures_of_questions
@@ -274,12 +274,8 @@ class StudyDefinition(FrozenModel):
         elif conditions and info.data.get("design") in ("within", "mixed"):
             largest = max(len(group) for group in groups_of(info.data["design"], conditions).values())
             if items.total < largest:
-                raise ValueError(
-                    say(
-                        "%(n)s items are too few to show %(largest)s conditions",
-                        n=items.total,
-                        largest=largest,
-                    )
+                raise value_error(
+                    "%(n)s items are too few to show %(largest)s conditions", n=items.total, largest=largest
                 )
         check_items(info.data.get("task"), items)
         return items
@@ -309,7 +305,7 @@ class StudyDefinition(FrozenModel):
         cls, check: Comprehension | None, info: ValidationInfo
     ) -> Comprehension | None:
         if check and not info.data.get("instructions", "missing"):
-            raise ValueError(say("there are no instructions to comprehend"))
+            raise value_error("there are no instructions to comprehend")
         if check:
             check_keys([*info.data.get("screening", []), *check.questions], "screening and comprehension")
         return check
@@ -347,16 +343,14 @@ class StudyDefinition(FrozenModel):
         cls, translations: dict[str, Translation], info: ValidationInfo
     ) -> dict[str, Translation]:
         if info.data.get("language") in translations:
-            raise ValueError(
-                say("%(language)r is the language of the study itself", language=info.data["language"])
+            raise value_error(
+                "%(language)r is the language of the study itself", language=info.data["language"]
             )
         if {"task", "questionnaire", "screening", "comprehension", "attention"} <= info.data.keys():
             for language, words in translations.items():
                 for part, key in unknown(words, _parts(info.data), _instructed(info.data["attention"])):
-                    raise ValueError(
-                        say(
-                            "%(place)s: there is no %(key)r to translate", place=f"{language}.{part}", key=key
-                        )
+                    raise value_error(
+                        "%(place)s: there is no %(key)r to translate", place=f"{language}.{part}", key=key
                     )
         return translations
 
@@ -518,32 +512,28 @@ def _check_attention(
         if asked is not None:
             check_expected(row.expected, asked, say("attention item %(id)r", id=row.id))
         if items is not None and row.position > (pages := items.total + len(attention)):
-            raise ValueError(
-                say(
-                    "attention item %(id)r: position %(position)s is beyond the %(pages)s pages",
-                    id=row.id,
-                    position=row.position,
-                    pages=pages,
-                )
+            raise value_error(
+                "attention item %(id)r: position %(position)s is beyond the %(pages)s pages",
+                id=row.id,
+                position=row.position,
+                pages=pages,
             )
         if items is not None and items.ids is not None and {row.id, row.item} & set(items.ids):
-            raise ValueError(say("attention item %(id)r: is an item of the study already", id=row.id))
+            raise value_error("attention item %(id)r: is an item of the study already", id=row.id)
 
 
 def _check_task(asked: Questionnaire, task: Task) -> None:
     """Raise ValueError if a question takes a name of the task's own questions."""
     if task.kind == "verification":
         if not asked.item:
-            raise ValueError(say("item: must have at least 1 item"))
+            raise value_error("item: must have at least 1 item")
         return
     for column in (column for question in asked.item for column in question.columns):
         if is_reserved(column.name):
-            raise ValueError(
-                say(
-                    "%(name)s: %(taken)r is the name of another column; choose another key or value",
-                    name="item",
-                    taken=column.name,
-                )
+            raise value_error(
+                "%(name)s: %(taken)r is the name of another column; choose another key or value",
+                name="item",
+                taken=column.name,
             )
 
 

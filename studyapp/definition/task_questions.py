@@ -74,8 +74,7 @@ def task_pages(task: Task, block: str = "") -> Sequence[str]:
 def limit_of(task: Task, page: str) -> int | None:
     """Return the seconds that a page of an item allows; None for any."""
     limits = getattr(task, "time_limits", None)
-    limit: int | None = getattr(limits, page) if limits and page else None
-    return limit
+    return getattr(limits, page) if limits and page else None
 
 
 def own_options(gold: str | None, labels: Sequence[str]) -> list[str]:

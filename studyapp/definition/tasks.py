@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel, Growing
-from foundation.messages import say
+from foundation.messages import value_error
 
 Seconds = Annotated[int, Field(ge=5, le=3600)]
 
@@ -98,13 +98,11 @@ class Blocks(FrozenModel):
     def _are_even(self) -> Self:
         for name, size in self.sizes.items():
             if size % 2:
-                raise ValueError(
-                    say(
-                        "%(block)s: the system is right in half of a block, so that it needs an even number "
-                        "of items, not %(n)s",
-                        block=name,
-                        n=size,
-                    )
+                raise value_error(
+                    "%(block)s: the system is right in half of a block, so that it needs an even number "
+                    "of items, not %(n)s",
+                    block=name,
+                    n=size,
                 )
         return self
 
@@ -216,7 +214,7 @@ class Preference(Growing):
         keys = [criterion.key for criterion in criteria]
         for key in keys:
             if keys.count(key) > 1:
-                raise ValueError(say("two criteria have the key %(key)r", key=key))
+                raise value_error("two criteria have the key %(key)r", key=key)
         return criteria
 
     def in_words(self, texts: Mapping[str, str]) -> "Preference":

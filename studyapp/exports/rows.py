@@ -26,13 +26,7 @@ from studyapp.definition.questionnaires import ORDER_COLUMN, Question, parts_of
 from studyapp.definition.scale_scores import Score, scores_of
 from studyapp.definition.suspicion_flags import Flag
 from studyapp.definition.tasks import Advice, Predicting, Preference
-from studyapp.exports.columns import (
-    QUESTION_ORDER,
-    Column,
-    display_columns,
-    question_columns,
-    score_columns,
-)
+from studyapp.exports.columns import QUESTION_ORDER, Column, display_columns, question_columns, score_columns
 from studyapp.exports.task_columns import (
     Judged,
     advice_cells,

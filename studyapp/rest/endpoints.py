@@ -3,12 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from itertools import islice
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Count
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
@@ -22,14 +20,13 @@ from accounts.rest.bodies import JSON, LINES, read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.etags import require_match, tag
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, cursor, page_of, read_cursor
+from accounts.rest.pages import Page, answer, cursor, page_of, read_cursor, row_of
 from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
 from foundation.errors import NotFound
-from jobs.actions.jobs import create_job
 from jobs.rest.endpoints import JobRow, job_row
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 from studyapp.actions import studies as life
 from studyapp.actions.drafts import save_draft, start_draft
 from studyapp.actions.links import create_link
@@ -373,11 +370,10 @@ class Exports(StudyView):
         return self._job(request, "export_bundle", study, options.model_dump())
 
     def _job(self, request: Request, kind: str, study: Study, options: dict[str, Any]) -> HttpResponse:
-        job = create_job(
+        job = start_job(
             kind=kind, workspace=study.workspace, by=self.user, subject=study.slug, options=options
         )
         record_export(by=self.user, subject=study, kind=kind)
-        transaction.on_commit(partial(enqueue_job, job))
         return answer(job_row(request, job), status=202)
 
 
@@ -424,38 +420,33 @@ def _counted(study: Study) -> Study:
 
 
 def _study_row(row: Study) -> shapes.StudyRow:
-    return shapes.StudyRow.model_validate(
-        {
-            "id": str(row.pk),
-            "workspace": row.workspace.slug,
-            "archived": row.archived_at is not None,
-            "versions": row.number,  # type: ignore[attr-defined]  # annotated
-            **{name: getattr(row, name) for name in ("slug", "title", "status", "created_at")},
-        }
+    return row_of(
+        shapes.StudyRow,
+        row,
+        workspace=row.workspace.slug,
+        archived=row.archived_at is not None,
+        versions=row.number,  # type: ignore[attr-defined]  # annotated
     )
 
 
 def _estimate(row: Estimate) -> shapes.EstimateRow:
     low, high = row.interval or (None, None)
-    return shapes.EstimateRow(
+    return row_of(
+        shapes.EstimateRow,
+        row,
         measure=row.measure.key,
         unit=row.measure.unit,
-        condition=row.condition,
-        value=row.value,
         low=low,
         high=high,
-        participants=row.participants,
         reason=row.reason or row.interval_reason,
     )
 
 
 def _versions(rows: Sequence[StudyVersion]) -> Iterable[shapes.VersionRow]:
     return (
-        shapes.VersionRow(
-            id=str(row.pk),
-            number=row.number,
-            hash=row.hash,
-            frozen_at=row.frozen_at,
+        row_of(
+            shapes.VersionRow,
+            row,
             decisions=[
                 shapes.DecisionRow(**decision_part(decision, public=False))
                 for decision in row.decisions.all()
@@ -466,11 +457,7 @@ def _versions(rows: Sequence[StudyVersion]) -> Iterable[shapes.VersionRow]:
 
 
 def _links(rows: Sequence[EntryLink]) -> Iterable[shapes.LinkRow]:
-    names = ("label", "mode", "single_use", "quota", "used_at", "created_at")
-    return (
-        shapes.LinkRow.model_validate({"id": str(row.pk), **{name: getattr(row, name) for name in names}})
-        for row in rows
-    )
+    return (row_of(shapes.LinkRow, row) for row in rows)
 
 
 def _rows(study: Study, table: str) -> Iterator[dict[str, Any]]:

@@ -2,28 +2,24 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from functools import partial
-from typing import Any
 
 from django.conf import settings
-from django.db import transaction
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
+from accounts.access import existing
 from accounts.actions.audit import record
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
-from accounts.rest.pages import Page, answer, page_of
+from accounts.rest.pages import Page, answer, page_of, row_of
 from foundation.frozen_model import FrozenModel
 from foundation.translated_messages import translated
-from jobs.actions.jobs import create_job
 from jobs.models import Job
 from jobs.rest.endpoints import JobRow, job_row
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job
 from studyapp.actions.links import create_link
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.actions.rehearsals import start_rehearsal
@@ -79,9 +75,7 @@ class Settle(StudyView):
     @described(takes=shapes.Settlement, status=204, errors=(409,))
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Say if an unknown payment was paid."""
-        payment = payments_of(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first()
-        if payment is None:
-            raise Http404(NOT_THERE)
+        payment = existing(payments_of(self.study(slug, Act.STUDY_PERSONAL)).filter(pk=pk).first())
         settle_unknown(payment=payment, was_paid=read_body(request, shapes.Settlement).paid, by=self.user)
         return HttpResponse(status=204)
 
@@ -117,26 +111,23 @@ class RehearsalLinks(StudyView):
 
 
 def _job(view: StudyView, study: Study, kind: str, options: FrozenModel) -> Job:
-    job = create_job(
+    return start_job(
         kind=kind,
         workspace=study.workspace,
         by=view.user,
         subject=study.slug,
         options=options.model_dump(mode="json"),
     )
-    transaction.on_commit(partial(enqueue_job, job))
-    return job
 
 
 def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
     lines = [
-        shapes.PaymentLine(
+        row_of(
+            shapes.PaymentLine,
+            line,
             participant=line.ids.participant.public_id,
-            kind=line.kind,
             bonus=line.batch,
             amount=_money(line.amount),
-            is_due=line.is_due,
-            earlier=line.earlier,
             obstacle=translated(line.obstacle),
         )
         for line in plan.lines
@@ -147,11 +138,14 @@ def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:
 
 
 def _payments(rows: Sequence[Payment]) -> Iterable[shapes.PaymentRow]:
-    names = ("kind", "currency", "state", "note", "created_at", "sent_at")
     for row in rows:
-        values: dict[str, Any] = {name: getattr(row, name) for name in names}
-        values |= {"participant": row.participant.public_id, "bonus": row.batch, "amount": _money(row.amount)}
-        yield shapes.PaymentRow.model_validate({"id": str(row.pk), **values})
+        yield row_of(
+            shapes.PaymentRow,
+            row,
+            participant=row.participant.public_id,
+            bonus=row.batch,
+            amount=_money(row.amount),
+        )
 
 
 def _money(amount: Decimal | None) -> str | None:

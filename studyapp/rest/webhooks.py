@@ -1,9 +1,9 @@
 """Endpoints of a study's webhooks."""
 
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.access import NOT_THERE
+from accounts.access import existing
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
@@ -49,10 +49,7 @@ class WebhookView(StudyView):
 
     def webhook(self, slug: str, pk: int) -> StudyWebhook:
         """Return a webhook of a study that the user may change."""
-        hook = webhooks_of(self.study(slug, Act.STUDY_EDIT)).filter(pk=pk).first()
-        if hook is None:
-            raise Http404(NOT_THERE)
-        return hook
+        return existing(webhooks_of(self.study(slug, Act.STUDY_EDIT)).filter(pk=pk).first())
 
 
 class OneWebhook(WebhookView):

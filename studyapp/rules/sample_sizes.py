@@ -16,7 +16,7 @@ from analysis.planning.power import Population, power_curve, smallest_design
 from analysis.planning.sample_size import HALF, Design, against_first, assumed, design_sentence, sizes_around
 from analysis.stats.arrays import Array
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import value_error
 
 # Means over trials, the change between two blocks of trials, or win rates of pairs of conditions.
 SizeMeasure = Literal["trials", "change", "win_rate"]
@@ -47,20 +47,20 @@ class SizeSettings(FrozenModel):
         if self.measure == "win_rate":
             return self._checked_win_rates()
         if len(self.effects) < 2:
-            raise ValueError(say("give one effect for each of two or more conditions"))
+            raise value_error("give one effect for each of two or more conditions")
         if (self.residual_sd is None) == (self.mean is None):
-            raise ValueError(
-                say("give either the spread of single trials, or the mean share of a yes-or-no measure")
+            raise value_error(
+                "give either the spread of single trials, or the mean share of a yes-or-no measure"
             )
         if len(set(self.effects)) == 1:
-            raise ValueError(say("the effects are all the same, so there is no difference to find"))
+            raise value_error("the effects are all the same, so there is no difference to find")
         return self
 
     def _checked_win_rates(self) -> "SizeSettings":
         if self.residual_sd is not None:
-            raise ValueError(say("a win rate has no spread of single trials to give: they are won or lost"))
+            raise value_error("a win rate has no spread of single trials to give: they are won or lost")
         if not any(self.effects) or max(map(abs, self.effects)) > HALF:
-            raise ValueError(say("effects of win rates lie between -0.5 and 0.5, and one is not 0"))
+            raise value_error("effects of win rates lie between -0.5 and 0.5, and one is not 0")
         return self
 
     @property

@@ -16,7 +16,7 @@ from analysis.io.errors import AnalysisError
 from analysis.planning.systems_needed import MOST_SYSTEMS, SystemsNeeded, plan_systems
 from analysis.stats.correlations import Coefficient
 from foundation.frozen_model import FrozenModel
-from foundation.messages import say
+from foundation.messages import value_error
 from studyapp.rules.sample_sizes import SEED
 
 MOST_CORRELATIONS = 10
@@ -41,13 +41,13 @@ class SystemSettings(FrozenModel):
     @classmethod
     def _a_relation(cls, correlations: list[float]) -> list[float]:
         if 0 in correlations:
-            raise ValueError(say("a true correlation of 0 is no relation to find"))
+            raise value_error("a true correlation of 0 is no relation to find")
         return correlations
 
     @model_validator(mode="after")
     def _power_above_the_level(self) -> "SystemSettings":
         if self.target <= self.alpha:
-            raise ValueError(say("the target power must be above alpha"))
+            raise value_error("the target power must be above alpha")
         return self
 
 

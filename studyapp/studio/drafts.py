@@ -220,5 +220,4 @@ _Dumper.add_representer(str, _text)
 
 def as_yaml(content: Mapping[str, Any]) -> str:
     """Return the draft as YAML that ``create_study`` reads once complete."""
-    text: str = yaml.dump(dict(content), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
-    return text
+    return yaml.dump(dict(content), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)

@@ -39,8 +39,7 @@ def read_draft(text: str, name: str) -> Draft:
         problems = [(location, sentence(error_detail)) for location, error_detail in shown]
         if problems:
             raise located(name, node, list(dict.fromkeys(problems))) from error
-    kept: Draft = _with_dates_as_text(data)
-    return kept
+    return _with_dates_as_text(data)
 
 
 def _misshapen(wrong: list[tuple[Location, Any]]) -> Iterator[tuple[Location, Any]]:

@@ -17,5 +17,4 @@ def reach(context: Context) -> Reach:
     if not hasattr(request, "reach"):
         is_user = isinstance(request.user, User)
         request.reach = reach_of(request.user) if is_user else Reach(frozenset(), frozenset())
-    answer: Reach = request.reach
-    return answer
+    return request.reach

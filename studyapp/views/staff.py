@@ -16,7 +16,7 @@ from accounts.current_workspace import chosen_workspace
 from accounts.policy import Act
 from foundation import charts
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from studyapp.actions import studies as actions
 from studyapp.actions.running import pause_study, resume_study
 from studyapp.models import Study
@@ -145,10 +145,7 @@ def reopen(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _act(request: HttpRequest, study: Study, action: Callable[..., Any], done: str) -> HttpResponse:
-    try:
+    with errors_shown(request, TouchstoneError, ForbiddenTransition):
         action(study=study, by=user_of(request))
-    except (TouchstoneError, ForbiddenTransition) as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, done)
     return redirect("studyapp:staff_study", study.slug)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import require, require_somewhere, user_of
 from accounts.policy import Act
 from foundation.errors import BadFile
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from predictions.articles import articles
 from predictions.models import PredictionRun
 from studyapp.actions import correctness as actions
@@ -133,15 +133,13 @@ def store_judgement(request: HttpRequest, run: PredictionRun) -> HttpResponse:
     judged = _answer_or_404(run, form.cleaned_data["answer"])
     if not is_valid:
         return _answer_page(request, run, judged, form, status=422)
-    try:
+    with errors_shown(request, actions.CannotJudge):
         actions.judge(
             judged=judged,
             is_correct=form.is_correct,
             note=form.cleaned_data["note"],
             by=user_of(request),
         )
-    except actions.CannotJudge as error:
-        messages.error(request, translated_error(error))
     return redirect("studyapp:correctness_judge", run.pk)
 
 
@@ -153,7 +151,7 @@ def settle(request: HttpRequest, run: PredictionRun, answer: int) -> HttpRespons
     form = SettleForm(request.POST, prefix=str(answer))
     if not form.is_valid():
         return _run_page(request, run, failed=(answer, form), status=422)
-    try:
+    with errors_shown(request, actions.CannotJudge):
         actions.settle(
             judged=judged,
             is_correct=form.is_correct,
@@ -161,9 +159,6 @@ def settle(request: HttpRequest, run: PredictionRun, answer: int) -> HttpRespons
             note=form.cleaned_data["note"],
             by=user_of(request),
         )
-    except actions.CannotJudge as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Decision stored."))
     return redirect("studyapp:correctness_run", run.pk)
 

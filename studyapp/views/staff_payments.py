@@ -9,17 +9,17 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core import signing
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import existing, user_of
 from accounts.actions.audit import record
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.spreadsheet import write_csv
-from foundation.translated_messages import translated, translated_error
+from foundation.translated_messages import errors_shown, translated, translated_error
 from jobs.actions.jobs import create_job
 from jobs.queries import jobs_of
 from jobs.tasks import enqueue_job
@@ -116,14 +116,9 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Act.STUDY_PERSONAL)
 def settle(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Settle an unknown payment that a person looked up."""
-    payment = payments_of(study).filter(pk=pk).first()
-    if payment is None:
-        raise Http404(NOT_THERE)
-    try:
+    payment = existing(payments_of(study).filter(pk=pk).first())
+    with errors_shown(request, TouchstoneError):
         settle_unknown(payment=payment, was_paid=request.POST.get("paid") == "yes", by=user_of(request))
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Payment settled."))
     return redirect("studyapp:staff_payments", study.slug)
 

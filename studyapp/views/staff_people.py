@@ -16,7 +16,7 @@ from accounts.access import user_of
 from accounts.policy import Act
 from foundation.errors import NotFound, TouchstoneError
 from foundation.tables import SortedTable
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from studyapp.actions import exclusions, privacy
 from studyapp.actions.participants import replace_link as make_new_link
 from studyapp.actions.participants import revoke_links
@@ -158,11 +158,8 @@ def _act(
     form = ReasonForm(request.POST, prefix=name)
     if not form.is_valid():
         return _page(request, study, person, failed=(name, form), status=422)
-    try:
+    with errors_shown(request, TouchstoneError):
         act(participant=person.row, reason=form.cleaned_data["reason"], by=user_of(request))
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, done)
     # The participant may be gone, or have another ID now.
     kept = Participant.objects.filter(pk=person.row.pk, public_id=public_id).exists()

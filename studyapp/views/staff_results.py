@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import NOT_THERE, existing, user_of
 from accounts.actions.audit import record_export
 from accounts.policy import Act
 from analysis.report.page import SORTING_HASH
@@ -252,10 +252,7 @@ def _difference(summary: Summary, labels: dict[str, str], factor: float) -> dict
 
 
 def _report(study: Study, pk: int) -> Report:
-    row = study.reports.select_related("version").filter(pk=pk).first()
-    if row is None:
-        raise Http404(str(NOT_THERE))
-    return row
+    return existing(study.reports.select_related("version").filter(pk=pk).first())
 
 
 def _text(request: HttpRequest, study: Study, kind: str, write: Any) -> HttpResponse:

@@ -12,6 +12,7 @@ from accounts.access import require, user_of
 from accounts.models import User, Workspace
 from accounts.policy import Act
 from foundation.errors import NoBroker
+from foundation.tables import Table
 from foundation.translated_messages import translated_error
 from studyapp.actions.sizes import TakesLonger, create_plan, run_plan
 from studyapp.models import SizePlan
@@ -32,14 +33,8 @@ WIDTH, HEIGHT = 600, 240  # of the curve, in units of its picture
 def sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Ask for assumptions about participants and simulate."""
     form = SizeForm(request.POST if request.method == "POST" else None, workspaces=workspaces)
-    plan = _simulated(request, form)
-    if plan is not None:
-        return redirect("studyapp:staff_size", plan.pk)
     plans = _earlier(workspaces).exclude(assumptions__has_key="correlations")
-    table = SIZE_PLANS.of(request.GET, without=() if len(workspaces) > 1 else ("workspace",))
-    rows = table.rows((plan, plan.result) for plan in plans[:LISTED])
-    context = {"form": form, "plans": rows, "table": table, "workspaces": workspaces}
-    return render(request, "studyapp/staff/sizes/form.html", context, status=422 if form.errors else 200)
+    return _form_page(request, form, plans, SIZE_PLANS, "studyapp/staff/sizes/form.html")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -47,13 +42,24 @@ def sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
 def system_sizes(request: HttpRequest, workspaces: list[Workspace]) -> HttpResponse:
     """Ask for assumptions about systems and simulate."""
     form = SystemSizeForm(request.POST if request.method == "POST" else None, workspaces=workspaces)
+    plans = _earlier(workspaces).filter(assumptions__has_key="correlations")
+    return _form_page(request, form, plans, SYSTEM_PLANS, "studyapp/staff/sizes/systems_form.html")
+
+
+def _form_page(
+    request: HttpRequest,
+    form: SizeForm | SystemSizeForm,
+    plans: QuerySet[SizePlan],
+    columns: Table,
+    template: str,
+) -> HttpResponse:
+    """Simulate, or show a form above earlier simulations."""
     plan = _simulated(request, form)
     if plan is not None:
         return redirect("studyapp:staff_size", plan.pk)
-    plans = _earlier(workspaces).filter(assumptions__has_key="correlations")
-    table = SYSTEM_PLANS.of(request.GET, without=() if len(workspaces) > 1 else ("workspace",))
-    context = {"form": form, "plans": table.rows(plans[:LISTED]), "table": table, "workspaces": workspaces}
-    template = "studyapp/staff/sizes/systems_form.html"
+    table = columns.of(request.GET, without=() if len(form.workspaces) > 1 else ("workspace",))
+    rows = table.rows(plans[:LISTED])
+    context = {"form": form, "plans": rows, "table": table, "workspaces": form.workspaces}
     return render(request, template, context, status=422 if form.errors else 200)
 
 

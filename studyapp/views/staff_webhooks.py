@@ -2,15 +2,15 @@
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NOT_THERE, user_of
+from accounts.access import existing, user_of
 from accounts.policy import Act
 from foundation.errors import Conflict
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.actions.webhooks import queue_test
 from jobs.webhooks.queries import last_deliveries
 from studyapp.actions import webhooks as actions
@@ -73,20 +73,14 @@ def end(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def test(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     """Send a test to a webhook; its page shows the result."""
-    try:
+    with errors_shown(request, Conflict):
         queue_test(StudyDelivery, _webhook_or_404(study, pk), about={"study": study.slug})
-    except Conflict as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("The test is sent within some seconds. Reload the page for its result."))
     return redirect("studyapp:staff_webhook", study.slug, pk)
 
 
 def _webhook_or_404(study: Study, pk: int) -> StudyWebhook:
-    hook = webhooks_of(study).filter(pk=pk).first()
-    if hook is None:
-        raise Http404(NOT_THERE)
-    return hook
+    return existing(webhooks_of(study).filter(pk=pk).first())
 
 
 def _page(

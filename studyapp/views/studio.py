@@ -16,20 +16,12 @@ from accounts.models import Workspace
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.messages import say
-from foundation.translated_messages import translated, translated_error
+from foundation.translated_messages import errors_shown, translated, translated_error
 from studyapp.actions import drafts as actions
 from studyapp.definition.scales import SCALES
 from studyapp.definition.yaml_document import DefinitionError
 from studyapp.models import Study
-from studyapp.queries.drafts import (
-    Edited,
-    edited,
-    known_names,
-    look,
-    redoable,
-    systems_on,
-    undoable,
-)
+from studyapp.queries.drafts import Edited, edited, known_names, look, redoable, systems_on, undoable
 from studyapp.studio import edits, starts
 from studyapp.studio.drafts import Draft, Problem, as_yaml
 from studyapp.studio.files import read_draft
@@ -299,11 +291,8 @@ def _travel(
     request: HttpRequest, study: Study, action: Callable[..., Any], done: str, **arguments: Any
 ) -> HttpResponse:
     """Change the revision, and return to the page of the button."""
-    try:
+    with errors_shown(request, TouchstoneError):
         action(study=study, by=user_of(request), **arguments)
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, done)
     name = request.POST.get("from", "")
     return (

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import user_of
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from studyapp.actions.drafts import save_draft
 from studyapp.errors import StudyRefused
 from studyapp.models import Study
@@ -64,7 +64,7 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
     now = edited(study)
     ids = list(dict.fromkeys(without_nul(request.POST.getlist("keep") + request.POST.getlist("add"))))
     draft = with_value(now.draft, ("items",), {"ids": ids} if ids else {"count": 25, "seed": 1})
-    try:
+    with errors_shown(request, TouchstoneError):
         save_draft(
             study=study,
             base=base_sent(request),
@@ -72,9 +72,6 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
             changed="items",
             by=user_of(request),
         )
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-    else:
         messages.success(request, _("Items chosen by hand: %(n)d.") % {"n": len(ids)})
     address = reverse("studyapp:studio_items", args=[study.slug])
     return redirect(f"{address}?{urlencode({'q': request.POST.get('q', '')})}")

@@ -94,18 +94,15 @@ DELIVERIES = Table(
 )
 SIZE_PLANS = Table(
     (
-        Column("simulated", _("Simulated (UTC)"), lambda row: row[0].pk),
+        Column("simulated", _("Simulated (UTC)"), lambda plan: plan.pk),
         Column("effects", _("Effects")),
-        Column("items", _("Items"), lambda row: row[0].assumptions["items"], is_number=True),
-        Column("target", _("Target power"), lambda row: row[0].assumptions["target"], is_number=True),
+        Column("items", _("Items"), lambda plan: plan.assumptions["items"], is_number=True),
+        Column("target", _("Target power"), lambda plan: plan.assumptions["target"], is_number=True),
         Column(
-            "needed",
-            _("Per condition"),
-            lambda row: (row[1] or {}).get("participants"),
-            is_number=True,
+            "needed", _("Per condition"), lambda plan: (plan.result or {}).get("participants"), is_number=True
         ),
-        Column("state", _("State"), lambda row: row[0].status),
-        Column("workspace", _("Workspace"), lambda row: row[0].workspace.name.casefold()),
+        Column("state", _("State"), lambda plan: plan.status),
+        Column("workspace", _("Workspace"), lambda plan: plan.workspace.name.casefold()),
     ),
     "-simulated",
 )

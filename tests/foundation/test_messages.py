@@ -24,6 +24,7 @@ from studyapp.studio.widgets import read
 from tests.studyapp.studio.test_forms import JUNK, KNOWN, example
 
 APPS = ("accounts", "annotation", "foundation", "jobs", "predictions", "studyapp")
+TEMPLATES = {"say": 0, "value_error": 0, "field_error": 1}  # functions that take a template, and its position
 _PLACE = re.compile(r"%\(\w+\)[rsg]")
 
 
@@ -33,8 +34,9 @@ def forms() -> set[str]:
     root = Path(settings.BASE_DIR)
     for path in sorted(path for app in APPS for path in (root / app).rglob("*.py")):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "say":
-                found |= {call.args[0].value} if isinstance(call.args[0], ast.Constant) else set()
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in TEMPLATES:
+                template = call.args[TEMPLATES[call.func.id]]
+                found |= {template.value} if isinstance(template, ast.Constant) else set()
     return found
 
 

@@ -18,13 +18,11 @@ class Annotations:
 
     def get(self, annotation: str) -> AnnotationDetail:
         """Return an annotation with every edit and its comments."""
-        row: AnnotationDetail = self._connection.get(address("annotations", annotation))
-        return row
+        return self._connection.get(address("annotations", annotation))
 
     def editor(self, annotation: str) -> EditorState:
         """Return an annotation as the editor shows it."""
-        row: EditorState = self._connection.get(address("annotations", annotation, "editor"))
-        return row
+        return self._connection.get(address("annotations", annotation, "editor"))
 
     def save(self, annotation: str, edits: Iterable[Mapping[str, Any]], *, revision: int) -> Saved:
         """Save edits in order, all or none.
@@ -42,8 +40,7 @@ class Annotations:
         operations = [
             {"id": str(uuid4()), "base": revision + place, **edit} for place, edit in enumerate(edits)
         ]
-        row: Saved = self._post(annotation, "operations", {"operations": operations})
-        return row
+        return self._post(annotation, "operations", {"operations": operations})
 
     def submit(self, annotation: str, *, revision: int) -> None:
         """Hand in an annotation; an adjudication becomes the gold.
@@ -59,8 +56,7 @@ class Annotations:
 
     def take_back(self, annotation: str) -> EditorState:
         """Reopen a submitted annotation before its review."""
-        row: EditorState = self._post(annotation, "take-back")
-        return row
+        return self._post(annotation, "take-back")
 
     def note_shown(self, annotation: str, outputs: Sequence[str]) -> None:
         """Note the model outputs that you see, each as ``system@revision``."""
@@ -69,30 +65,26 @@ class Annotations:
 
     def accept(self, annotation: str, *, revision: int) -> GoldRow:
         """Make an annotation the gold of its item."""
-        row: GoldRow = self._post(annotation, "accept", {"revision": revision})
-        return row
+        return self._post(annotation, "accept", {"revision": revision})
 
     def send_back(
         self, annotation: str, *, revision: int, text: str, node: int | None = None
     ) -> AnnotationRow:
         """Return an annotation to its annotator with requested changes."""
         body = {"revision": revision, "text": text, "node": node}
-        row: AnnotationRow = self._post(annotation, "return", body)
-        return row
+        return self._post(annotation, "return", body)
 
     def comment(
         self, annotation: str, text: str, *, node: int | None = None, object: str | None = None
     ) -> CommentRow:
         """Comment on an annotation, a node or an object."""
         path, body = address("annotations", annotation, "comments"), {"text": text, "node": node}
-        row: CommentRow = self._connection.send("POST", path, {**body, "object": object}, once=True).json()
-        return row
+        return self._connection.send("POST", path, {**body, "object": object}, once=True).json()
 
     def resolve_comment(self, annotation: str, comment: str) -> CommentRow:
         """Mark a comment as resolved."""
         path = address("annotations", annotation, "comments", comment, "resolve")
-        row: CommentRow = self._connection.send("POST", path).json()
-        return row
+        return self._connection.send("POST", path).json()
 
     def _post(self, annotation: str, act: str, body: Mapping[str, Any] | None = None) -> Any:
         return self._connection.send("POST", address("annotations", annotation, act), body).json()

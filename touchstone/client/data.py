@@ -36,8 +36,7 @@ class Datasets:
 
     def get(self, dataset: str) -> DatasetRow:
         """Return a dataset."""
-        row: DatasetRow = self._connection.get(address("datasets", dataset))
-        return row
+        return self._connection.get(address("datasets", dataset))
 
     def delete(self, dataset: str) -> None:
         """Delete a dataset that nothing refers to.
@@ -96,8 +95,7 @@ class Imports:
         Raises:
             Conflict: The preview refused something, is not finished, or its upload is gone.
         """
-        row: JobRow = self._connection.send("POST", address("imports", job, "apply")).json()
-        return row
+        return self._connection.send("POST", address("imports", job, "apply")).json()
 
     def _upload(self, path: str | Path, query: Query) -> JobRow:
         named = {**query, "file_name": Path(path).name[-100:]}
@@ -118,8 +116,7 @@ class Systems:
 
     def served(self) -> ServedRows:
         """Return the model servers, and the systems that they serve now."""
-        rows: ServedRows = self._connection.get(address("systems", "served"))
-        return rows
+        return self._connection.get(address("systems", "served"))
 
 
 class Runs:
@@ -142,8 +139,7 @@ class Runs:
 
     def get(self, run: str) -> RunRow:
         """Return a run with its progress."""
-        row: RunRow = self._connection.get(address("runs", run))
-        return row
+        return self._connection.get(address("runs", run))
 
     def start(self, *, dataset: str, system: str, kind: RunKind = "predict") -> RunRow:
         """Let a system of the model server work on a dataset, or go on.
@@ -154,8 +150,7 @@ class Runs:
             kind: ``predict`` for readers, ``execute`` for modular systems.
         """
         body = {"dataset": dataset, "system": system, "kind": kind}
-        row: RunRow = self._connection.send("POST", address("runs"), body, once=True).json()
-        return row
+        return self._connection.send("POST", address("runs"), body, once=True).json()
 
     def wait(
         self,
@@ -180,15 +175,11 @@ class Runs:
 
     def score(self, run: str) -> JobRow:
         """Score a run in a job; wait for it with ``jobs.wait``."""
-        row: JobRow = self._connection.send("POST", address("runs", run, "score")).json()
-        return row
+        return self._connection.send("POST", address("runs", run, "score")).json()
 
     def weigh(self, run: str, *, method: SaliencyMethod = "integrated-gradients") -> JobRow:
         """Compute the saliency of words for a run's predictions, in a job."""
-        row: JobRow = self._connection.send(
-            "POST", address("runs", run, "saliency"), {"method": method}
-        ).json()
-        return row
+        return self._connection.send("POST", address("runs", run, "saliency"), {"method": method}).json()
 
     def delete(self, run: str) -> None:
         """Delete a run that nothing refers to.
@@ -200,13 +191,11 @@ class Runs:
 
     def cancel(self, run: str) -> RunRow:
         """Cancel a run; its predictions so far stay."""
-        row: RunRow = self._connection.send("POST", address("runs", run, "cancel")).json()
-        return row
+        return self._connection.send("POST", address("runs", run, "cancel")).json()
 
     def errors(self, run: str) -> Sequence[FailureGroup]:
         """Return the questions without a prediction, by reason."""
-        groups: Sequence[FailureGroup] = self._connection.get(address("runs", run, "errors"))["results"]
-        return groups
+        return self._connection.get(address("runs", run, "errors"))["results"]
 
     def predictions(self, run: str, *, question: str | None = None) -> Iterator[PredictionRow]:
         """Yield the predictions of a run."""
@@ -218,5 +207,4 @@ class Runs:
         Raises:
             NotFound: They are not computed yet.
         """
-        row: ScoreRow = self._connection.get(address("runs", run, "scores"))
-        return row
+        return self._connection.get(address("runs", run, "scores"))

@@ -22,8 +22,7 @@ class Jobs:
 
     def get(self, job: str) -> JobRow:
         """Return a job with its progress."""
-        row: JobRow = self._connection.get(address("jobs", job))
-        return row
+        return self._connection.get(address("jobs", job))
 
     def wait(
         self,
@@ -54,8 +53,7 @@ class Jobs:
 
     def cancel(self, job: str) -> JobRow:
         """Cancel a job that is not finished."""
-        row: JobRow = self._connection.send("POST", address("jobs", job, "cancel")).json()
-        return row
+        return self._connection.send("POST", address("jobs", job, "cancel")).json()
 
     def download(self, job: str, path: str | Path) -> Path:
         """Write the file that a job made, and return its path."""

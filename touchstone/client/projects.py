@@ -86,8 +86,7 @@ class Projects:
                 task: ``{"layers": [...]}`` as `labels` returns them.
         """
         body = {"workspace": workspace, "slug": slug, "title": title, "kind": kind, **settings}
-        row: ProjectDetail = self._connection.send("POST", address("projects"), body, once=True).json()
-        return row
+        return self._connection.send("POST", address("projects"), body, once=True).json()
 
     def get(self, project: str) -> ProjectDetail:
         """Return a project with its settings and progress."""
@@ -114,13 +113,11 @@ class Projects:
 
     def close(self, project: str) -> ProjectDetail:
         """Assign no more items."""
-        row: ProjectDetail = self._post(project, "close")
-        return row
+        return self._post(project, "close")
 
     def reopen(self, project: str) -> ProjectDetail:
         """Assign items again."""
-        row: ProjectDetail = self._post(project, "reopen")
-        return row
+        return self._post(project, "reopen")
 
     def members(self, project: str) -> Iterator[ProjectMemberRow]:
         """Yield the people of a project."""
@@ -138,25 +135,21 @@ class Projects:
             blind: True hides model outputs from them; None leaves that as it is.
         """
         body = {"user": user, "role": role} | ({} if blind is None else {"blind": blind})
-        row: ProjectMemberRow = self._post(project, "members", body)
-        return row
+        return self._post(project, "members", body)
 
     def end_member(self, project: str, user: str) -> ProjectMemberRow:
         """End the share of a person; their annotations stay."""
-        row: ProjectMemberRow = self._connection.send("DELETE", _address(project, "members", user)).json()
-        return row
+        return self._connection.send("DELETE", _address(project, "members", user)).json()
 
     def qualify(self, project: str, user: str, *, qualified: bool = True) -> ProjectMemberRow:
         """Decide if a person qualified; it lifts a failed qualification."""
-        row: ProjectMemberRow = self._connection.send(
+        return self._connection.send(
             "POST", _address(project, "members", user, "qualify"), {"qualified": qualified}
         ).json()
-        return row
 
     def labels(self, project: str) -> Sequence[Mapping[str, Any]]:
         """Return the layers of the label configuration; none for programs."""
-        layers: Sequence[Mapping[str, Any]] = self._connection.get(_address(project, "labels"))["layers"]
-        return layers
+        return self._connection.get(_address(project, "labels"))["layers"]
 
     def change_labels(self, project: str, layers: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """Change the label configuration, and return its layers.
@@ -165,8 +158,7 @@ class Projects:
             Conflict: The project has items, to which the new layers do not fit.
         """
         sent = self._connection.send("PUT", _address(project, "labels"), {"layers": [*layers]})
-        changed: Sequence[Mapping[str, Any]] = sent.json()["layers"]
-        return changed
+        return sent.json()["layers"]
 
     def invitations(self, project: str) -> Iterator[InvitationRow]:
         """Yield the invitations to a project that can still be accepted."""
@@ -177,8 +169,7 @@ class Projects:
     ) -> NewInvitationRow:
         """Create an invitation. Its address is in this row alone."""
         path, body = _address(project, "invitations"), {"role": role, "days": days, "email": email}
-        row: NewInvitationRow = self._connection.send("POST", path, body, once=True).json()
-        return row
+        return self._connection.send("POST", path, body, once=True).json()
 
     def revoke(self, project: str, invitation: str) -> None:
         """Revoke an invitation."""
@@ -190,8 +181,7 @@ class Projects:
 
     def write_guideline(self, project: str, text: str, *, module: str = "") -> GuidelineRow:
         """Write the next version for a module, "" for the whole project."""
-        row: GuidelineRow = self._post(project, "guidelines", {"module": module, "text": text})
-        return row
+        return self._post(project, "guidelines", {"module": module, "text": text})
 
     def items(
         self, project: str, *, status: ItemStatus | None = None, external_id: str | None = None
@@ -202,8 +192,7 @@ class Projects:
 
     def item(self, project: str, item: str) -> ItemRow:
         """Return an item, named by its ID."""
-        row: ItemRow = self._connection.get(_address(project, "items", item))
-        return row
+        return self._connection.get(_address(project, "items", item))
 
     def add_items(
         self, project: str, items: Rows, *, purpose: Purpose = "ordinary", dry_run: bool = False
@@ -217,8 +206,7 @@ class Projects:
             dry_run: Check the items, and store nothing.
         """
         query = {"purpose": purpose, "dry_run": dry_run}
-        row: ItemImport = self._connection.upload(_address(project, "items"), _lines(items), LINES, query)
-        return row
+        return self._connection.upload(_address(project, "items"), _lines(items), LINES, query)
 
     def import_file(
         self,
@@ -285,8 +273,7 @@ class Projects:
 
     def next(self, project: str) -> NextItem:
         """Start or resume your next annotation, which `annotations` saves."""
-        row: NextItem = self._post(project, "next")
-        return row
+        return self._post(project, "next")
 
     def annotations(
         self,
@@ -302,8 +289,7 @@ class Projects:
 
     def assign(self, project: str, item: str, *, annotator: str) -> AnnotationRow:
         """Assign an item, named by its external ID, to a person."""
-        row: AnnotationRow = self._post(project, "annotations", {"item": item, "annotator": annotator})
-        return row
+        return self._post(project, "annotations", {"item": item, "annotator": annotator})
 
     def batches(self, project: str) -> Iterator[BatchRow]:
         """Yield the batches that you see, the oldest first."""
@@ -334,14 +320,12 @@ class Projects:
         """
         body = {"name": name, "annotator": annotator, "number": number, "items": [*items], "due_on": due_on}
         path = _address(project, "batches")
-        row: BatchRow = self._connection.send("POST", path, body, once=True).json()
-        return row
+        return self._connection.send("POST", path, body, once=True).json()
 
     def change_due_date(self, project: str, batch: str, due_on: str | None) -> BatchRow:
         """Give a batch, named by its ID, another due date, or none."""
         path = _address(project, "batches", batch)
-        row: BatchRow = self._connection.send("PATCH", path, {"due_on": due_on}).json()
-        return row
+        return self._connection.send("PATCH", path, {"due_on": due_on}).json()
 
     def release_batch(self, project: str, batch: str) -> None:
         """Release the unfinished items of a batch; annotations are kept."""
@@ -349,19 +333,16 @@ class Projects:
 
     def pace(self, project: str, *, days: int = 30) -> Sequence[PaceRow]:
         """Return the submissions of each person on each of the last days."""
-        rows: Sequence[PaceRow] = self._connection.get(_address(project, "pace"), days=days)["results"]
-        return rows
+        return self._connection.get(_address(project, "pace"), days=days)["results"]
 
     def adjudicate(self, project: str, item: str) -> EditorState:
         """Start or resume the adjudication of an item, named by its ID."""
         path = _address(project, "items", item, "adjudicate")
-        row: EditorState = self._connection.send("POST", path).json()
-        return row
+        return self._connection.send("POST", path).json()
 
     def agreement(self, project: str) -> Agreement:
         """Measure inter-annotator agreement."""
-        row: Agreement = self._connection.get(_address(project, "agreement"))
-        return row
+        return self._connection.get(_address(project, "agreement"))
 
     def gold(self, project: str, *, item: str | None = None, versions: bool = False) -> Iterator[GoldRow]:
         """Yield current gold, or every version of it."""
@@ -370,8 +351,7 @@ class Projects:
     def set_gold(self, project: str, item: str, document: Mapping[str, Any]) -> GoldRow:
         """Give an item, named by its ID, a new version of its gold."""
         path = _address(project, "items", item, "gold")
-        row: GoldRow = self._connection.send("POST", path, {"document": document}, once=True).json()
-        return row
+        return self._connection.send("POST", path, {"document": document}, once=True).json()
 
     def export(
         self,
@@ -419,17 +399,11 @@ class Projects:
             revision: Its revision.
         """
         query = {"system": system, "revision": revision}
-        added: int = self._connection.upload(_address(project, "outputs"), _lines(outputs), LINES, query)[
-            "added"
-        ]
-        return added
+        return self._connection.upload(_address(project, "outputs"), _lines(outputs), LINES, query)["added"]
 
     def systems(self, project: str) -> Sequence[OutputSystem]:
         """Return the systems with outputs in a project."""
-        rows: Sequence[OutputSystem] = self._connection.get(_address(project, "outputs", "systems"))[
-            "results"
-        ]
-        return rows
+        return self._connection.get(_address(project, "outputs", "systems"))["results"]
 
     def faithfulness(
         self, project: str, *, system: str, revision: str, worst: int = 50, resamples: int = 0, seed: int = 0
@@ -445,10 +419,9 @@ class Projects:
             seed: The seed of the resamples.
         """
         query: dict[str, Any] = {"system": system, "revision": revision, "worst": worst}
-        row: Faithfulness = self._connection.get(
+        return self._connection.get(
             _address(project, "outputs", "faithfulness"), **query, resamples=resamples, seed=seed
         )
-        return row
 
     def compare(
         self,
@@ -464,7 +437,7 @@ class Projects:
         """Compare two systems, each a name and revision, by a permutation test."""
         names = ("first_system", "first_revision", "second_system", "second_revision")
         query: dict[str, Any] = dict(zip(names, (*first, *second), strict=True))
-        row: Comparison = self._connection.get(
+        return self._connection.get(
             _address(project, "outputs", "comparison"),
             **query,
             averaging=averaging,
@@ -472,7 +445,6 @@ class Projects:
             trials=trials,
             seed=seed,
         )
-        return row
 
     def runs(self, project: str) -> Iterator[OutputRun]:
         """Yield the runs of served systems over a project."""
@@ -481,13 +453,11 @@ class Projects:
     def start_run(self, project: str, *, system: str) -> OutputRun:
         """Start or resume a served modular network over the programs."""
         path = _address(project, "runs")
-        row: OutputRun = self._connection.send("POST", path, {"system": system}, once=True).json()
-        return row
+        return self._connection.send("POST", path, {"system": system}, once=True).json()
 
     def cancel_run(self, project: str, run: str) -> OutputRun:
         """Cancel a run; its outputs so far stay."""
-        row: OutputRun = self._connection.send("POST", _address(project, "runs", run, "cancel")).json()
-        return row
+        return self._connection.send("POST", _address(project, "runs", run, "cancel")).json()
 
     def webhooks(self, project: str) -> Iterator[WebhookRow]:
         """Yield the webhooks, without their secrets."""
@@ -496,8 +466,7 @@ class Projects:
     def add_webhook(self, project: str, url: str, *, kinds: Sequence[str] = ()) -> NewWebhookRow:
         """Add a webhook. Its signing secret is in this row alone."""
         path, body = _address(project, "webhooks"), {"url": url, "kinds": [*kinds]}
-        row: NewWebhookRow = self._connection.send("POST", path, body, once=True).json()
-        return row
+        return self._connection.send("POST", path, body, once=True).json()
 
     def deliveries(self, project: str, webhook: str) -> Iterator[DeliveryRow]:
         """Yield the deliveries of a webhook, oldest first."""

@@ -78,8 +78,7 @@ class Studies:
 
     def get(self, study: str) -> StudyRow:
         """Return a study."""
-        row: StudyRow = self._connection.get(address("studies", study))
-        return row
+        return self._connection.get(address("studies", study))
 
     def create(self, definition: Definition, *, workspace: str) -> StudyRow:
         """Create a study with a draft.
@@ -90,8 +89,7 @@ class Studies:
             workspace: The workspace that gets the study.
         """
         body = {"workspace": workspace, "definition": read_definition(definition)}
-        row: StudyRow = self._connection.send("POST", address("studies"), body, once=True).json()
-        return row
+        return self._connection.send("POST", address("studies"), body, once=True).json()
 
     def draft(self, study: str) -> Draft:
         """Return the draft of a study with its problems."""
@@ -156,20 +154,17 @@ class Studies:
         """Create an entry link. Its address is in this row alone."""
         body = {"label": label, "mode": mode, "single_use": single_use, "quota": quota}
         path = address("studies", study, "links")
-        row: NewLinkRow = self._connection.send("POST", path, body, once=True).json()
-        return row
+        return self._connection.send("POST", path, body, once=True).json()
 
     def rehearse(self, study: str, *, n: int = 4, behaviour: str = "honest") -> JobRow:
         """Have bots rehearse the draft, and return the job."""
         path, body = address("studies", study, "rehearsals"), {"n": n, "behaviour": behaviour}
-        row: JobRow = self._connection.send("POST", path, body, once=True).json()
-        return row
+        return self._connection.send("POST", path, body, once=True).json()
 
     def create_rehearsal_link(self, study: str) -> str:
         """Return an address by which the team rehearses the draft, shown once."""
         path = address("studies", study, "rehearsals", "links")
-        link: str = self._connection.send("POST", path, once=True).json()["address"]
-        return link
+        return self._connection.send("POST", path, once=True).json()["address"]
 
     def payments(self, study: str) -> Iterator[PaymentRow]:
         """Yield the payments by the API of the platform."""
@@ -183,8 +178,7 @@ class Studies:
             order: The fields of the order, such as ``{"approve": True, "bonus_each": "1.50"}``.
         """
         path = address("studies", study, "payments") + "?dry_run=true"
-        plan: PaymentPlan = self._connection.send("POST", path, order).json()
-        return plan
+        return self._connection.send("POST", path, order).json()
 
     def pay(self, study: str, order: Mapping[str, Any], *, plan: PaymentPlan) -> PaymentPlan:
         """Carry out an order of payments in a job.
@@ -199,8 +193,7 @@ class Studies:
         """
         body = {**order, "payments": plan["payments"], "total": plan["total"]}
         path = address("studies", study, "payments")
-        done: PaymentPlan = self._connection.send("POST", path, body, once=True).json()
-        return done
+        return self._connection.send("POST", path, body, once=True).json()
 
     def settle_payment(self, study: str, payment: str, *, paid: bool) -> None:
         """Say if an unknown payment was paid, as you saw on the platform."""
@@ -220,8 +213,7 @@ class Studies:
             kinds: The kinds of events; all without any.
         """
         path, body = address("studies", study, "webhooks"), {"url": url, "kinds": [*kinds]}
-        row: NewWebhookRow = self._connection.send("POST", path, body, once=True).json()
-        return row
+        return self._connection.send("POST", path, body, once=True).json()
 
     def deliveries(self, study: str, webhook: str) -> Iterator[DeliveryRow]:
         """Yield the deliveries of a webhook, oldest first."""
@@ -233,18 +225,15 @@ class Studies:
 
     def progress(self, study: str) -> Progress:
         """Return the counts of participants."""
-        row: Progress = self._connection.get(address("studies", study, "progress"))
-        return row
+        return self._connection.get(address("studies", study, "progress"))
 
     def flow(self, study: str) -> Flow:
         """Return the numbers of participants at each step."""
-        row: Flow = self._connection.get(address("studies", study, "flow"))
-        return row
+        return self._connection.get(address("studies", study, "flow"))
 
     def estimates(self, study: str, *, mode: Mode = "live") -> EstimatesSoFar:
         """Return interim estimates with their 95 % confidence intervals."""
-        row: EstimatesSoFar = self._connection.get(address("studies", study, "estimates"), mode=mode)
-        return row
+        return self._connection.get(address("studies", study, "estimates"), mode=mode)
 
     def rows(self, study: str, table: TableName) -> Iterator[dict[str, Any]]:
         """Yield the rows of an exported table as the site streams them."""
@@ -307,8 +296,7 @@ class Studies:
         return self._file_of("reports", study, body, path, progress, timeout)
 
     def _act(self, study: str, act: str, body: Mapping[str, Any] | None = None) -> StudyRow:
-        row: StudyRow = self._connection.send("POST", address("studies", study, act), body).json()
-        return row
+        return self._connection.send("POST", address("studies", study, act), body).json()
 
     def _file_of(
         self,

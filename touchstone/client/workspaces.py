@@ -21,39 +21,31 @@ class Workspaces:
 
     def get(self, workspace: str) -> WorkspaceRow:
         """Return a workspace."""
-        row: WorkspaceRow = self._connection.get(address("workspaces", workspace))
-        return row
+        return self._connection.get(address("workspaces", workspace))
 
     def create(self, slug: str, *, name: str) -> WorkspaceRow:
         """Create a workspace; only administrators of the site may."""
         body = {"slug": slug, "name": name}
-        row: WorkspaceRow = self._connection.send("POST", address("workspaces"), body, once=True).json()
-        return row
+        return self._connection.send("POST", address("workspaces"), body, once=True).json()
 
     def rename(self, workspace: str, *, name: str) -> WorkspaceRow:
         """Rename a workspace; its short name stays."""
         path = address("workspaces", workspace)
-        row: WorkspaceRow = self._connection.send("PATCH", path, {"name": name}).json()
-        return row
+        return self._connection.send("PATCH", path, {"name": name}).json()
 
     def members(self, workspace: str) -> Sequence[MemberRow]:
         """Return the people of a workspace, by user name."""
-        rows: Sequence[MemberRow] = self._connection.get(address("workspaces", workspace, "members"))[
-            "results"
-        ]
-        return rows
+        return self._connection.get(address("workspaces", workspace, "members"))["results"]
 
     def give_role(self, workspace: str, *, user: str, role: RoleName) -> Sequence[MemberRow]:
         """Give a person a role, and return the people of the workspace."""
         path, body = address("workspaces", workspace, "members"), {"user": user, "role": role}
-        rows: Sequence[MemberRow] = self._connection.send("POST", path, body).json()["results"]
-        return rows
+        return self._connection.send("POST", path, body).json()["results"]
 
     def end_role(self, workspace: str, *, user: str, role: RoleName) -> Sequence[MemberRow]:
         """End a role of a person, and return the people of the workspace."""
         path = address("workspaces", workspace, "members", user, role)
-        rows: Sequence[MemberRow] = self._connection.send("DELETE", path).json()["results"]
-        return rows
+        return self._connection.send("DELETE", path).json()["results"]
 
     def invitations(self, workspace: str) -> Iterator[InvitationRow]:
         """Yield the invitations that can still be accepted."""
@@ -81,8 +73,7 @@ class Workspaces:
         """
         path = address("workspaces", workspace, "invitations")
         body = {"role": role, "days": days, "email": email, "kind": kind, "object": object}
-        row: NewInvitationRow = self._connection.send("POST", path, body, once=True).json()
-        return row
+        return self._connection.send("POST", path, body, once=True).json()
 
     def revoke(self, workspace: str, invitation: str) -> None:
         """Revoke an invitation."""

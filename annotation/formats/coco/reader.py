@@ -20,7 +20,7 @@ from foundation.errors import BadFile
 from foundation.findings import Findings, Part
 from foundation.json_elements import Element
 from foundation.json_stream import read_document
-from foundation.messages import at_field, message_of, say
+from foundation.messages import at_field, field_error, message_of, say
 
 SLACK = 0.01  # of an image's size: how far other tools let boxes pass the edge
 
@@ -123,18 +123,13 @@ class _Reading:
             # A part that is refused itself is not missing, too.
             if outline.image_id not in images:
                 self._refuse(
-                    ValueError(
-                        at_field("image_id", say("there is no image %(image_id)r", image_id=outline.image_id))
-                    ),
+                    field_error("image_id", "there is no image %(image_id)r", image_id=outline.image_id),
                     place,
                 )
             elif outline.category_id not in categories:
                 self._refuse(
-                    ValueError(
-                        at_field(
-                            "category_id",
-                            say("there is no category %(category_id)r", category_id=outline.category_id),
-                        )
+                    field_error(
+                        "category_id", "there is no category %(category_id)r", category_id=outline.category_id
                     ),
                     place,
                 )
@@ -150,9 +145,7 @@ class _Reading:
         by_id: dict[Id, tuple[str, Named]] = {}
         for place, part in self._each(kind, name):
             if by_id.setdefault(part.id, (place, part))[0] != place:
-                self._refuse(
-                    ValueError(at_field("id", say("%(id)r came before; ids must differ", id=part.id))), place
-                )
+                self._refuse(field_error("id", "%(id)r came before; ids must differ", id=part.id), place)
         return by_id
 
     def _refuse(self, error: Exception, within: str) -> None:
@@ -180,9 +173,7 @@ class _Reading:
             )
         for place, picture in self._pictures.values():
             if picture.item in ours:
-                self._refuse(
-                    ValueError(at_field("item", say("there is no item %(item)r", item=picture.item))), place
-                )
+                self._refuse(field_error("item", "there is no item %(item)r", item=picture.item), place)
         for place, picture in others:
             yield from self._record_or_none(partial(self._image, picture), place)
 
@@ -301,9 +292,9 @@ class _Reading:
         drawn: dict[int, list[Object]] = {}
         for path, outline in outlines:
             if outline.node is None or outline.node >= len(program.nodes) or outline.object is None:
-                raise ValueError(at_field(f"{path}.node", say("is no step of the item's program")))
+                raise field_error(f"{path}.node", "is no step of the item's program")
             if outline.image_id not in numbers:
-                raise ValueError(at_field(f"{path}.image_id", say("is no image of the item")))
+                raise field_error(f"{path}.image_id", "is no image of the item")
             number = numbers[outline.image_id]
             shape: Object | None
             if outline.ref is not None:

@@ -14,7 +14,7 @@ from annotation.formats.flat.statements import besides
 from annotation.formats.writing import encoded, written
 from annotation.operations import resolved
 from annotation.schemas import Box, Chosen, Document, Image, ItemRecord, Object
-from foundation.messages import at_field, say
+from foundation.messages import field_error
 
 DIGITS = 6  # of a pixel
 
@@ -80,7 +80,7 @@ class _Writing:
     def add(self, record: ItemRecord) -> None:
         """Add an item, with its images, gold and annotations."""
         if record.kind != "boxes" or not record.images:
-            raise ValueError(at_field(record.external_id, say("COCO files hold boxes in images only")))
+            raise field_error(record.external_id, "COCO files hold boxes in images only")
         kept = record.extra.get(EXTRA)
         for category in (kept or {}).get("categories", []):
             if category["name"] not in self._categories and category["id"] not in self._known:
@@ -105,9 +105,7 @@ class _Writing:
     def _image(self, record: ItemRecord, number: int, kept: Mapping[str, Any] | None) -> Id:
         image = record.images[number]
         if image.width is None or image.height is None:
-            raise ValueError(
-                at_field(record.external_id, say("the size of %(name)r is not known", name=image.name))
-            )
+            raise field_error(record.external_id, "the size of %(name)r is not known", name=image.name)
         rest = dict(kept["images"][number]) if kept else {}
         identity: Id = rest.get("id", 0)
         if not kept or identity in self._images:
@@ -123,8 +121,7 @@ class _Writing:
             identity = next(_fresh(self._known))
             self._categories[name] = {"id": identity, "name": name, "supercategory": supercategory}
             self._known[identity] = name
-        kept: Id = self._categories[name]["id"]
-        return kept
+        return self._categories[name]["id"]
 
     def _outlines(
         self,

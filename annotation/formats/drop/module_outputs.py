@@ -19,7 +19,7 @@ from annotation.operations import resolved
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
 from foundation.findings import Findings
 from foundation.import_fields import Id, LongText, Text
-from foundation.messages import at_field, message_of, say
+from foundation.messages import at_field, field_error, message_of
 
 TWICE = "span given twice in a list, kept once"
 NOT_BELOW = "span of a choosing step that equals none of the step below, kept as a new one"
@@ -124,11 +124,11 @@ class Lists:
         ]
         if [name for name, _spans in given] != [name for name, _nodes in self._nodes]:
             wanted = ", ".join(name for name, _nodes in self._nodes)
-            raise ValueError(
-                at_field(
-                    "module_output_annotations",
-                    say("a %(qtype)s has the lists %(wanted)s", qtype=question.qtype, wanted=wanted),
-                )
+            raise field_error(
+                "module_output_annotations",
+                "a %(qtype)s has the lists %(wanted)s",
+                qtype=question.qtype,
+                wanted=wanted,
             )
         for number, ((name, nodes), (_name, spans)) in enumerate(zip(self._nodes, given, strict=True)):
             self._take(number, name, spans, nodes)
@@ -170,15 +170,8 @@ class Lists:
         for first, beyond in spans:
             if not 0 <= first < beyond <= len(self._tokens):
                 field = f"module_output_annotations[{number}]"
-                raise ValueError(
-                    at_field(
-                        field,
-                        say(
-                            "tokens %(first)s to %(beyond)s are not in the passage",
-                            first=first,
-                            beyond=beyond,
-                        ),
-                    )
+                raise field_error(
+                    field, "tokens %(first)s to %(beyond)s are not in the passage", first=first, beyond=beyond
                 )
             start, end = self._tokens[first][0], self._tokens[beyond - 1][1]
             for node in self._owners(nodes, (first, beyond)):

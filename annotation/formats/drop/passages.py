@@ -21,7 +21,7 @@ from annotation.schemas import ItemRecord
 from foundation.findings import Findings
 from foundation.import_fields import Text
 from foundation.json_stream import read_members
-from foundation.messages import at_field, say
+from foundation.messages import field_error
 
 NAME = "drop"  # the part of `extra` for a lossless round trip
 
@@ -84,18 +84,16 @@ def _tokens(passage: _Passage) -> Tokens:
         return tokenize(passage.passage)
     words, starts = passage.tokenized_passage.split(" "), passage.passage_charidxs
     if len(words) != len(starts):
-        raise ValueError(
-            at_field(
-                "passage_charidxs",
-                say("has %(number)s places for %(number2)s tokens", number=len(starts), number2=len(words)),
-            )
+        raise field_error(
+            "passage_charidxs",
+            "has %(number)s places for %(number2)s tokens",
+            number=len(starts),
+            number2=len(words),
         )
     for word, start in zip(words, starts, strict=True):
         if passage.cleaned_passage[start : start + len(word)] != word:
-            raise ValueError(
-                at_field(
-                    "passage_charidxs", say("no token %(word)r stands at %(start)s", word=word, start=start)
-                )
+            raise field_error(
+                "passage_charidxs", "no token %(word)r stands at %(start)s", word=word, start=start
             )
     return tuple((start, start + len(word)) for word, start in zip(words, starts, strict=True))
 
@@ -114,7 +112,7 @@ def _record(
     gold = None
     if question.module_output_annotations is not None:
         if program is None:
-            raise ValueError(at_field("qtype", say("is missing, and the lists of spans need it")))
+            raise field_error("qtype", "is missing, and the lists of spans need it")
         gold = Lists(question, program, text, tokens, findings).document()
     return check_record(
         ItemRecord(
@@ -143,7 +141,7 @@ def write_drop(records: Iterable[ItemRecord], path: Path) -> None:
     for record in records:
         kept = record.extra.get(NAME)
         if kept is None:
-            raise ValueError(at_field(record.external_id, say("was not read from a DROP file")))
+            raise field_error(record.external_id, "was not read from a DROP file")
         passage = passages.setdefault(kept["passage_id"], {**kept["passage"], "qa_pairs": []})
         passage["qa_pairs"].append(_pair(record, kept["pair"]))
     with written(path) as file:
@@ -156,17 +154,13 @@ def _pair(record: ItemRecord, pair: dict[str, Any]) -> dict[str, Any]:
     program = program_of_text(record.program, "spans") if record.program else None
     if question.module_output_annotations is None:
         if record.gold is not None and record.gold.layers:
-            raise ValueError(
-                at_field(record.external_id, say("has gold, but no question type that names its lists"))
-            )
+            raise field_error(record.external_id, "has gold, but no question type that names its lists")
         return pair
     if record.gold is None:
         return {key: value for key, value in pair.items() if key != "module_output_annotations"}
     if program is None or question.program() != program:
-        raise ValueError(
-            at_field(
-                record.external_id, say("the program is not that of %(qtype)r any more", qtype=question.qtype)
-            )
+        raise field_error(
+            record.external_id, "the program is not that of %(qtype)r any more", qtype=question.qtype
         )
     lists = Lists(question, program, record.passage, record.tokens, Findings())
     return {**pair, "module_output_annotations": lists.written(record.gold)}

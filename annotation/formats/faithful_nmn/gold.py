@@ -15,7 +15,7 @@ from annotation.formats.boxes import Edges, fitted
 from annotation.formats.faithful_nmn.tables import BoxRow, Cell
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Problem
 from foundation.findings import Findings
-from foundation.messages import at_field, message_of, say
+from foundation.messages import field_error, message_of, say
 
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
 SLACK = 0.005  # three decimals let a right edge pass 1; by up to 0.003 in the release
@@ -60,9 +60,7 @@ def content(row: BoxRow, findings: Findings) -> Content:
     try:
         value = json.loads(row.text)
     except ValueError as error:
-        raise ValueError(
-            at_field("annotation", say("not JSON: %(problem)s", problem=message_of(error)))
-        ) from error
+        raise field_error("annotation", "not JSON: %(problem)s", problem=message_of(error)) from error
     if isinstance(value, dict):
         findings.mend(BARE, f"line {row.line}")
         value = [value]
@@ -73,7 +71,7 @@ def content(row: BoxRow, findings: Findings) -> Content:
         findings.mend(COUNT_BOXES, f"line {row.line}")
         return len(boxes)
     if row.module != "count" or not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(at_field("annotation", say("expected a list of boxes, or for counts a number")))
+        raise field_error("annotation", "expected a list of boxes, or for counts a number")
     return value
 
 
@@ -97,14 +95,12 @@ def _edges(row: BoxRow, number: int, value: Any, findings: Findings) -> Edges | 
         return fitted(edges, slack=SLACK, findings=findings, path=place)
     except (KeyError, TypeError) as error:
         message = say("expected left, top, width and height")
-        raise ValueError(
-            at_field("annotation", say("box %(number)s: %(message)s", number=number, message=message))
+        raise field_error(
+            "annotation", "box %(number)s: %(message)s", number=number, message=message
         ) from error
     except ValueError as error:
-        raise ValueError(
-            at_field(
-                "annotation", say("box %(number)s: %(problem)s", number=number, problem=message_of(error))
-            )
+        raise field_error(
+            "annotation", "box %(number)s: %(problem)s", number=number, problem=message_of(error)
         ) from error
 
 

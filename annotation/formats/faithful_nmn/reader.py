@@ -20,7 +20,7 @@ from annotation.formats.nlvr.nlvr2 import Example, read_examples
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import at_field, say
+from foundation.messages import field_error, say
 
 NAME = "faithful_nmn"  # the part of `extra` for a lossless round trip
 WRONG = "1"
@@ -138,36 +138,34 @@ def _is_consistent(
     example = by_id.get(first.identifier)
     program = None if example is None else table.get(_key(example))
     if example is None:
-        message = at_field(
-            "identifier", say("%(id)r is in none of the files of examples", id=first.identifier)
-        )
-        findings.refuse(ValueError(message), path, line=first.line)
+        error = field_error("identifier", "%(id)r is in none of the files of examples", id=first.identifier)
+        findings.refuse(error, path, line=first.line)
     elif program is None:
-        problem = say(
+        error = field_error(
+            "identifier",
             "the sentence of %(id)r has no program: %(sentence)r",
             id=first.identifier,
             sentence=example.sentence,
         )
-        message = at_field("identifier", problem)
-        findings.refuse(ValueError(message), path, line=first.line)
+        findings.refuse(error, path, line=first.line)
     else:
         try:
             labels = program.labels()
-        except ValueError as error:
-            findings.refuse(error, programs, line=program.line)
+        except ValueError as wrong:
+            findings.refuse(wrong, programs, line=program.line)
             return False
         for row in rows:
             node = row.cell.node
             label = labels[node] if node < len(labels) else "missing"
             if row.module != label:
-                problem = say(
+                error = field_error(
+                    "module",
                     "is %(module)s, but line %(line)s of the program is %(label)s",
                     module=row.module,
                     line=node,
                     label=label,
                 )
-                message = at_field("module", problem)
-                findings.refuse(ValueError(message), path, line=row.line)
+                findings.refuse(error, path, line=row.line)
     return findings.refused_count == before
 
 

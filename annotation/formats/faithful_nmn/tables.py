@@ -19,7 +19,7 @@ from analysis.io.spreadsheet import original_text
 from analysis.programs import Program, parse_lines
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import at_field, message_of, say
+from foundation.messages import at_field, field_error, message_of, say
 from foundation.text_files import opened
 
 BOX_COLUMNS = ["Incorrect program", "Example No.", "identifier", "module_identifier", "module", "annotation"]
@@ -158,11 +158,11 @@ def parse_tokens(text: str) -> list[str]:
         words = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         if not (text.startswith("{") and text.endswith("}")):
-            raise ValueError(at_field("tokens", say("expected {0: word, 1: word, …}"))) from None
+            raise field_error("tokens", "expected {0: word, 1: word, …}") from None
         pairs = (part.partition(": ") for part in _PLAIN_TOKEN.split(text[1:-1]) if part)
         words = {int(number): word for number, colon, word in pairs if colon and number.isdecimal()}
     if not isinstance(words, dict) or list(words) != list(range(len(words))):
-        raise ValueError(at_field("tokens", say("expected positions from 0 upwards, each with its word")))
+        raise field_error("tokens", "expected positions from 0 upwards, each with its word")
     return [str(word) for word in words.values()]
 
 
@@ -172,7 +172,7 @@ def _label(line: str, tokens: list[str]) -> str:
         return name
     positions = argument.removesuffix("]").split(",")
     if not all(position.isdecimal() and int(position) < len(tokens) for position in positions):
-        raise ValueError(at_field("annotation", say("%(line)r does not point to tokens", line=line)))
+        raise field_error("annotation", "%(line)r does not point to tokens", line=line)
     return f"{name}[{','.join(tokens[int(position)] for position in positions)}]"
 
 

@@ -24,7 +24,7 @@ from annotation.formats.writing import encoded, written
 from annotation.operations import resolved
 from annotation.schemas import Box, Document, ItemRecord
 from foundation.findings import Findings
-from foundation.messages import at_field, say
+from foundation.messages import field_error
 
 DIGITS = 6  # of drawn fractions: 1/50 pixel in an image of 20,000
 
@@ -66,9 +66,7 @@ def write_faithful_nmn(
         for key, cells in _program_rows(record, program, kept).items():
             # Readers join programs by sentence alone.
             if programs_of.setdefault(cells[0].strip().lower(), cells[1:3]) != cells[1:3]:
-                raise ValueError(
-                    at_field(record.external_id, say("another item has its sentence with another program"))
-                )
+                raise field_error(record.external_id, "another item has its sentence with another program")
             program_rows[key] = cells
         lines.append(_example(record))
     _number_examples(box_rows)
@@ -88,16 +86,11 @@ _UNNUMBERED = ""
 
 def _program(record: ItemRecord) -> Program:
     if record.kind != "boxes" or len(record.images) != 2 or not record.program:
-        raise ValueError(
-            at_field(record.external_id, say("faithful-nmn files hold programs over image pairs only"))
-        )
+        raise field_error(record.external_id, "faithful-nmn files hold programs over image pairs only")
     program = program_of_text(record.program, "boxes")
     if program.type != "truth":
-        raise ValueError(
-            at_field(
-                record.external_id,
-                say("faithful-nmn programs are statements; this gives %(type)s", type=program.type),
-            )
+        raise field_error(
+            record.external_id, "faithful-nmn programs are statements; this gives %(type)s", type=program.type
         )
     return program
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from annotation.formats.flat.statements import Source, besides, sources, statements
 from annotation.formats.writing import encoded, written_folder
 from annotation.schemas import Chosen, ItemRecord, Span
-from foundation.messages import at_field, say
+from foundation.messages import field_error
 
 GOLD = "gold"
 _LINE = re.compile(
@@ -38,15 +38,13 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
     with written_folder(path) as folder, (folder / "works.jsonl").open("wb") as annotations:
         for record in records:
             if record.kind != "spans":
-                raise ValueError(at_field(record.external_id, say("brat files hold spans in passages only")))
+                raise field_error(record.external_id, "brat files hold spans in passages only")
             for source in sources(record):
                 inner = folder / (f"by-{_name(source.annotator)}" if source.annotation is not None else GOLD)
                 inner.mkdir(exist_ok=True)
                 if (inner / f"{_name(record.external_id)}.txt").exists():
                     who = source.annotator or "the gold"
-                    raise ValueError(
-                        at_field(record.external_id, say("has two annotations by %(who)s", who=who))
-                    )
+                    raise field_error(record.external_id, "has two annotations by %(who)s", who=who)
                 # Bytes, so that line ends stay as they are: offsets count them.
                 (inner / f"{_name(record.external_id)}.txt").write_bytes(record.passage.encode())
                 lines = list(_lines(record, source, types))

@@ -33,7 +33,7 @@ from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import all_errors
 from foundation.json_stream import read_values
-from foundation.messages import at_field, message_of, say
+from foundation.messages import at_field, field_error, message_of
 
 NAME = "label_studio"  # the part of `extra` for a lossless round trip
 OURS = "touchstone"  # the field that we add to tasks and annotations
@@ -213,7 +213,7 @@ class _Reading:
 
     def _image(self, path: int, data: dict[str, Any], key: str, folder: ImageFolder | None) -> Image:
         if key not in data:
-            raise ValueError(at_field(f"data.{key}", say("is missing")))
+            raise field_error(f"data.{key}", "is missing")
         if folder is not None:
             return folder.find(str(data[key]))
         ours = self._ours.images
@@ -264,10 +264,8 @@ class _Reading:
                     self._findings.mend(ASIDE, f"{self._path}: {result.get('type')}")
                     kept["aside"].append(result)
             except (AttributeError, KeyError, IndexError, TypeError) as error:
-                raise ValueError(
-                    at_field(
-                        f"{path}.result[{number}]", say("%(problem)s is not as expected", problem=repr(error))
-                    )
+                raise field_error(
+                    f"{path}.result[{number}]", "%(problem)s is not as expected", problem=repr(error)
                 ) from error
             except ValidationError as error:
                 _path, field, reason = all_errors(error)[0]
@@ -309,7 +307,7 @@ class _Reading:
     ) -> None:
         """Add the object of a box or span to its node."""
         if self._program is None:
-            raise ValueError(at_field("data.program", say("is missing, and objects need the steps of one")))
+            raise field_error("data.program", "is missing, and objects need the steps of one")
         node = self._node(self._program, result)
         name = self._name(str(result.get("id", "")), names)
         drawn_object: Object | None
@@ -337,11 +335,9 @@ class _Reading:
         match = _CONTROL.fullmatch(control)
         node = (self._fields.nodes or {}).get(control, int(match[1]) if match else None)
         if node is None:
-            raise ValueError(
-                at_field("from_name", say("%(control)r is not m and the number of a step", control=control))
-            )
+            raise field_error("from_name", "%(control)r is not m and the number of a step", control=control)
         if node >= len(program.nodes):
-            raise ValueError(at_field("from_name", say("the program has no step %(node)s", node=node)))
+            raise field_error("from_name", "the program has no step %(node)s", node=node)
         return node
 
     def _name(self, given: str, names: set[str]) -> str:

@@ -16,7 +16,7 @@ from annotation.formats.boxes import Edges, fitted
 from annotation.formats.texts import Tokens, code_point, span_of, trimmed
 from annotation.schemas import Box, Image, Span
 from foundation.findings import Findings
-from foundation.messages import at_field, say
+from foundation.messages import field_error
 
 SLACK = 0.005  # of an image's size: how far rounding in a browser passes the edge
 BOXES, SPANS = ("rectanglelabels", "rectangle"), ("labels",)
@@ -54,10 +54,8 @@ def box_of(
     """
     shape = _Shape.model_validate(result.get("value", {}))
     if result.get("image_rotation"):
-        raise ValueError(
-            at_field(
-                "image_rotation", say("boxes on a rotated image cannot be placed in the image as it is shown")
-            )
+        raise field_error(
+            "image_rotation", "boxes on a rotated image cannot be placed in the image as it is shown"
         )
     number = image_of(result.get("to_name"), images)
     edges = (shape.x / 100, shape.y / 100, (shape.x + shape.width) / 100, (shape.y + shape.height) / 100)
@@ -76,15 +74,11 @@ def image_of(name: Any, images: Sequence[Image]) -> int:
         return int(match[1])
     if len(images) == 1:
         return 0
-    raise ValueError(
-        at_field(
-            "to_name",
-            say(
-                "%(name)r is not one of the task's %(number)s images (image0, image1, …)",
-                name=name,
-                number=len(images),
-            ),
-        )
+    raise field_error(
+        "to_name",
+        "%(name)r is not one of the task's %(number)s images (image0, image1, …)",
+        name=name,
+        number=len(images),
     )
 
 
@@ -100,9 +94,7 @@ def turned_corners(result: dict[str, Any], image: Image) -> list[tuple[float, fl
     width = result.get("original_width") or image.width
     height = result.get("original_height") or image.height
     if not width or not height:
-        raise ValueError(
-            at_field("original_width", say("is missing, and a rotated box needs the size of its image"))
-        )
+        raise field_error("original_width", "is missing, and a rotated box needs the size of its image")
     turn = math.radians(shape.rotation)
     across, down = shape.width * width, shape.height * height  # in hundredths of pixels
     corners = [(0.0, 0.0), (across, 0.0), (across, down), (0.0, down)]
@@ -132,16 +124,12 @@ def span_of_result(
         start, end = _in_code_points(passage, stretch)
         findings.mend(UTF_16, path)
     if not 0 <= start < end <= len(passage):
-        raise ValueError(
-            at_field(
-                "value",
-                say(
-                    "%(start)s to %(end)s is outside the passage of %(number)s characters",
-                    start=start,
-                    end=end,
-                    number=len(passage),
-                ),
-            )
+        raise field_error(
+            "value",
+            "%(start)s to %(end)s is outside the passage of %(number)s characters",
+            start=start,
+            end=end,
+            number=len(passage),
         )
     first, last = trimmed(start, end, passage)
     if (first, last) != (start, end):
@@ -156,11 +144,8 @@ def _in_code_points(passage: str, stretch: _Stretch) -> tuple[int, int]:
         start = end = 0
     if not _same(passage[start:end], stretch.text or ""):
         here = passage[stretch.start : stretch.end]
-        raise ValueError(
-            at_field(
-                "value.text",
-                say("is %(text)r, but %(here)r is at these offsets", text=stretch.text, here=here),
-            )
+        raise field_error(
+            "value.text", "is %(text)r, but %(here)r is at these offsets", text=stretch.text, here=here
         )
     return start, end
 

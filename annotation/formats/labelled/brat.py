@@ -38,7 +38,7 @@ from annotation.schemas import Document, ItemRecord, Span
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.json_stream import read_document
-from foundation.messages import say
+from foundation.messages import say, value_error
 from foundation.text_files import opened
 
 TYPES = "types.json"  # the layer and label of each type that we wrote, because types have letters only
@@ -143,7 +143,7 @@ def _standoff(
 def _brat_span(entry: Entry, match: re.Match[str], label: str, findings: Findings, place: str) -> Span:
     parts = [[int(number) for number in part.split()] for part in match[3].split(";")]
     if any(len(part) != 2 for part in parts):
-        raise ValueError(say("each part needs the numbers of its first and last character"))
+        raise value_error("each part needs the numbers of its first and last character")
     start, end = min(part[0] for part in parts), max(part[1] for part in parts)
     between = pairwise(parts)
     # brat cuts spans at line breaks; such parts are one span of ours.

@@ -38,7 +38,7 @@ from annotation.formats.writing import encoded, written
 from annotation.labels import LabelLayer, LayerType, Question, nested
 from annotation.schemas import ItemRecord, KeyPoint
 from foundation.json_stream import read_document
-from foundation.messages import at_field, say
+from foundation.messages import field_error, value_error
 
 Row = dict[str, Any]
 
@@ -116,9 +116,7 @@ def read(source: LabelledSource) -> Iterator[Entry]:
                 yield entry
         for objects in drawn.values():
             at, each = objects[0]
-            error = ValueError(
-                at_field("image_id", say("there is no image %(image_id)r", image_id=each.image_id))
-            )
+            error = field_error("image_id", "there is no image %(image_id)r", image_id=each.image_id)
             findings.refuse(error, path, element=element, within=at)
 
 
@@ -136,7 +134,7 @@ def _entry(
     for at, each in drawn:
         if each.category_id not in categories:
             text = "%(at)s.category_id: there is no category %(category_id)r"
-            raise ValueError(say(text, at=at, category_id=each.category_id))
+            raise value_error(text, at=at, category_id=each.category_id)
         if each.iscrowd:
             source.findings.mend(CROWDS, at)
         category, before = categories[each.category_id], len(gold.marks)

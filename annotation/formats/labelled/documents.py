@@ -21,7 +21,7 @@ from annotation.schemas import (
     Relation,
     Span,
 )
-from foundation.messages import at_field, say
+from foundation.messages import field_error
 
 
 def task_of_record(record: ItemRecord) -> LabelTask:
@@ -116,7 +116,7 @@ def require_kind(record: ItemRecord, kind: str, form: str) -> None:
     if record.kind != kind:
         other = {"spans": "texts", "boxes": "images"}
         text = "%(form)s files hold %(kind)s only"
-        raise ValueError(at_field(record.external_id, say(text, form=form, kind=other[kind])))
+        raise field_error(record.external_id, text, form=form, kind=other[kind])
 
 
 def pixels(record: ItemRecord, image: int) -> tuple[int, int]:
@@ -128,7 +128,7 @@ def pixels(record: ItemRecord, image: int) -> tuple[int, int]:
     shown = record.images[image]
     if not shown.width or not shown.height:
         text = "the size of %(name)r is unknown; upload the image first, because this format counts pixels"
-        raise ValueError(at_field(record.external_id, say(text, name=shown.name)))
+        raise field_error(record.external_id, text, name=shown.name)
     return shown.width, shown.height
 
 

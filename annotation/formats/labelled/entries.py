@@ -45,7 +45,7 @@ from annotation.schemas import (
 )
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import at_field, say
+from foundation.messages import field_error, say, value_error
 
 # Layers of formats that do not name theirs.
 ENTITIES, OBJECTS, ELLIPSES, POINTS = "Entities", "Objects", "Ellipses", "Key points"
@@ -237,7 +237,7 @@ class _Layer:
         for label in layer.labels:
             if parents.setdefault(label.name, label.parent) != label.parent:
                 text = "“%(label)s” stands inside “%(parent)s” and elsewhere; a label has one place"
-                raise ValueError(say(text, label=label.name, parent=label.parent))
+                raise value_error(text, label=label.name, parent=label.parent)
         self.declared = LabelLayer.model_validate({**self.declared.model_dump(), "labels": nested(parents)})
 
     def layer(self, name: str) -> LabelLayer:
@@ -524,7 +524,7 @@ def _index_of(task: LabelTask, name: str, kinds: set[LayerType] | None) -> int:
     kind = " or ".join(sorted(kinds or ()))
     layers = ", ".join(f"“{layer.name}”" for layer in task.layers)
     text = "the project has no layer “%(name)s” of type %(kind)s; it has %(layers)s"
-    raise ValueError(say(text, name=name, kind=kind or "any", layers=layers))
+    raise value_error(text, name=name, kind=kind or "any", layers=layers)
 
 
 def image_named(
@@ -541,7 +541,7 @@ def image_named(
     if width and height and (image.width, image.height) != (width, height):
         text = "%(name)r is shown with %(width)s by %(height)s pixels, not %(width2)s by %(height2)s"
         sizes = {"width": image.width, "height": image.height, "width2": width, "height2": height}
-        raise ValueError(at_field("width", say(text, name=name, **sizes)))
+        raise field_error("width", text, name=name, **sizes)
     return image
 
 
@@ -553,7 +553,7 @@ def size_of(image: Image) -> tuple[int, int]:
     """
     if not image.width or not image.height:
         text = "the size of %(name)r is unknown, and boxes in pixels need it; add the images in one zip file"
-        raise ValueError(at_field("image", say(text, name=image.name)))
+        raise field_error("image", text, name=image.name)
     return image.width, image.height
 
 
@@ -620,7 +620,7 @@ def fraction_point(x: float, y: float, label: str, *, image: int = 0) -> KeyPoin
     """
     if not all(-SLACK <= edge <= 1 + SLACK for edge in (x, y)):
         text = "the point (%(x)s, %(y)s) leaves its image"
-        raise ValueError(say(text, x=f"{x:.4g}", y=f"{y:.4g}"))
+        raise value_error(text, x=f"{x:.4g}", y=f"{y:.4g}")
     point = (_inside(x), _inside(y))
     return KeyPoint(id="m", image=image, box=(*point, *point), point=point, label=label)
 
@@ -668,7 +668,7 @@ def tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
     try:
         return make()
     except (AttributeError, LookupError, TypeError, ArithmeticError) as error:
-        raise ValueError(say("%(problem)s is not as expected", problem=repr(error))) from error
+        raise value_error("%(problem)s is not as expected", problem=repr(error)) from error
 
 
 def guarded(

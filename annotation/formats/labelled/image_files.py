@@ -46,7 +46,7 @@ from annotation.formats.writing import written, written_folder
 from annotation.labels import MARKS, LabelLayer, LayerType, Question
 from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
-from foundation.messages import at_field, say
+from foundation.messages import field_error, say, value_error
 from foundation.text_files import opened
 
 CVAT_SHAPES = ("box", "polygon", "ellipse", "points")
@@ -114,7 +114,7 @@ def _yolo(
 ) -> list[Entry]:
     if image is None:
         text = "no image is called %(name)r; add the image files, or list their names in images.txt"
-        raise ValueError(say(text, name=stem))
+        raise value_error(text, name=stem)
     entry = Entry(image, images=(image_named(source, image),))
     entry.declared = (
         [LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": names})] if names else []
@@ -180,7 +180,7 @@ def write_yolo(records: Iterable[ItemRecord], path: Path) -> None:
                 stem = Path(image.name).stem
                 if listed.setdefault(stem, image.name) != image.name:
                     text = "two images are called %(name)s, and YOLO tells images apart by name alone"
-                    raise ValueError(at_field(record.external_id, say(text, name=stem)))
+                    raise field_error(record.external_id, text, name=stem)
                 if record.gold is not None:
                     (folder / "labels" / f"{stem}.txt").write_text("".join(f"{line}\n" for line in lines))
         (folder / "images.txt").write_text("".join(f"{name}\n" for name in listed.values()), encoding="utf-8")
@@ -216,7 +216,7 @@ def _number(element: ElementTree.Element | None, name: str) -> float:
     try:
         return float(text or "")
     except ValueError as error:
-        raise ValueError(at_field(name, say("%(value)r is not a number", value=text))) from error
+        raise field_error(name, "%(value)r is not a number", value=text) from error
 
 
 def read_voc(source: LabelledSource) -> Iterator[Entry]:
@@ -343,7 +343,7 @@ def _cvat(
     try:
         size = [int(element.get(key, "")) for key in ("width", "height")]
     except ValueError as error:
-        raise ValueError(at_field("width", say("is missing or not a number"))) from error
+        raise field_error("width", "is missing or not a number") from error
     entry = Entry(name, images=(image_named(source, name, *size),))
     gold = Labelling()
     for number, each in enumerate(element):
@@ -379,7 +379,7 @@ def _numbers(element: ElementTree.Element, *names: str) -> list[float]:
     try:
         return [float(element.get(name, "")) for name in names]
     except ValueError as error:
-        raise ValueError(at_field(names[0], say("is missing or not a number"))) from error
+        raise field_error(names[0], "is missing or not a number") from error
 
 
 def _cvat_marks(

@@ -43,7 +43,7 @@ from annotation.formats.labelled.entries import (
 from annotation.formats.writing import encoded, written, written_folder
 from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Polygon, Span
 from foundation.errors import BadFile
-from foundation.messages import at_field, say
+from foundation.messages import field_error, say, value_error
 from foundation.text_files import opened
 
 UNDECIDED = "line that its annotator rejected or ignored, kept without its labels"
@@ -59,11 +59,11 @@ def _lines(source: LabelledSource, path: Path) -> Iterator[tuple[int, Line]]:
         try:
             value = json.loads(text)
             if not isinstance(value, dict):
-                raise ValueError(say("expected an object with the fields of an item"))
+                raise value_error("expected an object with the fields of an item")
         except (ValueError, RecursionError) as error:
             reason = error
             if isinstance(error, json.JSONDecodeError):
-                reason = ValueError(say("this is not JSON: %(problem)s", problem=error.msg))
+                reason = value_error("this is not JSON: %(problem)s", problem=error.msg)
             source.findings.refuse(reason, path, line=number)
         else:
             yield number, value
@@ -91,7 +91,7 @@ def _text(line: Line, keys: Iterable[str]) -> str:
     for key in keys:
         if isinstance(line.get(key), str) and line[key].strip():
             return str(line[key])
-    raise ValueError(at_field("text", say("is missing or empty; this project annotates texts")))
+    raise field_error("text", "is missing or empty; this project annotates texts")
 
 
 def _keep(source: LabelledSource, entry: Entry, line: Line, taken: set[str]) -> None:
@@ -285,7 +285,7 @@ def _prodigy_line(record: ItemRecord, author: AnnotationRecord | None, document:
         ]
     else:
         if len(record.images) != 1:
-            raise ValueError(at_field(record.external_id, say("Prodigy files hold items of one image only")))
+            raise field_error(record.external_id, "Prodigy files hold items of one image only")
         line["image"] = record.images[0].name
         line |= {
             name: size
@@ -358,7 +358,7 @@ def _eraser(texts: dict[str, Path], source: LabelledSource, line: Line) -> Entry
     document = str(named[0])
     path = texts.get(document) or texts.get(f"{document}.txt")
     if path is None:
-        raise ValueError(at_field("docids", say("there is no document docs/%(name)s", name=document)))
+        raise field_error("docids", "there is no document docs/%(name)s", name=document)
     with opened(path, newline="") as file:
         passage = file.read()
     entry = Entry(str(line["annotation_id"]), title=str(line.get("query") or ""), passage=passage)
@@ -371,7 +371,7 @@ def _eraser(texts: dict[str, Path], source: LabelledSource, line: Line) -> Entry
         elif not 0 <= first < beyond <= len(entry.tokens):
             text = "%(first)s to %(beyond)s is outside the document of %(number)s tokens"
             numbers = {"first": first, "beyond": beyond, "number": len(entry.tokens)}
-            raise ValueError(at_field("evidences", say(text, **numbers)))
+            raise field_error("evidences", text, **numbers)
         else:
             start, end = entry.tokens[first][0], entry.tokens[beyond - 1][1]
             label = str(each.get("label") or "Evidence")

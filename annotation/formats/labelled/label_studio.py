@@ -66,7 +66,7 @@ from annotation.schemas import (
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.json_stream import read_values
-from foundation.messages import at_field, say
+from foundation.messages import at_field, field_error, say
 
 NAME, OURS = "label_studio", "touchstone"
 TEXTS = ("labels", "hypertextlabels")
@@ -137,7 +137,7 @@ def _subject(source: LabelledSource, task: Task, number: int) -> Entry:
     key = "" if images else _key_of_text(texts, task)
     title = data.get("title") or (texts.get("text", "") if images else "")
     if not images and not texts.get(key, "").strip():
-        raise ValueError(at_field("data", say("has neither a text nor an image")))
+        raise field_error("data", "has neither a text nor an image")
     external_id = data.get("external_id", task.id)
     taken = {"external_id", "title", key, *(["text"] if images else [])}
     rest = {name: value for name, value in data.items() if name not in taken and not _pictures(value)}
@@ -281,7 +281,7 @@ def _image_mark(
     if "width" in value and "height" in value and not (is_turned and takes(source, "polygons")):
         return box_of(result, "m", entry.images, findings, path)
     if result.get("image_rotation"):
-        raise ValueError(at_field("image_rotation", say("marks on a rotated image cannot be placed")))
+        raise field_error("image_rotation", "marks on a rotated image cannot be placed")
     image = image_of(result.get("to_name"), entry.images)
     if "points" in value:
         corners = [(x / 100, y / 100) for x, y in value["points"]]

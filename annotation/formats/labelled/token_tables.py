@@ -24,7 +24,7 @@ from annotation.formats.texts import code_point
 from annotation.formats.writing import written, written_folder
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
-from foundation.messages import at_field, say
+from foundation.messages import field_error, say, value_error
 from foundation.text_files import opened
 
 TABLES = (".conll", ".tsv", ".txt", ".iob", ".bio")  # as `registry.READ_FOLDERS`
@@ -70,7 +70,7 @@ def _sentences(source: LabelledSource, path: Path) -> Iterator[_Sentence]:
                 sentence = _Sentence(number + 1, about={} if sentence.words else sentence.about)
             elif len(cells) < 2 or not (cells[-1] == "O" or _TAG.fullmatch(cells[-1])):
                 text = "%(line)r does not end in a tag such as O, B-Person or I-Person"
-                source.findings.refuse(ValueError(say(text, line=line.strip()[:80])), path, line=number)
+                source.findings.refuse(value_error(text, line=line.strip()[:80]), path, line=number)
             else:
                 sentence.words.append(cells[0])
                 sentence.tags.append(cells[-1])
@@ -125,7 +125,7 @@ def write_conll(records: Iterable[ItemRecord], path: Path) -> None:
                 first, beyond = span.tokens
                 if any(tag != "O" for tag in tags[first:beyond]):
                     text = "has spans that overlap at “%(quote)s”, which CoNLL cannot hold; use WebAnno TSV"
-                    raise ValueError(at_field(record.external_id, say(text, quote=span.quote)))
+                    raise field_error(record.external_id, text, quote=span.quote)
                 label = re.sub(r"\s", "_", span.label)
                 tags[first:beyond] = [f"B-{label}", *[f"I-{label}"] * (beyond - first - 1)]
             words = (re.sub(r"\s", "_", record.passage[start:end]) for start, end in record.tokens)

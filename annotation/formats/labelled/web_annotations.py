@@ -42,7 +42,7 @@ from annotation.formats.labelled.entries import (
 from annotation.labels import LabelLayer
 from annotation.schemas import AnnotationRecord, Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.json_stream import read_document
-from foundation.messages import at_field, say
+from foundation.messages import field_error, value_error
 from foundation.text_files import opened
 
 AROUND = 32  # code points before and after a quote
@@ -66,7 +66,7 @@ def read_w3c(source: LabelledSource) -> Iterator[Entry]:
             page = page[key] if isinstance(page, dict) and key in page else page
         if not isinstance(page, list):
             source.findings.refuse(
-                ValueError(at_field("items", say("is missing; expected a page of annotations"))),
+                field_error("items", "is missing; expected a page of annotations"),
                 path,
                 element=element,
             )
@@ -75,7 +75,7 @@ def read_w3c(source: LabelledSource) -> Iterator[Entry]:
         for number, each in enumerate(page):
             if not isinstance(each, dict) or not isinstance(each.get("target"), dict):
                 source.findings.refuse(
-                    ValueError(say("expected an annotation with one target")),
+                    value_error("expected an annotation with one target"),
                     path,
                     element=element,
                     within=f"items[{number}]",
@@ -113,7 +113,7 @@ def _resource(
             entry = Entry(external_id, passage=file.read())
     else:
         text = "the text of %(name)r is missing; add it as a .txt file to the zip file"
-        raise ValueError(at_field("target.source", say(text, name=name)))
+        raise field_error("target.source", text, name=name)
     authors: dict[str | None, Labelling] = {}
     for each in marked:
         creator = each.get("creator") or {}
@@ -225,7 +225,7 @@ def _selected(source: LabelledSource, entry: Entry, label: str, selectors: list[
         return span_at(entry, start, end, label, source.findings, quote=exact)
     if exact is None or entry.passage.count(exact) != 1:
         text = "needs a TextPositionSelector, or a quote that occurs once in the text"
-        raise ValueError(at_field("target.selector", say(text)))
+        raise field_error("target.selector", text)
     start = entry.passage.index(exact)
     return span_at(entry, start, start + len(exact), label, source.findings)
 

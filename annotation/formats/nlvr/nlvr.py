@@ -23,7 +23,7 @@ from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.import_fields import Id, LongText
 from foundation.json_stream import read_values
-from foundation.messages import at_field, say
+from foundation.messages import field_error, value_error
 
 PROGRAM = "find[object]"
 WIDTH, HEIGHT, STEP = 400, 100, 150  # pixels of a drawing; from the left edge of one box to that of the next
@@ -87,7 +87,7 @@ def read_nlvr(
             name = example.identifier
             records = list(_records(example, images, drawings, split, findings))
             if not records:
-                raise ValueError(say("none of its drawings is in the folder"))
+                raise value_error("none of its drawings is in the folder")
             for record in records:
                 findings.note_entry(record.external_id, path, line=element.line, field="identifier")
         except (ValueError, BadFile) as error:  # BadFile of an image
@@ -109,17 +109,13 @@ def _records(
                 findings.mend(NOT_DRAWN, name)
                 continue
             if (image.width, image.height) != (WIDTH, HEIGHT):
-                raise ValueError(
-                    at_field(
-                        name,
-                        say(
-                            "has %(width)s × %(height)s pixels, not %(width2)s × %(height2)s",
-                            width=image.width,
-                            height=image.height,
-                            width2=WIDTH,
-                            height2=HEIGHT,
-                        ),
-                    )
+                raise field_error(
+                    name,
+                    "has %(width)s × %(height)s pixels, not %(width2)s × %(height2)s",
+                    width=image.width,
+                    height=image.height,
+                    width2=WIDTH,
+                    height2=HEIGHT,
                 )
         yield _record(example, drawing, image, findings)
 

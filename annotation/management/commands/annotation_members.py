@@ -18,14 +18,11 @@ from jobs.base_command import JobCommand, check_right, slug
 
 
 class Command(JobCommand):
-    """Add, change or list members of a project."""
-
     help = (
         "Add a person to an annotation project, change a role, or end a membership; without one, list them."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("user", nargs="?", help="the login name of a person")
         parser.add_argument(
@@ -37,7 +34,6 @@ class Command(JobCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Change the membership and list all members."""
         project = project_named(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         if options["user"] is None:

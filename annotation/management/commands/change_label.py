@@ -10,15 +10,12 @@ from jobs.base_command import JobCommand, check_right, slug
 
 
 class Command(JobCommand):
-    """Change a label and all that is marked with it."""
-
     help = (
         "Rename a label of a project, also in what is annotated; merge it into another label; or delete it "
         "if it is not used."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("layer", help="the name of the layer")
         parser.add_argument("label", help="the label")
@@ -29,7 +26,6 @@ class Command(JobCommand):
         act.add_argument("--delete", action="store_true", help="delete it if nothing uses it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Change the label."""
         project = project_named(options["project"])
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         which = {name: options[name] for name in ("layer", "label", "question")}

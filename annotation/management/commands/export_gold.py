@@ -14,22 +14,18 @@ from jobs.progress_bar import Bar
 
 
 class Command(JobCommand):
-    """Export a project to a file."""
-
     help = (
         "Write the items of an annotation project with their gold and everybody's annotations. An existing "
         f"file is replaced once the new one is complete. Folders: {', '.join(sorted(registry.FOLDERS))}."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file or folder to write")
         parser.add_argument("--format", required=True, choices=registry.WRITER_NAMES, help="its form")
         parser.add_argument("--gold-only", action="store_true", help="leave out items without gold")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the file."""
         gc.freeze()  # collecting what Django has loaded would take a quarter of the time
         project, gold_only = project_named(options["project"]), options["gold_only"]
         check_right(options, Act.ANNOTATION_MANAGE, project)

@@ -14,22 +14,18 @@ from jobs.progress_bar import Bar
 
 
 class Command(JobCommand):
-    """Import model outputs."""
-
     help = (
         "Bring in a system's module outputs, one item a line: all of the file or, if anything is wrong, "
         "nothing. The same file again changes nothing."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("project", type=slug, help="the project")
         parser.add_argument("path", type=Path, help="the file, JSON lines")
         parser.add_argument("--system", type=system_name, required=True, help="whose outputs they are")
         parser.add_argument("--revision", type=system_name, required=True, help="of which version of it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import the file."""
         project, path = project_named(options["project"]), options["path"]
         by = check_right(options, Act.ANNOTATION_MANAGE, project)
         findings = Findings(collect=True)

@@ -152,8 +152,7 @@ def _on_pieces(marked: Bools, words: Sequence[Place], pieces: Ints) -> Bools:
     places = np.array(words, dtype=np.int64).reshape(-1, 2)
     after = np.searchsorted(places[:, 1], pieces[:, 0], side="right")
     word = np.minimum(after, len(places) - 1)
-    touched: Bools = marked[word] & (after < len(places)) & (places[word, 0] < pieces[:, 1])
-    return touched
+    return marked[word] & (after < len(places)) & (places[word, 0] < pieces[:, 1])
 
 
 def _located(quantities: Sequence[Quantity], tokens: Sequence[Place]) -> Quantities:
