@@ -28,6 +28,10 @@ class Shareable(Protocol):
         """Its short name."""
 
     @property
+    def title(self) -> str:
+        """Its title."""
+
+    @property
     def workspace(self) -> Workspace:
         """The workspace that it belongs to."""
 

@@ -151,7 +151,9 @@ def object_of(invitation: Invitation) -> Shareable | None:
 def target_label(invitation: Invitation) -> str:
     """Return what an invitation is for, as a person reads it."""
     shared = object_of(invitation)
-    return invitation.workspace.name if shared is None else f"{kind_label(invitation.kind)} {shared.slug}"
+    if shared is None:
+        return invitation.workspace.name
+    return _("%(kind)s “%(title)s”") % {"kind": kind_label(invitation.kind), "title": shared.title}
 
 
 def check_open(invitation: Invitation) -> None:

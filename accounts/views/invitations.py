@@ -92,7 +92,7 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
                 _("You have the role %(role)s in %(place)s now.")
                 % {"role": Role(invitation.role).label, "place": people.target_label(invitation)},
             )
-            return redirect("people:list")
+            return redirect("start")
         people.check_open(invitation)
     except TouchstoneError as ended:
         return _ended(request, str(ended))

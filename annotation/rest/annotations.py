@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
 from accounts.models import Scope
@@ -160,6 +162,7 @@ class Submit(RestView):
         slug = annotation.project.slug
         if annotation.task == Annotation.Task.ADJUDICATION:
             review.settle(annotation=annotation, revision=sent.revision, by=self.user)
+            _show_next(request, _("Stored your decision as the gold of this item."))
             return answer(shapes.Following(next=reverse("annotation:review", args=[slug])))
         editing.submit(annotation=pk, revision=sent.revision, by=self.user)
         following = _following(request, member) if sent.go_on else None
@@ -170,10 +173,17 @@ def _following(request: Request, member: Membership) -> shapes.Following | None:
     """Return a member's next item, if any."""
     try:
         annotation = assignments.next_annotation(member=member)
-    except (NothingLeft, NotAllowed):
+    except (NothingLeft, NotAllowed) as reason:
+        _show_next(request, str(reason))
         return None
     state = _state(_whole(request, annotation))
     return shapes.Following(next=reverse("annotation:editor", args=[annotation.pk]), annotation=state)
+
+
+def _show_next(request: Request, sentence: str) -> None:
+    """Show a sentence on the next page of a browser; a token has none."""
+    if request.auth is None:
+        messages.info(request._request, sentence)
 
 
 class Release(RestView):

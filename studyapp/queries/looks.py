@@ -1,6 +1,9 @@
 """The colour and the mark of each condition, the same on every page."""
 
+from django.utils.translation import gettext as _
+
 from analysis.participants.condition_looks import look_numbers
+from studyapp.definition.conditions import ALL_CONDITIONS
 from studyapp.models import Condition, Study
 from studyapp.queries.studies import frozen
 
@@ -31,3 +34,8 @@ def condition_labels(study: Study) -> dict[str, str]:
     """Return the label of each condition, that of the newest version."""
     rows = Condition.objects.filter(version__study=study).order_by("version__number", "position")
     return {name: label or name for name, label in rows.values_list("name", "label")}
+
+
+def group_labels(study: Study) -> dict[str, str]:
+    """Return the label of each group of conditions in the page's language."""
+    return {**condition_labels(study), ALL_CONDITIONS: _("all conditions")}

@@ -22,7 +22,7 @@ from studyapp.actions.participants import replace_link as make_new_link
 from studyapp.actions.participants import revoke_links
 from studyapp.exports.responses import response_data, response_page
 from studyapp.models import ExternalIds, Participant, Study
-from studyapp.queries.looks import condition_labels, condition_looks
+from studyapp.queries.looks import condition_looks, group_labels
 from studyapp.queries.people import PeoplePage, Person, Step, people_page, person_named, way_of
 from studyapp.queries.privacy import stored_data
 from studyapp.queries.responses import ResponseFilter
@@ -56,7 +56,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "page": page,
         "rows": [(person, STATE_LABELS[person.state]) for person in page.rows],
         "looks": condition_looks(study),
-        "labels": condition_labels(study),
+        "labels": group_labels(study),
         "table": table,
         "is_filtered": any(request.GET.get(name) for name in form.fields),
         "first": table.address() if before or table.number > 1 else "",
@@ -187,7 +187,7 @@ def _page(
         "behaviour": BEHAVIOUR_LABELS.get(behaviour, behaviour),
         "state_label": STATE_LABELS[person.state],
         "looks": condition_looks(study),
-        "labels": condition_labels(study),
+        "labels": group_labels(study),
         "steps": _steps(study, person),
         "may_identify": may_identify,
         "may_replace_link": may_identify and row.status == Participant.Status.ACTIVE,

@@ -22,6 +22,7 @@ from studyapp.exports.estimates import running_estimates
 from studyapp.models import Condition, Event, Study
 from studyapp.queries.flags import flag_counts, flagged_participants
 from studyapp.queries.log import LOG_COLUMNS, LogFilter, actors, kinds, log, log_rows, notes
+from studyapp.queries.looks import group_labels
 from studyapp.queries.overview import flagged_live
 from studyapp.queries.progress import archived_studies, drop_outs
 from studyapp.queries.studies import AlteredVersion, latest_version
@@ -178,6 +179,7 @@ def _page(
             )
             for row in conditions
         ],
+        "labels": group_labels(study),
         "drop_outs": drop_outs(study),
         "flagged": flagged_participants(study, most=FLAGGED),
         "flagged_count": flagged_live(study),

@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 
 from studyapp.definition.suspicion_flags import FLAGS
 from studyapp.models import Mode, Study
-from studyapp.queries.looks import condition_labels
+from studyapp.queries.looks import condition_labels, group_labels
 from studyapp.queries.people import PeopleFilter, groups_of
 from studyapp.queries.responses import ResponseFilter
 
@@ -45,7 +45,7 @@ class PeopleForm(forms.Form):
 
     def __init__(self, data: Any, *, study: Study) -> None:
         super().__init__(data)
-        labels = condition_labels(study)
+        labels = group_labels(study)
         self.fields["group"].choices = [  # type: ignore[attr-defined]
             _ALL, *((name, labels.get(name, name)) for name in groups_of(study))
         ]  # fmt: skip

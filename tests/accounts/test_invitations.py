@@ -111,9 +111,9 @@ def test_an_invitation_to_a_study_gives_a_role_there_alone(page):
     study = factories.make_study(conditions=1, items=1)
     bob = person("bob")
     link = invite(page, kind="study", slug=study.slug, role="viewer")
-    assert f"Study {study.slug}" in text(page.get("/people/main/"))
+    assert f"Study “{study.title}”" in text(page.get("/people/main/"))
     guest = visitor(bob)
-    assert f"Invitation to Study {study.slug}" in text(guest.get(link))
+    assert f"Invitation: Study “{study.title}”" in text(guest.get(link))
     assert guest.post(link).status_code == 302
     assert study.shared_roles(bob) == {Role.VIEWER}
     assert not roles_in(bob, main().pk)

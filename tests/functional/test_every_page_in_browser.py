@@ -28,6 +28,9 @@ PICTURES = Path(__file__).parent / "pictures"
 WIDTHS = (390, 1280, 1920)
 VIEW: ViewportSize = {"width": 1280, "height": 900}
 MOST_BYTES = 10_000_000
+CUT_WORDS = """[...document.querySelectorAll(".rail li a")].filter(
+  link => link.scrollWidth > link.clientWidth || link.getBoundingClientRect().right > innerWidth
+).map(link => link.textContent.trim())"""
 STUDY, STUDIO, PROJECT = "/staff/studies/world-facts/", "/staff/studio/world-facts/", "/annotate/scenes/"
 PICTURED = {path.stem for path in (ROOT / "docs/images/pages").rglob("*.png")}
 FOR_VISITORS = ("/", "/accounts/login/")
@@ -97,6 +100,7 @@ def test_every_page_is_accessible_and_fits_a_phone(site: Site, browser: Browser,
         width = page.evaluate("document.documentElement.scrollWidth")
         if width > 320:
             problems.append(f"{name} is {width} pixels wide")
+        problems += [f"{name}: the menu cuts {word}" for word in page.evaluate(CUT_WORDS)]
         page.evaluate(axe_script)
         found = page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")
         problems += [f"{name}: {each}" for each in found]

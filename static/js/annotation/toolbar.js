@@ -50,7 +50,7 @@ export function createToolbar(store, root, acts, view, keys, site, announce, pan
   const undo = tool("undo", gettext("Undo"), store.undo, "undo");
   const redo = tool("redo", gettext("Redo"), store.redo, "redo");
   const draw = boxes ? tool("box", gettext("New box"), view.drawInMiddle, "draw", true) : null;
-  const close = button(gettext("Close polygon"), () => view.closeDraft(), { class: "button second small-button", hidden: true });
+  const close = button(gettext("Close polygon"), () => view.closeDraft(), { class: "tool", hidden: true });
   const out = tool("minus", gettext("Zoom out"), view.zoomOut, "zoom-out");
   const fit = tool("", gettext("Show the whole image"), view.zoomFit, "zoom-fit");
   const scale = element("span", { class: "scale" });

@@ -188,6 +188,20 @@ def test_going_on_to_the_next_item_asks_the_database_a_fixed_number_of_times(
         assert answer["annotation"]["item"]["external_id"] == f"i{_time + 2}"
 
 
+def test_after_the_last_item_the_project_says_that_none_is_left() -> None:
+    member = make_member(make_project(kind="spans"))
+    make_items(member.project)
+    annotation = assignments.next_annotation(member=member)
+    problem = operation(0, 0, problem={"kind": "other"})
+    revision = save_operations(
+        annotation=annotation.pk, operations=[problem], by=member.user
+    ).annotation.revision
+    client = client_of(member.user)
+    answer = post(client, annotation, "submit", {"revision": revision, "go_on": True}).json()
+    assert answer == {"next": f"/annotate/{member.project.slug}/", "annotation": None}
+    assert "No items are left for you. Thank you!" in client.get(answer["next"]).content.decode()
+
+
 def test_spans_go_the_same_way() -> None:
     member = make_member(make_project(kind="spans"))
     make_items(member.project)

@@ -81,6 +81,19 @@ def test_images_fill_the_width_of_a_phone(editor: Editor, browser: Browser):
     context.close()
 
 
+def test_the_tools_take_one_row_of_a_phone(editor: Editor, browser: Browser):
+    annotation = editor.make(**DOGS)
+    context = browser.new_context(viewport=PHONE, has_touch=True)
+    page = editor.open(context.new_page(), annotation)
+    tools: Any = page.locator("#toolbar").bounding_box()
+    tool: Any = page.get_by_role("button", name="New box").bounding_box()
+    assert tools["height"] < 1.5 * tool["height"]
+    page.get_by_role("button", name="Keyboard shortcuts").tap()  # at its end, to which it scrolls
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    context.close()
+
+
 def test_the_browser_keeps_the_folded_panels_of_each_person(editor: Editor, page: Page):
     annotation, other = editor.make(**DOGS), editor.make(**DOGS)
     editor.open(page, annotation)

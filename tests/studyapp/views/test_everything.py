@@ -127,7 +127,7 @@ class TestDesign:
             for person in self.people(study, 4)
             for row in [list(person.trials.filter(item__kind="item").values_list("condition", flat=True))]
         ]
-        assert min(changes) > 1
+        assert max(changes) > 1  # blocks change once; by chance one shuffled order may, too
 
     def test_a_closed_condition_closes_its_group(self):
         study = factories.make_everything()

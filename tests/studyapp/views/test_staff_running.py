@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 from django.core.management import call_command
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from accounts.models import AuditEntry
 from analysis.participants.bundle import load_bundle
@@ -204,6 +204,18 @@ def test_where_people_stopped(study):
     factories.make_participant(link=link, completed=True)
     [row] = drop_outs(study)
     assert (row.version, row.items, row.groups) == (1, 1, {stale.group: 1})
+
+
+def test_a_group_of_all_conditions_has_a_german_name(staff):
+    study = factories.make_study(conditions=2, items=2, design="within")
+    stale = factories.make_participant(study=study, items=1)
+    Participant.objects.filter(pk=stale.pk).update(last_seen_at=timezone.now() - timedelta(hours=2))
+    with translation.override("de"):
+        german = translation.gettext("all conditions")
+    assert german != "all conditions"
+    for address in ("participants/", f"participants/{stale.public_id}/", "running/"):
+        page = staff.get(f"/staff/studies/{study.slug}/{address}", headers={"accept-language": "de"})
+        assert german in page.content.decode(), address
 
 
 def test_who_gave_the_place_back_is_returned_and_not_active(study):
