@@ -89,11 +89,12 @@ class ChangedItems:
             raise StudyRefused(
                 SOURCE,
                 say(
-                    "%(system)s has no answer to the changed item %(id)r of %(dataset)s; run: %(command)s",
+                    "%(system)s has no answer to the changed item %(id)r of %(dataset)s; "
+                    "start a run under Systems, or: %(command)s",
                     system=system,
                     id=changed.id,
                     dataset=str(self.dataset),
-                    command=_predict(self.dataset, system),
+                    command=predict_command(self.dataset, system),
                 ),
             )
         return answer
@@ -187,17 +188,19 @@ def _same_system(dataset: Dataset, original: PredictionRun) -> PredictionRun:
     system = original.system.name
     done = original.system.runs.filter(dataset=dataset, status=PredictionRun.Status.DONE)
     run = done.filter(revision=original.revision).first() or latest_run(dataset, system)
-    values = {"system": system, "dataset": str(dataset), "command": _predict(dataset, system)}
+    values = {"system": system, "dataset": str(dataset), "command": predict_command(dataset, system)}
     if run is None:
         reason = say(
-            "%(system)s has no finished predictions on the changed items of %(dataset)s; run: %(command)s",
+            "%(system)s has no finished predictions on the changed items of %(dataset)s; "
+            "start a run under Systems, or: %(command)s",
             **values,
         )
         raise StudyRefused(SOURCE, reason)
     are_served = {run.source, original.source} == {PredictionRun.Source.SERVER}
     if are_served and run.revision != original.revision:
         reason = say(
-            "%(system)s answered the changed items of %(dataset)s in another revision; run: %(command)s",
+            "%(system)s answered the changed items of %(dataset)s in another revision; "
+            "start a run under Systems, or: %(command)s",
             **values,
         )
         raise StudyRefused(SOURCE, reason)
@@ -224,5 +227,6 @@ def _chosen(
             yield row.source_item_id, row
 
 
-def _predict(dataset: Dataset, system: str) -> str:
+def predict_command(dataset: Dataset, system: str | None) -> str:
+    """Return the command by which a system answers a dataset."""
     return f"python manage.py predict --dataset {dataset} --system {system} --wait"

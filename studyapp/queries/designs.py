@@ -35,7 +35,7 @@ from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.task_questions import own_options
 from studyapp.definition.tasks import Advice, Preference, Task
 from studyapp.errors import StudyRefused
-from studyapp.queries.changed_items import ChangedItems, changed_items
+from studyapp.queries.changed_items import ChangedItems, changed_items, predict_command
 from studyapp.queries.simulated_items import SimulatedItems, simulated_items
 
 
@@ -128,17 +128,14 @@ def _planned(dataset: Dataset, index: int, definition: ConditionDefinition) -> P
         raise StudyRefused(
             location,
             say(
-                "condition %(condition)r has no finished predictions on %(dataset)s; run: %(command)s",
+                "condition %(condition)r has no finished predictions on %(dataset)s; "
+                "start a run under Systems, or: %(command)s",
                 condition=definition.name,
                 dataset=str(dataset),
-                command=_predict(dataset, definition),
+                command=predict_command(dataset, definition.system),
             ),
         )
     return PlannedCondition(definition, run)
-
-
-def _predict(dataset: Dataset, condition: ConditionDefinition) -> str:
-    return f"python manage.py predict --dataset {dataset} --system {condition.system} --wait"
 
 
 @dataclass(frozen=True)
@@ -344,10 +341,13 @@ def _lack(pool: _Pool, condition: PlannedCondition) -> str:
         return say("no answer with the steps of a program from %(run)s", run=str(condition.run))
     if condition.definition.explanation in WITH_RATIONALE:
         return say("no answer with a rationale from %(run)s", run=str(condition.run))
-    values = {"run": str(condition.run), "command": _predict(pool.dataset, condition.definition)}
+    values = {
+        "run": str(condition.run),
+        "command": predict_command(pool.dataset, condition.definition.system),
+    }
     if condition.definition.explanation in ("facts", "none"):
-        return say("no answer from %(run)s; run: %(command)s", **values)
-    return say("no answer with weights from %(run)s; run: %(command)s", **values)
+        return say("no answer from %(run)s; start a run under Systems, or: %(command)s", **values)
+    return say("no answer with weights from %(run)s; start a run under Systems, or: %(command)s", **values)
 
 
 def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
@@ -357,8 +357,8 @@ def _too_few(wanted: int, usable: int, pool: _Pool) -> str:
     each = ", ".join(f"{name} {number}" for name, number in alone.items())
     return say(
         "%(wanted)s questions requested, but every condition can show only %(usable)s of the %(all)s "
-        "questions of %(dataset)s (each alone: %(each)s); `python manage.py predict --dataset %(dataset)s "
-        "--system NAME` fills gaps",
+        "questions of %(dataset)s (each alone: %(each)s); a run under Systems, or `python manage.py predict "
+        "--dataset %(dataset)s --system NAME`, fills gaps",
         wanted=wanted,
         usable=usable,
         all=len(pool.keys),
