@@ -342,6 +342,7 @@ class TestAManager:
 
     def upload(self, page: Page, name: str, content: bytes) -> None:
         kind = "application/octet-stream"
+        page.get_by_label("Format").select_option("nlvr2")
         page.locator("input[type=file]").set_input_files(
             FilePayload(name=name, mimeType=kind, buffer=content)
         )

@@ -35,6 +35,8 @@ def drag(page: Page, image: int, start: tuple[float, float], end: tuple[float, f
     for part in (0.3, 0.6, 1.0):
         page.mouse.move(*at(page, image, *(a + part * (b - a) for a, b in zip(start, end, strict=True))))
     page.mouse.up()
+    # The library that draws boxes hands a new one over a moment later.
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
 
 
 def near(found: list[float], wanted: tuple[float, ...], tolerance: float = 0.01) -> None:

@@ -4,7 +4,7 @@ import csv
 import json
 import random
 from collections import Counter
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -224,8 +224,10 @@ def test_nothing_is_stored_of_a_stage_that_was_never_shown():
     assert not Trial.objects.filter(participant=person).exists()
 
 
-def test_an_effect_planted_within_people_is_found_by_the_report(tmp_path):
+def test_an_effect_planted_within_people_is_found_by_the_report(tmp_path, monkeypatch):
     """Bots that see both conditions rate answers of one of them less often correct: the report says so."""
+    numbers = count(1)  # participants' ids decide what each sees: drawn anew, one run in twenty would fail
+    monkeypatch.setattr("secrets.token_hex", lambda nbytes: f"{next(numbers):0{2 * nbytes}x}")
     study = factories.make_study(design="within", conditions=2, items=12)
     _, token = factories.make_link_and_token(study=study, mode="bot")
     [first, second] = Condition.objects.order_by("position").values_list("name", flat=True)
