@@ -110,7 +110,7 @@ _FIELDS = ("title_for_participants", "consent", "instructions")
 def worded(draft: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return a draft whose passages of ours are English or German.
 
-    What somebody wrote or changed stays as it is, and so does all in a language without translations.
+    Passages that somebody wrote or changed stay; so do all in a language without translations.
     """
     passages = {"de": GERMAN, "en": {german: english for english, german in GERMAN.items()}}.get(language, {})
     return {name: _exchanged(value, passages) if name in _FIELDS else value for name, value in draft.items()}

@@ -1,4 +1,4 @@
-"""Filters of templates: values by key, labels of codes, and plain text as paragraphs."""
+"""Filters of templates: values by key, labels, plain text as paragraphs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from django import template
 from foundation.paragraphs import paragraphs
 from foundation.translated_messages import translated
 from studyapp.definition.suspicion_flags import Flag
-from studyapp.web.flag_labels import FLAG_LABELS
+from studyapp.queries.flag_labels import FLAG_LABELS
 
 register = template.Library()
 register.filter(paragraphs)

@@ -10,10 +10,10 @@ from django.utils.translation import pgettext_lazy
 
 from foundation.translated_messages import translated
 from studyapp.models import Mode, Study
+from studyapp.queries.flag_labels import FLAG_LABELS
 from studyapp.queries.looks import condition_labels, group_labels
 from studyapp.queries.people import PeopleFilter, groups_of
 from studyapp.queries.responses import ResponseFilter
-from studyapp.web.flag_labels import FLAG_LABELS
 
 STATE_LABELS = {
     "completed": _("Completed"),

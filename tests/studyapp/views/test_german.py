@@ -18,7 +18,7 @@ from annotation.forms import template_layers
 from annotation.labels import TEMPLATES, LabelTask
 from studyapp.definition.scales import SCALES
 from studyapp.definition.suspicion_flags import FLAGS
-from studyapp.web.flag_labels import FLAG_LABELS
+from studyapp.queries.flag_labels import FLAG_LABELS
 
 ROOT = Path(settings.BASE_DIR)
 CATALOGUES = {name: ROOT / "locale/de/LC_MESSAGES" / f"{name}.mo" for name in ("django", "djangojs")}

@@ -76,6 +76,12 @@ def test_flags_and_links_of_bots_are_german_words(staff, study, at):
         assert ("Verstecktes Feld ausgefüllt</span>" in page) is ("participants" in path)
 
 
+def test_answers_of_yes_and_no_are_german(staff, participant, at):
+    page = text(staff.get(at(f"participants/{participant.public_id}/"), headers={"accept-language": "de"}))
+    assert "<dd>Ja</dd>" in page
+    assert "<dd>Yes</dd>" not in page
+
+
 @pytest.mark.parametrize("order", ["", "?sort=condition", "?sort=-items"])
 def test_the_table_has_pages(staff, study, at, django_assert_max_num_queries, monkeypatch, order):
     monkeypatch.setattr("studyapp.queries.people.PAGE", 2)
