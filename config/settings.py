@@ -184,6 +184,7 @@ def _database(url: str) -> dict[str, object]:
     config: dict[str, object] = env.db_url_config(url)
     config["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     if config["ENGINE"] == "django.db.backends.sqlite3":
+        config["ENGINE"] = "foundation.sqlite"
         config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
