@@ -128,7 +128,7 @@ MIDDLEWARE = [
     "studyapp.web.middleware.NoStore",
     "studyapp.web.middleware.RateLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "config.page_language.PageLanguage",
     "config.failures.UTF8Forms",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -356,8 +356,7 @@ SOCIALACCOUNT_EMAIL_AUTHENTICATION = True
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
 
 LANGUAGE_CODE = "en"
-# Only what the pages of participants are written in, or they would announce a wrong one. No middleware
-# chooses among them: the pages of staff are in English.
+# Only what the pages are written in, or they would announce a wrong one.
 LANGUAGES = [("en", "English"), ("de", "German")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
