@@ -43,7 +43,7 @@ def render_shared(request: HttpRequest, template: str, context: dict[str, Any]) 
 def _pieces(
     template: str, _language: str | None, theme: str, shared: tuple[tuple[str, Any], ...]
 ) -> list[bytes]:
-    """Return a page in the active language, encoded, cut before and behind each mark."""
+    """Return a page in the active language, cut before and behind each mark."""
     request = HttpRequest()
     request.path, request.COOKIES["theme"] = _MARKS["path"], theme
     html = render_to_string(template, {**dict(shared), **_MARKS, "request": request})
