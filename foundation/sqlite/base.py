@@ -15,7 +15,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def create_cursor(self, name: str | None = None) -> "_Cursor":
         """Return a new cursor."""
-        return self.connection.cursor(factory=_Cursor)  # type: ignore[no-any-return]
+        return self.connection.cursor(factory=_Cursor)
 
 
 class _Cursor(base.SQLiteCursorWrapper):
