@@ -92,7 +92,7 @@ def prepare_sqlite(folder: Path) -> str:
 
 @cache
 def prepared() -> Path:
-    """Return a folder with static files and ``touchstone.sqlite3``, which is empty.
+    """Return a folder with static files and an empty touchstone.sqlite3.
 
     Migrating takes seconds, a copy of the result takes none. All processes of a test run share one folder.
     """
