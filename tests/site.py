@@ -100,7 +100,7 @@ def _empty_broker(site: Site) -> None:
     with _broker(site) as broker:
         for key in broker.scan_iter():
             # The programs enter their queues once, when they start.
-            if not key.startswith(b"_kombu.binding."):
+            if not key.startswith(b"_kombu.binding"):
                 broker.delete(key)
 
 
