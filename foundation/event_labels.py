@@ -9,7 +9,9 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.text import capfirst
-from django.utils.translation import gettext as translated
+from django.utils.translation import gettext
+
+from foundation.translated_messages import translated
 
 Labels = Mapping[str, str | Promise]
 
@@ -48,9 +50,9 @@ class EventLabels:
         if value is None or value == "":
             return "–"
         if isinstance(value, bool):
-            return translated("yes") if value else translated("no")
+            return gettext("yes") if value else gettext("no")
         if isinstance(value, Mapping):
             return ", ".join(f"{inner}: {shown}" for inner, shown in self.detail_labels(value))
         if isinstance(value, list):
             return ", ".join(self._value(name, item) for item in value) or "–"
-        return str(self.values.get(name, {}).get(value, value))
+        return translated(str(self.values.get(name, {}).get(value, value)))

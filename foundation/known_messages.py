@@ -172,6 +172,10 @@ TEMPLATES = (
         "the model server serves %(system)s in revision %(now)s, and the predictions are of revision "
         "%(revision)s"
     ),
+    # Labels of links that the site makes (`studyapp.simulations`, the studio, simulate_participants).
+    gettext_noop("bots of job %(job)s"),
+    gettext_noop("rehearsal of the team"),
+    gettext_noop("language model, seed %(seed)s"),
 )
 
 # Parts of an item that stand before a reason (`modelserver.wire.schema`, `annotation.actions`).

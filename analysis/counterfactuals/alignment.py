@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import scipy
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from scipy.special import stdtr
 
 from ..io.errors import AnalysisError, InputError, first_problem
 from ..io.whole_files import parse_model, read_lines
@@ -263,7 +263,7 @@ def _p(values: Array, first: int) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(difference == 0, 0.0, difference / error)
     flat = (error == 0) & (difference <= 0)
-    return np.where(flat, 1.0, stdtr(freedom, -t))
+    return np.where(flat, 1.0, scipy.special.stdtr(freedom, -t))
 
 
 def _alignment(group: Group, verdicts: Sequence[Verdict]) -> Alignment:

@@ -9,8 +9,8 @@ assignment.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from ..faithfulness.overlap import Index, overlapping, ragged
 from ..stats.arrays import Array
@@ -90,7 +90,7 @@ def assign(first: Index, second: Index, overlap: Array) -> Index:
     edge[row, column] = np.arange(len(first))
     weight = np.zeros(edge.shape)
     weight[row, column] = min(edge.shape) + 1 + overlap  # one more pair outweighs any overlaps
-    best = edge[linear_sum_assignment(weight, maximize=True)]
+    best = edge[scipy.optimize.linear_sum_assignment(weight, maximize=True)]
     return np.asarray(best[best >= 0])
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy
-from scipy.special import gammaln
 
 from ..stats.arrays import Array, chunks
 from .bundle import ModeFlow
@@ -273,6 +272,7 @@ def freeman_halton(
 def _log_probability(tables: Array, totals: Array) -> Array:
     """Compute the log probability of hits (conditions × tables) given margins."""
     n = totals[:, None].astype(float)
+    gammaln = scipy.special.gammaln
     ways = gammaln(n + 1) - gammaln(tables + 1) - gammaln(n - tables + 1)
     everybody, hits = float(totals.sum()), float(tables[:, 0].sum())
     return np.asarray(

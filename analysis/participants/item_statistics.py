@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+import scipy
 
 from ..stats.arrays import Array, ratio
 from .krippendorff import pair_agreement
@@ -162,7 +162,7 @@ def _student(values: Array) -> tuple[Array, Array]:
     freedom = np.maximum(n - 1, 1)
     error = np.sqrt(ratio(squares, np.where(n > 1, n * freedom, 0.0)))
     error = np.where(error > 0, error, np.nan)
-    half = stdtrit(freedom, 0.975) * error
+    half = scipy.special.stdtrit(freedom, 0.975) * error
     return mean, np.stack([mean - half, mean + half])
 
 

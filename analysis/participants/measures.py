@@ -18,7 +18,7 @@ from operator import add
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from ..stats.arrays import Array, ratio
 from .study_version import Question, ScaleScore
@@ -81,6 +81,7 @@ def _z_scores(s: Sums) -> tuple[Array, Array]:
     """
     signal, noise = s["tp"] + s["fn"], s["fp"] + s["tn"]
     defined = np.where((signal > 0) & (noise > 0), 1.0, np.nan)
+    ndtri = scipy.special.ndtri
     return ndtri((s["tp"] + 0.5) / (signal + 1)) * defined, ndtri((s["fp"] + 0.5) / (noise + 1)) * defined
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap import Weights, few_units_level, percentile_interval, resample, row_blocks
@@ -182,5 +182,5 @@ def _mean(values: Array, replicates: Array, *, within: bool) -> ParticipantMean:
 
 def t_interval(values: Array) -> tuple[float, float]:
     """Compute Student's 95 % interval of a mean of two or more values."""
-    half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
+    half = float(scipy.special.stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
     return float(values.mean()) - half, float(values.mean()) + half

@@ -18,7 +18,6 @@ from typing import Literal, NotRequired, Protocol, TypedDict, Unpack
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtrit
 
 from ..participants.trial_grid import Grid
 from ..stats.arrays import Array, chunks
@@ -334,7 +333,7 @@ def smallest_effect(
     """
     if not 0 < alpha < target < 1:
         raise ValueError(f"target must lie between alpha and 1, not {target} with alpha {alpha}")
-    bound = -float(stdtrit(freedom, alpha / 2))
+    bound = -float(scipy.special.stdtrit(freedom, alpha / 2))
 
     def lacking(shift: float) -> float:
         # The other side, where a claim would have the wrong sign, does not count.
@@ -476,7 +475,7 @@ def _welch(means: Array, pairs: Sequence[Contrast]) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(centre[:, first] - centre[:, second]) / np.sqrt(a + b)
         freedom = (a + b) ** 2 / ((a**2 + b**2) / (n - 1))
-        p = 2 * stdtr(freedom, -t)
+        p = 2 * scipy.special.stdtr(freedom, -t)
     return np.where(np.isnan(p), 1.0, p)
 
 
@@ -488,7 +487,7 @@ def _one_sample(distances: Array) -> Array:
     n = distances.shape[2]
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(distances.mean(axis=2)) / np.sqrt(distances.var(axis=2, ddof=1) / n)
-    p = 2 * stdtr(n - 1, -t)
+    p = 2 * scipy.special.stdtr(n - 1, -t)
     return np.where(np.isnan(p), 1.0, p)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import NotRequired, TypedDict, Unpack
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+import scipy
 
 from ..stats.arrays import Array, chunks
 from ..stats.correlations import LEAST_FOR_P, MOST_FOR_ENUMERATION, STATISTICS, Coefficient, all_orders
@@ -203,8 +203,8 @@ def critical_value(coefficient: Coefficient, systems: int, alpha: float) -> floa
         return float(rare[0]) if len(rare) else float("inf")
     if coefficient == "kendall":
         spread = np.sqrt(2 * (2 * systems + 5) / (9 * systems * (systems - 1)))
-        return float(-ndtri(alpha / 2) * spread)
-    t = -float(stdtrit(systems - 2, alpha / 2))
+        return float(-scipy.special.ndtri(alpha / 2) * spread)
+    t = -float(scipy.special.stdtrit(systems - 2, alpha / 2))
     return float(t / np.sqrt(systems - 2 + t**2))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+import scipy
 
 from .arrays import Array, chunks
 
@@ -146,8 +146,8 @@ def few_units_level(level: float, *units: int) -> float:
     """
     freedom = sum(n - 1 for n in units)
     spread = sum(1 / n for n in units) / sum((n - 1) / n**2 for n in units)
-    t = float(stdtrit(freedom, (1 + level) / 2))
-    return min(1 - 2 * float(ndtr(-t * np.sqrt(spread))), 1 - 1e-9)
+    t = float(scipy.special.stdtrit(freedom, (1 + level) / 2))
+    return min(1 - 2 * float(scipy.special.ndtr(-t * np.sqrt(spread))), 1 - 1e-9)
 
 
 def bootstrap_interval(
@@ -213,7 +213,7 @@ def bootstrap_interval(
     acceleration = _acceleration(left_out)
     if isinstance(acceleration, str):
         return Interval(*plain, level, "percentile", acceleration)
-    shares = _bca_shares(float(ndtri(below)), acceleration, level)
+    shares = _bca_shares(float(scipy.special.ndtri(below)), acceleration, level)
     if shares is None:
         reason = "BCa is undefined: bias and skewness are too large for its formula"
         return Interval(*plain, level, "percentile", reason)
@@ -246,11 +246,11 @@ def _acceleration(left_out: Sequence[Array]) -> float | str:
 
 def _bca_shares(bias: float, acceleration: float, level: float) -> Array | None:
     """Return the two shares at which BCa cuts; None beyond the formula's pole."""
-    shifted = bias + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
+    shifted = bias + scipy.special.ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
     shrunk = 1 - acceleration * shifted
     if (shrunk <= 0).any():
         return None
-    return np.asarray(ndtr(bias + shifted / shrunk))
+    return np.asarray(scipy.special.ndtr(bias + shifted / shrunk))
 
 
 def draw_counts(rng: np.random.Generator, count: int, replicates: int) -> Array:

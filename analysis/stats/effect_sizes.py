@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize
 
 from .arrays import Array
 from .results import (
@@ -238,7 +237,7 @@ def _noncentral_interval(t: float, freedom: int, level: float) -> tuple[tuple[fl
     reach = 10.0 + 5 * t  # the ends move away from t with t when there are few participants
     try:
         low, high = (
-            float(optimize.brentq(excess, t - reach, t + reach, args=(share,), xtol=1e-10))
+            float(scipy.optimize.brentq(excess, t - reach, t + reach, args=(share,), xtol=1e-10))
             for share in ((1 + level) / 2, (1 - level) / 2)
         )
     except ValueError:

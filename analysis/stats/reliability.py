@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import fdtri
 
 from .arrays import Array
 
@@ -75,7 +74,7 @@ def reliability(answers: ArrayLike) -> Reliability:
 def _feldt(alpha: float, people: int, items: int) -> tuple[float, float]:
     """Return the 95 % interval: (1 − α̂) / (1 − α) follows an F distribution."""
     degrees = (people - 1, (people - 1) * (items - 1))
-    low, high = (1 - (1 - alpha) * float(fdtri(*degrees, share)) for share in (0.975, 0.025))
+    low, high = (1 - (1 - alpha) * float(scipy.special.fdtri(*degrees, share)) for share in (0.975, 0.025))
     return low, high
 
 

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
 
 from .arrays import Array
 from .effect_sizes import welch_difference
@@ -113,7 +112,7 @@ def spent_alpha(spending: Spending, fraction: float, alpha: float) -> float:
     """
     if spending == "pocock":
         return alpha * math.log1p((math.e - 1) * fraction)
-    return float(4 * ndtr(ndtri(alpha / 4) / math.sqrt(fraction)))
+    return float(4 * scipy.special.ndtr(scipy.special.ndtri(alpha / 4) / math.sqrt(fraction)))
 
 
 def boundaries(
@@ -143,7 +142,7 @@ def boundaries(
         spent = spent_alpha(spending, time, alpha)
         z = walk.boundary(time, spent - used)
         walk.step(time, z)
-        looks.append(Look(time, z, float(2 * ndtr(-z)), spent))
+        looks.append(Look(time, z, float(2 * scipy.special.ndtr(-z)), spent))
         used = spent
     return Boundaries(spending, alpha, tuple(looks))
 
@@ -184,6 +183,7 @@ def cost_of_looks(bounds: Boundaries, power: float = 0.8) -> Cost:
         )
     if not bounds.alpha < power < 1:
         raise ValueError(f"power must be between alpha and 1, not {power}")
+    ndtr = scipy.special.ndtr
     single = _drift_for(lambda drift: ndtr(drift - _fixed(bounds)) + ndtr(-drift - _fixed(bounds)), power)
     drift = _drift_for(lambda drift: crossing_probabilities(bounds, drift).sum(), power)
     inflation = (drift / single) ** 2
@@ -242,7 +242,7 @@ def observed_z(first: ArrayLike, second: ArrayLike) -> float:
     difference = welch_difference(first, second)
     if difference.estimate is None or difference.p is None:
         raise ValueError(f"no z can be given: {difference.reason}")
-    return float(-ndtri(difference.p / 2) * np.sign(difference.estimate))
+    return float(-scipy.special.ndtri(difference.p / 2) * np.sign(difference.estimate))
 
 
 class _Walk:
@@ -258,7 +258,9 @@ class _Walk:
         """Find the z crossed with probability `spend`, both sides together."""
         if self._leaving(time, FARTHEST) >= spend:
             return FARTHEST
-        return float(brentq(lambda z: self._leaving(time, z) - spend, 0.0, FARTHEST, xtol=1e-10))
+        return float(
+            scipy.optimize.brentq(lambda z: self._leaving(time, z) - spend, 0.0, FARTHEST, xtol=1e-10)
+        )
 
     def step(self, time: float, z: float) -> float:
         """Move to the time with the boundary z; return the stopping probability."""
@@ -273,6 +275,7 @@ class _Walk:
     def _leaving(self, time: float, z: float) -> float:
         step, edge = math.sqrt(time - self.time), z * math.sqrt(time)
         mean = self.nodes + self.drift * (time - self.time)
+        ndtr = scipy.special.ndtr
         return float(self.masses @ (ndtr((mean - edge) / step) + ndtr((-edge - mean) / step)))
 
 
@@ -302,11 +305,11 @@ def _fractions_iv(fractions: Sequence[float], spending: Spending, alpha: float) 
 
 
 def _fixed(bounds: Boundaries) -> float:
-    return float(-ndtri(bounds.alpha / 2))
+    return float(-scipy.special.ndtri(bounds.alpha / 2))
 
 
 def _drift_for(power_at: Callable[[float], float], power: float) -> float:
-    return float(brentq(lambda drift: power_at(drift) - power, 0.0, 20.0, xtol=1e-10))
+    return float(scipy.optimize.brentq(lambda drift: power_at(drift) - power, 0.0, 20.0, xtol=1e-10))
 
 
 def _expected_fraction(bounds: Boundaries, drift: float) -> float:

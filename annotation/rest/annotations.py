@@ -173,7 +173,9 @@ def _following(request: Request, member: Membership) -> shapes.Following | None:
     """Return a member's next item, if any."""
     try:
         annotation = assignments.next_annotation(member=member)
-    except (NothingLeft, NotAllowed) as reason:
+    except NotAllowed:  # the page of the project says why
+        return None
+    except NothingLeft as reason:
         _show_next(request, str(reason))
         return None
     state = _state(_whole(request, annotation))

@@ -18,7 +18,7 @@ from accounts.access import NOT_THERE, existing, user_of
 from accounts.policy import Act
 from accounts.rights import refusal
 from annotation.models import Annotation, Batch, Comment, Item, Membership, Webhook
-from annotation.policies import NotAllowed, acts_of, can_see, check_working, may, roles_of
+from annotation.policies import NotAllowed, acts_of, can_begin, can_see, check_working, may, roles_of
 from annotation.queries.annotations import annotation_with_item
 from annotation.queries.members import membership, membership_at
 from annotation.queries.records import items_for, webhooks
@@ -103,6 +103,7 @@ def members_only(act: Act = Act.PROJECT_SEE) -> Callable[..., Any]:
             member = member_or_404(request, slug, act)
             # The tabs of every page of the project show what the person may do there.
             request.may = acts_of(member)  # type: ignore[attr-defined]
+            request.gets_items = can_begin(member)  # type: ignore[attr-defined]
             return view(request, member, *args, **kwargs)
 
         return checked

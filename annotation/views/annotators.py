@@ -19,7 +19,7 @@ from annotation import states
 from annotation.actions import assignments
 from annotation.errors import NothingLeft
 from annotation.models import Annotation, Membership
-from annotation.policies import NotAllowed, can_begin, check_working, may, roles_here
+from annotation.policies import NotAllowed, can_begin, check_annotating, check_working, may, roles_here
 from annotation.queries import charts
 from annotation.queries.annotations import editor_state, guidelines, upcoming_images
 from annotation.queries.batches import batches, is_overdue, overdue_batches, progress_of, unfinished_batches
@@ -74,7 +74,19 @@ def project(request: HttpRequest, member: Membership) -> HttpResponse:
         context["acts"] = [move.act for move in states.PROJECT if project.status in move.sources]
     context["to_do"] = _next_act(member, context)
     context["stats"] = _figures(counts)
+    context["refusal"] = _why_no_items(member)
     return render(request, "annotation/project.html", context)
+
+
+def _why_no_items(member: Membership) -> str:
+    """Return why an annotator receives no items, "" if they may."""
+    if not may(member, Act.ANNOTATE):
+        return ""
+    try:
+        check_annotating(member)
+    except NotAllowed as error:
+        return str(error)
+    return ""
 
 
 def _figures(counts: Totals) -> list[tuple[str, int]]:
@@ -132,7 +144,9 @@ def next_item(request: HttpRequest, member: Membership) -> HttpResponse:
     """Assign the next item and open it."""
     try:
         annotation = assignments.next_annotation(member=member)
-    except (NothingLeft, NotAllowed) as error:
+    except NotAllowed:  # the page says why
+        return redirect("annotation:project", member.project.slug)
+    except NothingLeft as error:
         messages.info(request, str(error))
         return redirect("annotation:project", member.project.slug)
     return redirect("annotation:editor", annotation.pk)

@@ -283,7 +283,8 @@ def _answers(
 
 
 def _label(question: Any, answer: Any) -> str:
-    labels = dict(question.choices)
+    is_yes_no = question.kind == "yes_no"
+    labels = {"yes": _("Yes"), "no": _("No")} if is_yes_no else dict(question.choices)
     by_value = {value: labels.get(sent, sent) for sent, value in question.values.items()}
     if isinstance(answer, list):
         return ", ".join(str(by_value.get(each, each)) for each in answer)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+import scipy
 
 from studyapp.rules.assignment import shuffled
 
@@ -42,11 +42,11 @@ def draw_balanced(
         return None
     rows = np.array([[1, *right[item]] for item in useful], dtype=float).T
     wanted = np.array([count, *[count / 2] * (len(rows) - 1)])
-    solution = milp(
+    solution = scipy.optimize.milp(
         c=np.arange(len(useful), dtype=float),
         integrality=np.ones(len(useful)),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(rows, wanted, wanted),
+        bounds=scipy.optimize.Bounds(0, 1),
+        constraints=scipy.optimize.LinearConstraint(rows, wanted, wanted),
     )
     return (
         None

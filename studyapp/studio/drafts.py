@@ -18,6 +18,7 @@ from studyapp.definition.questionnaires import TASK_TEMPLATES, Questionnaire
 from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Blocks, Task, written_task
 from studyapp.definition.yaml_document import Location
+from studyapp.studio.german_texts import worded
 from studyapp.studio.texts import DOES, INSTRUCTIONS
 
 Draft = dict[str, Any]
@@ -74,10 +75,17 @@ _OF_PAIRS = ("design", "condition_order")
 def fitted(draft: Draft, before: Draft) -> Draft:
     """Exchange questions, rules and texts that nobody changed with the task.
 
+    Texts of ours follow the language of the study, too.
+
     Args:
-        draft: The draft with the present task.
+        draft: The draft with the present task and language.
         before: The draft that it was made from.
     """
+    english = _of_task(worded(draft, "en"), worded(before, "en"))
+    return worded(english, str(draft.get("language", "en")))
+
+
+def _of_task(draft: Draft, before: Draft) -> Draft:
     was, is_now = _kind(before), _kind(draft)
     if was is None or is_now is None or was == is_now:
         return draft

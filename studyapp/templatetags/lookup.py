@@ -1,4 +1,4 @@
-"""Filters of templates: values by key, and plain text as paragraphs."""
+"""Filters of templates: values by key, labels, plain text as paragraphs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,12 +6,22 @@ from typing import Any
 from django import template
 
 from foundation.paragraphs import paragraphs
+from foundation.translated_messages import translated
+from studyapp.definition.suspicion_flags import Flag
+from studyapp.queries.flag_labels import FLAG_LABELS
 
 register = template.Library()
 register.filter(paragraphs)
+register.filter("link_label", translated)  # those that the site makes are English
 
 
 @register.filter
 def lookup(mapping: Mapping[Any, Any], key: Any) -> Any:
     """Return the value of a key, empty without one."""
     return mapping.get(key, "")
+
+
+@register.filter
+def flag_label(flag: Flag) -> str:
+    """Return the label of a participant's flag."""
+    return str(FLAG_LABELS[flag])

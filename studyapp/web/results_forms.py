@@ -8,8 +8,9 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from studyapp.definition.suspicion_flags import FLAGS
+from foundation.translated_messages import translated
 from studyapp.models import Mode, Study
+from studyapp.queries.flag_labels import FLAG_LABELS
 from studyapp.queries.looks import condition_labels, group_labels
 from studyapp.queries.people import PeopleFilter, groups_of
 from studyapp.queries.responses import ResponseFilter
@@ -39,7 +40,7 @@ class PeopleForm(forms.Form):
     flag = forms.ChoiceField(
         label=_("Flag"),
         required=False,
-        choices=[_ALL, ("any", _("Any flag")), *zip(FLAGS, FLAGS, strict=True)],
+        choices=[_ALL, ("any", _("Any flag")), *FLAG_LABELS.items()],
     )
     excluded = forms.ChoiceField(label=_("Excluded by hand"), required=False, choices=_WHETHER)
 
@@ -50,7 +51,7 @@ class PeopleForm(forms.Form):
             _ALL, *((name, labels.get(name, name)) for name in groups_of(study))
         ]  # fmt: skip
         links = study.links.order_by("pk").values_list("pk", "label")
-        self.fields["link"].choices = [_ALL, *((pk, label or f"#{pk}") for pk, label in links)]  # type: ignore[attr-defined]
+        self.fields["link"].choices = [_ALL, *((pk, translated(label) or f"#{pk}") for pk, label in links)]  # type: ignore[attr-defined]
 
     def chosen(self) -> PeopleFilter:
         """Return the filter; an unknown value lets all through."""
@@ -80,7 +81,7 @@ class ResponsesForm(forms.Form):
     flag = forms.ChoiceField(
         label=_("Flag"),
         required=False,
-        choices=[_ALL, ("any", _("Any flag")), *zip(FLAGS, FLAGS, strict=True)],
+        choices=[_ALL, ("any", _("Any flag")), *FLAG_LABELS.items()],
     )
     column = forms.MultipleChoiceField(
         label=_("Columns"), required=False, widget=forms.CheckboxSelectMultiple

@@ -23,7 +23,6 @@ from studyapp.actions.running import write_note
 from studyapp.actions.shares import share_study
 from studyapp.definition.builtin_translations import WORDINGS
 from studyapp.definition.recruitment import PLATFORMS
-from studyapp.definition.suspicion_flags import FLAGS
 from studyapp.models import JudgedAnswer
 from studyapp.queries.correctness import missed_answers
 from tests.accounts.people import make_invitation, make_token
@@ -150,7 +149,6 @@ def manager() -> User:
 
 # Not translated: what stands in exported files and in commands, modules, brands, and currencies.
 NAMES = [
-    *FLAGS,
     *(platform.label for platform in PLATFORMS.values()),
     "discard",
     "intersect",

@@ -106,7 +106,7 @@ export function createPanel(store, root, acts, view, looks) {
     guide.dataset.key = key;
     guide.replaceChildren(
       ...found.flatMap(({ version, text }) => [
-        ...text.split(/\n{2,}/).map((part) => element("p", {}, part)),
+        ...text.split(/(?:\r?\n){2,}/).map((part) => element("p", {}, part)),
         element("p", { class: "quiet small" }, gettext("Version %(version)s", { version })),
       ]),
     );

@@ -56,7 +56,7 @@ export function createStore(annotation) {
     mismatch: annotation.mismatch,
     comments: annotation.comments,
     keys: annotation.keys,
-    node: openSteps(annotation.document)[0] ?? program.walk.at(program.isPlain ? 0 : -1) ?? 0,
+    node: firstStep(annotation, program, openSteps(annotation.document)[0]),
     /** @type {string | null} */
     object: null,
     predictionsShown: false,
@@ -315,6 +315,18 @@ export function createStore(annotation) {
   }
 
   return store;
+}
+
+/**
+ * The step to begin with: one that a reviewer asked to change, then one that is open. Where all are done, it is
+ * the result, and in returned work the first step, because the result is nothing to change.
+ * @param {Annotation} annotation @param {ReturnType<typeof createProgram>} program @param {number} [open]
+ * @returns {number}
+ */
+function firstStep({ status, comments }, program, open) {
+  const isReturned = status === "returned";
+  const asked = comments.find((comment) => isReturned && !comment.resolved && comment.node !== null);
+  return asked?.node ?? open ?? program.walk.at(program.isPlain || isReturned ? 0 : -1) ?? 0;
 }
 
 /** @param {string} status @returns {string} why an annotation of that status is read-only */

@@ -16,12 +16,9 @@ export function createVerdict(store, root) {
     const text = !value
       ? ""
       : store.mismatch
-        ? gettext(
-            "The program result is %(value)s, which differs from the expected answer. The annotation may still be right: the answer or the program can be wrong.",
-            { value },
-          )
+        ? gettext("The program gives %(value)s, unlike the expected answer.", { value })
         : gettext("The program result is %(value)s.", { value });
-    if (root.textContent !== text) root.textContent = root.title = text; // a long one is cut off
+    if (root.textContent !== text) root.textContent = root.title = text; // a narrow line cuts it off
     root.classList.toggle("differs", store.mismatch === true);
     root.classList.toggle("waiting", waiting);
   };

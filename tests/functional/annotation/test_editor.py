@@ -198,6 +198,13 @@ def test_guidelines_and_systems_output_are_shown(editor: Editor, page: Page):
     assert predicted.first.get_attribute("d") == ""
 
 
+def test_a_guideline_that_a_form_sent_keeps_its_paragraphs(editor: Editor, page: Page):
+    editor.open(
+        page, editor.make(**{**DOGS, "guidelines": {"": "Draw tight boxes.\r\n\r\nWhole dogs only."}})
+    )
+    expect(page.locator(".guideline p:not(.quiet)")).to_have_text(["Draw tight boxes.", "Whole dogs only."])
+
+
 def test_outputs_that_the_site_cannot_note_are_not_shown(editor: Editor, page: Page):
     annotation = editor.make(**DOGS, predictions=OUTPUT)
     editor.open(page, annotation)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from annotation.actions import assignments
+from annotation.actions import assignments, review
 from annotation.actions.editing import take_back
 from annotation.models import Annotation, Gold, Project, Role
 from annotation.parsed_items import document_of
 from annotation.schemas import Chosen
 from tests.annotation import factories
-from tests.functional.annotation.conftest import DESKTOP, Editor
+from tests.functional.annotation.conftest import DESKTOP, PHONE, Editor
 from tests.functional.annotation.steps import saved
 from tests.functional.annotation.test_editor import problems
 
@@ -56,6 +56,27 @@ def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Edito
         Annotation.objects.filter(task=Annotation.Task.ANNOTATION, status=Annotation.Status.ACCEPTED).count()
         == 2
     )
+
+
+def test_a_returned_item_is_redone_by_touch(editor: Editor, browser: Browser):
+    project, judge = disagreement()
+    annotation = project.annotations.order_by("pk")[0]
+    review.return_annotation(annotation=annotation, revision=2, text="Only the left dog.", by=judge.user)
+    page = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
+    editor.log_in(page, annotation.annotator)
+    page.goto(f"{editor.server.url}/annotate/{project.slug}/")
+    page.get_by_role("link", name="Continue").tap()
+    expect(page.locator("#editor[data-ready]")).to_be_attached()
+    expect(page.locator(".returned")).to_contain_text("Only the left dog.")
+    expect(page.locator(".foot-steps .button").first).to_be_disabled()  # it begins with the first step
+    page.get_by_role("button", name="Unsure").tap()
+    saved(page)
+    page.get_by_role("button", name="Submit").tap()
+    expect(page).to_have_url(f"{editor.server.url}/annotate/{project.slug}/")
+    page.context.close()
+    annotation.refresh_from_db()
+    assert annotation.status == Annotation.Status.SUBMITTED
+    assert document_of(annotation.document).layers[3].state == "unsure"
 
 
 def test_a_decision_from_a_page_that_is_out_of_date_changes_nothing_and_loses_nothing(

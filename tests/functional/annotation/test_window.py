@@ -19,6 +19,7 @@ pytestmark = pytest.mark.service
 
 LAPTOP = ViewportSize(width=1280, height=800)
 WIDE = ViewportSize(width=1920, height=1080)
+SMALLEST = ViewportSize(width=320, height=844)
 TABLET = ViewportSize(width=820, height=1180)
 CAPTION, GAP = 20, 8  # pixels above an image and between two
 SHAPE = 4 / 3  # of both images
@@ -171,7 +172,9 @@ def test_what_is_marked_keeps_its_colour_in_a_chosen_theme(editor: Editor, page:
     assert page.evaluate(colour) != light
 
 
-@pytest.mark.parametrize("size", [PHONE, TABLET, LAPTOP], ids=["phone", "tablet", "laptop"])
+@pytest.mark.parametrize(
+    "size", [SMALLEST, PHONE, TABLET, LAPTOP], ids=["smallest", "phone", "tablet", "laptop"]
+)
 def test_nothing_moves_when_the_result_of_the_program_appears(
     editor: Editor, browser: Browser, size: ViewportSize
 ):
@@ -180,8 +183,9 @@ def test_nothing_moves_when_the_result_of_the_program_appears(
     before = page.locator("#stage").bounding_box()
     page.keyboard.press("e")
     page.keyboard.press("Enter")
-    expect(page.locator("#verdict")).to_contain_text("differs from the expected answer")
+    expect(page.locator("#verdict")).to_contain_text("unlike the expected answer")
     assert page.locator("#stage").bounding_box() == before
+    assert page.locator("#verdict").evaluate("line => line.scrollHeight <= line.clientHeight")  # not cut off
     page.keyboard.press("Control+Enter")
     expect(page.locator(".foot-message")).to_contain_text("Still open")
     assert page.locator("#stage").bounding_box() == before

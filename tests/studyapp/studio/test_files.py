@@ -1,6 +1,7 @@
 """Drafts from files: what comes in although it is not complete, and what is no draft at all."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from studyapp.studio.edits import with_value
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import KnownNames, form
 from studyapp.studio.steps import STEPS
-from studyapp.studio.texts import DOES, INSTRUCTIONS
+from studyapp.studio.texts import DOES, INSTRUCTIONS, TITLE_FOR_PARTICIPANTS
 from tests.paths import EXAMPLES
 
 EVERYTHING = EXAMPLES / "everything.yaml"
@@ -149,6 +150,28 @@ def test_the_texts_of_a_new_study_follow_the_task():
     back = fitted(changed | {"task": {"kind": "verification"}}, changed)
     assert (back["instructions"], back["consent"]) == (verification["instructions"], verification["consent"])
     assert DOES.keys() == INSTRUCTIONS.keys() == TEMPLATES_OF.keys()
+
+
+@pytest.mark.parametrize("name", starts.STARTS)
+def test_the_texts_of_a_new_study_follow_its_language(name):
+    english = opened(starts.draft(
+        starts.STARTS[name], slug="s", title="S", dataset="d", systems=["a"],
+        title_for_participants=TITLE_FOR_PARTICIPANTS,
+    ))  # fmt: skip
+    english["consent"] = english["consent"].replace("[Say", "Ask Ada. [Say")
+    german = fitted(english | {"language": "de"}, english)
+    texts = [german["title_for_participants"], german["consent"], *texts_within(german["instructions"])]
+    assert "Ask Ada. [" in german["consent"]
+    assert [text for text in texts if re.search(r"\b(the|you|answers?)\b", text, re.IGNORECASE)] == []
+    assert fitted(german | {"language": "en"}, german) == english | {"language": "en"}
+    own = fitted(english | {"language": "de", "instructions": "Read."}, english)
+    assert own["instructions"] == "Read."
+
+
+def texts_within(instructions):
+    if isinstance(instructions, str):
+        return [instructions]
+    return [part if isinstance(part, str) else part["text"] for part in instructions]
 
 
 def test_questions_of_ones_own_stay_when_the_task_changes():

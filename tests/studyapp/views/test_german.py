@@ -17,6 +17,8 @@ from analysis.participants.tasks import TASKS
 from annotation.forms import template_layers
 from annotation.labels import TEMPLATES, LabelTask
 from studyapp.definition.scales import SCALES
+from studyapp.definition.suspicion_flags import FLAGS
+from studyapp.queries.flag_labels import FLAG_LABELS
 
 ROOT = Path(settings.BASE_DIR)
 CATALOGUES = {name: ROOT / "locale/de/LC_MESSAGES" / f"{name}.mo" for name in ("django", "djangojs")}
@@ -84,6 +86,12 @@ def test_every_reason_of_a_missing_estimate_is_translated(german):
     assert {estimates.NO_ADVICE, estimates.UNDEFINED} <= reasons
     # The page says "not asked" in its own words.
     assert [text for text in reasons - {estimates.NOT_ASKED} if not german.get(text)] == []
+
+
+def test_every_flag_has_a_german_label(german):
+    assert FLAG_LABELS.keys() == set(FLAGS)
+    with translation.override("en"):
+        assert [label for label in map(str, FLAG_LABELS.values()) if not german.get(label)] == []
 
 
 def test_every_measure_is_translated(german):

@@ -65,6 +65,23 @@ def test_the_table_of_participants(staff, study, participant, at):
     assert reads("participants") == 6
 
 
+def test_flags_and_links_of_bots_are_german_words(staff, study, at):
+    link = factories.make_link(study=study, mode="bot", label="bots of job 5")
+    participant = factories.make_participant(link=link)
+    Participant.objects.filter(pk=participant.pk).update(is_trapped=True)
+    for path in ("participants/", f"participants/{participant.public_id}/", "settings/"):
+        page = text(staff.get(at(path), headers={"accept-language": "de"}))
+        assert "Bots des Auftrags 5" in page
+        assert "bots of job" not in page
+        assert ("Verstecktes Feld ausgefüllt</span>" in page) is ("participants" in path)
+
+
+def test_answers_of_yes_and_no_are_german(staff, participant, at):
+    page = text(staff.get(at(f"participants/{participant.public_id}/"), headers={"accept-language": "de"}))
+    assert "<dd>Ja</dd>" in page
+    assert "<dd>Yes</dd>" not in page
+
+
 @pytest.mark.parametrize("order", ["", "?sort=condition", "?sort=-items"])
 def test_the_table_has_pages(staff, study, at, django_assert_max_num_queries, monkeypatch, order):
     monkeypatch.setattr("studyapp.queries.people.PAGE", 2)
