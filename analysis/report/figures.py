@@ -18,6 +18,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
@@ -451,8 +452,9 @@ def _saved(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
         for axes in canvas.axes:  # back to the grid, so that a layout does not depend on the one before
             if spec := axes.get_subplotspec():
                 axes.set_subplotspec(spec)
-        canvas.set_layout_engine("constrained")
-        canvas.get_layout_engine().execute(canvas)
+        layout = ConstrainedLayoutEngine()
+        canvas.set_layout_engine(layout)
+        layout.execute(canvas)  # without the drawing of `draw_without_rendering`
         canvas.set_layout_engine(None)  # "none" would draw twice more for nothing
         for axes in canvas.axes:  # the solver's last digits differ from run to run
             left, bottom, wide, high = (round(bound, 6) for bound in axes.get_position().bounds)
