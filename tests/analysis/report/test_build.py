@@ -20,11 +20,12 @@ from tests.analysis.bundles import planted_study, rules
 from tests.analysis.quick_reports import build_words
 
 OPTIONS = Options(resamples=60)
+ALL = tuple(score.key for score in SCORES)
 FEW = ("em", "f1", "sp_f1", "farm_4")  # scores
 VOID = {"meta", "br", "path", "use", "rect", "image", "hr", "img", "link", "circle"}
 
 
-def scores(systems=("sys-1", "sys-2", "sys-3"), keys=tuple(score.key for score in SCORES)):
+def scores(systems=("sys-1", "sys-2", "sys-3"), keys=ALL):
     """Scores of systems; relating all of them to people takes seconds."""
     return {
         name: {key: round(0.3 + 0.1 * i + 0.01 * j, 3) for j, key in enumerate(keys)}
