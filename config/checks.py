@@ -156,7 +156,7 @@ def check_admin(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[
 def check_parts(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Check database, broker and workers together."""
     messages: list[CheckMessage] = []
-    sqlite = settings.DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
+    sqlite = settings.DATABASES["default"]["ENGINE"] == "foundation.sqlite"
     if sqlite and not is_this_machine(settings.REDIS_URL):
         messages.append(
             Warning(

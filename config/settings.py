@@ -128,7 +128,7 @@ MIDDLEWARE = [
     "studyapp.web.middleware.NoStore",
     "studyapp.web.middleware.RateLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "config.page_language.PageLanguage",
     "config.failures.UTF8Forms",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -184,6 +184,7 @@ def _database(url: str) -> dict[str, object]:
     config: dict[str, object] = env.db_url_config(url)
     config["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     if config["ENGINE"] == "django.db.backends.sqlite3":
+        config["ENGINE"] = "foundation.sqlite"
         config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
@@ -355,8 +356,7 @@ SOCIALACCOUNT_EMAIL_AUTHENTICATION = True
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
 
 LANGUAGE_CODE = "en"
-# Only what the pages of participants are written in, or they would announce a wrong one. No middleware
-# chooses among them: the pages of staff are in English.
+# Only what the pages are written in, or they would announce a wrong one.
 LANGUAGES = [("en", "English"), ("de", "German")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"

@@ -19,8 +19,9 @@ _STAFF = [
     *studio_urls.urlpatterns,
     path("studies/<slug:slug>/privacy/", privacy.study_privacy, name="staff_privacy"),
 ]
-# Participants come first: each request tries the patterns in turn.
+# Participants come first, their items before all: each request tries the patterns in turn.
 urlpatterns = [
+    path("study/<slug:slug>/item/<int:position>/", participants.page, name="item"),
     path("", home.home, name="home"),
     path("join/<str:token>/", participants.join, name="join"),
     path("resume/<str:token>/", participants.resume, name="resume"),
@@ -28,7 +29,6 @@ urlpatterns = [
     path("study/<slug:slug>/consent/", participants.consent, name="consent"),
     path("study/<slug:slug>/declined/", participants.declined, name="declined"),
     path("study/<slug:slug>/stage/<slug:name>/", participants.page, name="stage"),
-    path("study/<slug:slug>/item/<int:position>/", participants.page, name="item"),
     path("study/<slug:slug>/image/<str:name>", images.item_image, name="item_image"),
     path("study/<slug:slug>/survey/", participants.page, name="survey"),
     path("study/<slug:slug>/done/", participants.done, name="done"),

@@ -1,7 +1,7 @@
 """Writes of participants on their pages: shown, submitted once, completed."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, cast
 
@@ -72,7 +72,7 @@ def _values(
     now: datetime, answers: Mapping[str, Answer], changes: Mapping[str, int], timing: PageTiming
 ) -> dict[str, Any]:
     """Return the values of the columns that `_filled` names."""
-    return {"now": now, "answers": dict(answers), "changes": dict(changes), **asdict(timing)}
+    return {"now": now, "answers": dict(answers), "changes": dict(changes), **vars(timing)}
 
 
 @transaction.atomic

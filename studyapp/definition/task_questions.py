@@ -73,8 +73,8 @@ def task_pages(task: Task, block: str = "") -> Sequence[str]:
 
 def limit_of(task: Task, page: str) -> int | None:
     """Return the seconds that a page of an item allows; None for any."""
-    limits = getattr(task, "time_limits", None)
-    return getattr(limits, page) if limits and page else None
+    limits = getattr(task, "time_limits", None) if page else None
+    return getattr(limits, page) if limits else None
 
 
 def own_options(gold: str | None, labels: Sequence[str]) -> list[str]:

@@ -121,7 +121,7 @@ def is_looking(request: HttpRequest) -> bool:
 
     Nobody sees the response to a HEAD request or to a browser's prefetch.
     """
-    purpose = request.headers.get("Sec-Purpose", "") + request.headers.get("Purpose", "")
+    purpose = request.META.get("HTTP_SEC_PURPOSE", "") + request.META.get("HTTP_PURPOSE", "")
     return request.method != "HEAD" and "prefetch" not in purpose
 
 

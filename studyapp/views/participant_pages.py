@@ -144,14 +144,14 @@ class Page:
         else:
             asked = rows(self.questions, {}, {}) if filled is None else filled
             questions = questions_html(asked, image_slug(version))
-        resume = reverse("studyapp:resume", args=[link_tokens.resume_token(self.participant)])
         common = {
             "instructions": ""
             if self.name == "survey"
             else instructions_html(version, language, self._reader()),
             "page_key": self.key,
             "errors": tuple(wrong(filled or [])),
-            "resume_url": settings.SITE_URL + resume,
+            "resume_token": link_tokens.resume_token(self.participant),
+            "site_url": settings.SITE_URL,
             **mark,
         }
         return form_context(localised(version, language), self.name, questions) | common | self.details()

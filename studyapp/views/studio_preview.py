@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from csp.constants import NONE, SELF
 from csp.decorators import csp_replace
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
@@ -186,7 +187,7 @@ def _form_page(content: FrozenStudy, slug: str, chosen: dict[str, str]) -> dict[
     pages = pages_on(content, name, viewer)
     asked = pages[int(number or 1) - 1] if len(pages) >= int(number or 1) else []
     context = form_context(content, name, questions_html(rows(asked, {}, {}), slug))
-    context |= {"page_key": "", "resume_url": "…"}
+    context |= {"page_key": "", "resume_token": "...", "site_url": settings.SITE_URL}
     if name == "survey":
         return context | survey_context(content, is_last=int(number or 1) >= len(pages))
     context["instructions"] = paragraphs(content.instructions_for(viewer))

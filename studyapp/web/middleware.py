@@ -22,7 +22,7 @@ class RequestId:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer with the ID of the request."""
-        request_id = request_ids.begin(request.headers.get("X-Request-ID", ""))
+        request_id = request_ids.begin(request.META.get("HTTP_X_REQUEST_ID", ""))
         try:
             response = self.get_response(request)
         finally:

@@ -8,16 +8,16 @@ of another study, version, condition, language or theme is another entry.
 import re
 import secrets
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
-from django.utils.html import conditional_escape
 from django.utils.translation import get_language
 
 # The names of the context that each participant has values of; "path" is the address of the page.
-OWN = ("csrf_token", "page_key", "resume_url", "position", "step", "path")
+OWN = ("csrf_token", "page_key", "resume_token", "position", "step", "path")
 # Random, so that no text of a study can hold one.
 _MARKS = {name: f"{name}-{secrets.token_hex(16)}" for name in OWN}
 
@@ -28,23 +28,23 @@ def render_shared(request: HttpRequest, template: str, context: dict[str, Any]) 
     Args:
         request: The request; the template may read nothing of it but its path and theme.
         template: The name of the template.
-        context: The values by name, which must be hashable. The template may test none of `OWN`, and a value
-            is either always marked as safe HTML or never.
+        context: The values by name, which must be hashable. The template may test none of `OWN`; these are
+            texts or numbers, not HTML.
     """
     shared = tuple(item for item in context.items() if item[0] not in OWN)
     theme = request.COOKIES.get("theme", "")
     pieces = _pieces(template, get_language(), theme if theme in ("light", "dark") else "", shared)
     own = context | {"csrf_token": get_token(request), "path": request.path}
-    filled = {_MARKS[name]: conditional_escape(own[name]) for name in OWN}
-    return HttpResponse("".join([filled.get(piece, piece) for piece in pieces]))
+    filled = {_MARKS[name].encode(): escape(str(own[name])).encode() for name in OWN}
+    return HttpResponse(b"".join([filled.get(piece, piece) for piece in pieces]))
 
 
 @lru_cache(maxsize=1024)
 def _pieces(
     template: str, _language: str | None, theme: str, shared: tuple[tuple[str, Any], ...]
-) -> list[str]:
+) -> list[bytes]:
     """Return a page in the active language, cut before and behind each mark."""
     request = HttpRequest()
     request.path, request.COOKIES["theme"] = _MARKS["path"], theme
     html = render_to_string(template, {**dict(shared), **_MARKS, "request": request})
-    return re.split(f"({'|'.join(_MARKS.values())})", html)
+    return re.split(f"({'|'.join(_MARKS.values())})".encode(), html.encode())

@@ -82,16 +82,16 @@ def test_plain_http_on_a_public_site():
 @pytest.mark.parametrize(
     ("engine", "broker", "ids"),
     [
-        ("sqlite3", "redis://broker.example.org:6379/0", {"site.W006"}),
-        ("postgresql", "redis://broker.example.org:6379/0", set()),
-        ("sqlite3", "redis://127.0.0.1:6379/0", set()),
-        ("sqlite3", "redis+socket:///srv/var/broker.sock", set()),
+        ("foundation.sqlite", "redis://broker.example.org:6379/0", {"site.W006"}),
+        ("django.db.backends.postgresql", "redis://broker.example.org:6379/0", set()),
+        ("foundation.sqlite", "redis://127.0.0.1:6379/0", set()),
+        ("foundation.sqlite", "redis+socket:///srv/var/broker.sock", set()),
     ],
 )
 def test_sqlite_with_a_broker_on_another_machine(
     monkeypatch: pytest.MonkeyPatch, engine: str, broker: str, ids: set[str]
 ):
-    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", f"django.db.backends.{engine}")
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", engine)
     assert found(REDIS_URL=broker) == ids
 
 

@@ -114,7 +114,7 @@ def test_texts_are_escaped():
 
 def test_own_values_are_escaped():
     request = RequestFactory().get("/study/x/")
-    context = {"page_key": "<i>", "resume_url": "<i>", "position": "<i>", "step": "<i>", "title": "A"}
+    context = {"page_key": "<i>", "resume_token": "<i>", "position": "<i>", "step": "<i>", "title": "A"}
     html = render_shared(request, "studyapp/participant/page.html", context).content.decode()
     assert html.count("&lt;i&gt;") == 6
     assert "<i>" not in html
