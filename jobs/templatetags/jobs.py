@@ -106,7 +106,7 @@ def error_of(job: Job) -> str:
 
 @register.simple_tag
 def refusals_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the refused entries of a result, with translated reasons and fields."""
+    """Return the refused entries of a result, translated."""
     refused = result["refused"]
     messages = result.get(MESSAGES) or [None] * len(refused)  # results of older versions have none
     return [
@@ -119,5 +119,5 @@ def refusals_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _entry(found: re.Match[str]) -> str:
-    return gettext("entry %(number)s") % {"number": found[1]}
+def _entry(match: re.Match[str]) -> str:
+    return gettext("entry %(number)s") % {"number": match[1]}
