@@ -109,12 +109,12 @@ def _answers_queries(url: str) -> bool:
 
 
 @contextmanager
-def postgres_database(server: str, *, template: str = "template1") -> Iterator[str]:
+def postgres_database(server: str, *, template: str = "template1", name: str = "") -> Iterator[str]:
     """Copy a database, by default an empty one, and drop it afterwards.
 
-    ``server`` and the URL given name a database.
+    ``server`` and the URL given name a database. Without ``name`` the copy gets one that no other has.
     """
-    name = f"site_{secrets.token_hex(6)}"
+    name = name or f"site_{secrets.token_hex(6)}"
     copy = SQL("CREATE DATABASE {} TEMPLATE {}").format(Identifier(name), Identifier(template))
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(copy)

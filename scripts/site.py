@@ -86,13 +86,13 @@ def _ended(
 
 def prepare_sqlite(folder: Path) -> str:
     """Prepare static files and an empty SQLite database; return its URL."""
-    shutil.copytree(_prepared(), folder, dirs_exist_ok=True)
+    shutil.copytree(prepared(), folder, dirs_exist_ok=True)
     return _sqlite(folder)
 
 
 @cache
-def _prepared() -> Path:
-    """Return a folder with static files and an empty SQLite database.
+def prepared() -> Path:
+    """Return a folder with static files and an empty touchstone.sqlite3.
 
     Migrating takes seconds, a copy of the result takes none. All processes of a test run share one folder.
     """
@@ -127,7 +127,7 @@ def _own() -> Path:
 @contextmanager
 def _postgres(server: str, folder: Path) -> Iterator[str]:
     """Prepare static files and a PostgreSQL database; yield its URL."""
-    shutil.copytree(_prepared() / "static", folder / "static")
+    shutil.copytree(prepared() / "static", folder / "static")
     with servers.postgres_database(server, template=prepared_postgres(server)) as url:
         yield url
 
@@ -166,7 +166,7 @@ def _migrated_postgres(server: str) -> str:
 
 def prepare(database_url: str, var: Path) -> None:
     """Migrate a database, and put the static files into ``var``."""
-    shutil.copytree(_prepared() / "static", var / "static", dirs_exist_ok=True)
+    shutil.copytree(prepared() / "static", var / "static", dirs_exist_ok=True)
     _manage("migrate", database_url, var)
 
 

@@ -1,14 +1,33 @@
-"""A real site on free ports for the tests: broker, worker, model server and web server as people run them."""
+"""A real site on free ports for the tests: broker, worker, model server and web server as people run them.
+
+Starting the programs of a site takes a processor ten seconds. The modules that a process runs one after the
+other therefore share them: each gets a site without data, as a new one would be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
+import redis
 
-from scripts.site import Site, running_site
+from scripts.processes import PartFailed
+from scripts.site import Site, prepared, running_site
 
-__all__ = ["Site", "running_site", "site"]
+__all__ = ["EmptySite", "Site", "running_site", "site"]
+
+EmptySite = Callable[..., AbstractContextManager[Site]]
+
+KEPT = 2  # sites of a process that wait for their next module
+IDS = 1_000_000  # of rows that a module adds at most
+# What a new site has in its folder; all else there is data.
+PROGRAMS = {"broker", "broker.sock", "log", "static"}
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.service)])
@@ -17,8 +36,127 @@ def postgres_or_sqlite(request: pytest.FixtureRequest) -> str | None:
     return request.getfixturevalue("postgres_server") if request.param == "postgres" else None
 
 
+@dataclass
+class _Used:
+    """A running site that modules take turns at.
+
+    Attributes:
+        pids: Its programs.
+        turns: How many modules had it.
+    """
+
+    site: Site
+    options: dict[str, Any]
+    lasting: ExitStack
+    pids: dict[str, int] = field(init=False)
+    turns: int = 0
+
+    def __post_init__(self) -> None:
+        self.pids = self.site.parts.pids
+
+    def waits(self) -> bool:
+        """Return whether the programs are those that were started, and have no work."""
+        try:
+            self.site.parts.check()
+        except PartFailed:
+            return False
+        if self.site.parts.pids != self.pids:
+            return False
+        return "broker" not in self.pids or _queue_is_empty(self.site)
+
+    def empty(self) -> None:
+        """Take everything away that the last module left.
+
+        Rows of the next module get ids that none had before: a web server remembers what never changes.
+        """
+        self.turns += 1
+        if "broker" in self.pids:
+            _empty_broker(self.site)
+        _empty_database(self.site, self.turns * IDS)
+        for path in self.site.var.iterdir():
+            if path.is_dir() and path.name not in PROGRAMS:
+                shutil.rmtree(path)
+            elif path.name not in PROGRAMS and not path.name.startswith("touchstone.sqlite3"):
+                path.unlink()
+        for log in (self.site.var / "log").iterdir():
+            log.write_bytes(b"")
+
+
+def _broker(site: Site) -> AbstractContextManager[redis.Redis]:
+    return closing(redis.Redis(unix_socket_path=str(site.stack.socket)))
+
+
+def _queue_is_empty(site: Site, seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    with _broker(site) as broker:
+        while broker.llen("celery") or broker.hlen("unacked"):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+    return True
+
+
+def _empty_broker(site: Site) -> None:
+    with _broker(site) as broker:
+        for key in broker.scan_iter():
+            # The programs enter their queues once, when they start.
+            if not key.startswith(b"_kombu.binding."):
+                broker.delete(key)
+
+
+def _empty_database(site: Site, first: int) -> None:
+    path = site.var / "touchstone.sqlite3"
+    with (
+        closing(sqlite3.connect(path, timeout=20)) as database,
+        closing(sqlite3.connect(prepared() / path.name)) as new,
+    ):
+        new.backup(database)
+        with database:
+            database.execute("DELETE FROM sqlite_sequence")
+            database.execute(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT name, ? FROM sqlite_master "
+                "WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'",
+                (first,),
+            )
+
+
+@pytest.fixture(scope="session")
+def empty_site() -> Iterator[EmptySite]:
+    """Lend a site without data; options are those of ``running_site``.
+
+    On SQLite it may be one that another module had. A module that ends programs, or reads of the site's start
+    in its logs, starts a site of its own.
+    """
+    waiting: list[_Used] = []
+
+    @contextmanager
+    def lend(postgres: str | None = None, **options: Any) -> Iterator[Site]:
+        if postgres:
+            with running_site(postgres=postgres, **options) as running:
+                yield running
+            return
+        used = next((each for each in waiting if each.options == options), None)
+        if used is None:
+            with ExitStack() as lasting:
+                used = _Used(lasting.enter_context(running_site(**options)), options, lasting.pop_all())
+        else:
+            waiting.remove(used)
+        yield used.site
+        if not used.waits():
+            used.lasting.close()
+            return
+        used.empty()
+        waiting.append(used)
+        if len(waiting) > KEPT:
+            waiting.pop(0).lasting.close()
+
+    yield lend
+    for used in waiting:
+        used.lasting.close()
+
+
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site(empty_site: EmptySite) -> Iterator[Site]:
     """The whole site on SQLite with the fake model server, shared by the tests of a module."""
-    with running_site() as running:
+    with empty_site() as running:
         yield running

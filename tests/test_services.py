@@ -37,6 +37,14 @@ def test_the_browser_runs_scripts(page: Page):
     assert page.text_content("#text") == "42"
 
 
+def test_axe_gives_violations_and_nothing_else(page: Page, axe_script: str):
+    page.set_content("<html lang=en><title>Page</title><main><h1>Heading</h1><img src=''></main></html>")
+    page.evaluate(axe_script)
+    result = page.evaluate("axe.run()")
+    assert list(result) == ["violations"]
+    assert [(rule["id"], len(rule["nodes"])) for rule in result["violations"]] == [("image-alt", 1)]
+
+
 def test_a_missing_service_skips_with_its_sentence(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("TOUCHSTONE_REQUIRE_SERVICES", raising=False)
     with pytest.raises(pytest.skip.Exception, match="there is no such thing"):

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.site import Site, running_site
 from tests.functional.pages import follow
 from tests.functional.test_accounts_in_browser import Looked, log_in, press
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
@@ -31,8 +31,8 @@ print(world.study.slug, create_token(name="reader", scope=Scope.READ, days=7, by
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with running_site(extra={"DEBUG": "false"}) as running:
+def site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site() as running:
         yield running
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from scripts.example import load_example, new_link
 from scripts.walkers import filled
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ print(json.dumps({{
 
 
 @pytest.fixture(scope="module")
-def study_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
-    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
+def study_site(postgres_or_sqlite: str | None, empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(postgres=postgres_or_sqlite, worker=False) as site:
         load_example(site, items=5, systems=3)
         yield site
 

@@ -22,10 +22,10 @@ from modelserver.world import generate
 from scripts.commands import Commands
 from scripts.example import predictions, write
 from scripts.processes import ROOT, answers, free_port
-from scripts.site import Site, running_site
 from tests.analysis.bundles import planted_study
 from tests.analysis.data import real_data
 from tests.page_commands import Command, commands_of, pages
+from tests.site import EmptySite, Site
 from tests.studyapp.questions import comparison
 from tests.waiting import eventually
 
@@ -406,8 +406,8 @@ def test_every_command_that_is_left_out_is_on_its_page():
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with running_site(fake=()) as running:
+def site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(fake=()) as running:
         yield running
 
 

@@ -15,7 +15,7 @@ from scripts.example import new_link, predictions, write
 from scripts.gallery import fill
 from tests.functional.pages import follow
 from tests.paths import EXAMPLES
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
@@ -30,8 +30,8 @@ call_command("launch_study", "all-of-it", accept=[("judging", "made-up answers")
 
 
 @pytest.fixture(scope="module")
-def study_site() -> Iterator[Site]:
-    with running_site(worker=False) as running:
+def study_site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(worker=False) as running:
         load_everything(running)
         yield running
 

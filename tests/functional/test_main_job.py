@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from scripts.processes import ROOT
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 
 DATA = Path(os.environ.get("TOUCHSTONE_DATA") or ROOT / "../shared/data") / "hotpot"
 
@@ -121,9 +121,9 @@ def check_report(report: Path, systems: set[str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site(empty_site: EmptySite) -> Iterator[Site]:
     """A site with the shipped systems, which all tests share: it takes longest to start."""
-    with running_site(fake=()) as running:
+    with empty_site(fake=()) as running:
         yield running
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from modelserver.world import generate
 from scripts.example import new_link, predictions, write
 from tests.functional.pages import follow
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT
 
 pytestmark = pytest.mark.service
@@ -27,7 +27,7 @@ for study in ("own", "brief"):
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site(empty_site: EmptySite) -> Iterator[Site]:
     examples = [each for each in generate("test", 20, 1) if each["answer"] not in ("yes", "no")]
     study = {
         "title": "Own answers",
@@ -36,7 +36,7 @@ def site() -> Iterator[Site]:
         "items": {"ids": [examples[0]["_id"]]},
         "consent": "You take part.",
     }
-    with running_site(worker=False) as running:
+    with empty_site(worker=False) as running:
         folder = running.var / "own"
         folder.mkdir()
         write(folder / "questions.json", examples)

@@ -22,7 +22,7 @@ from playwright.sync_api import (
 
 from scripts.example import load_example, new_link
 from tests.functional.pages import follow
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
@@ -44,8 +44,8 @@ print(json.dumps([{{
 
 
 @pytest.fixture(scope="module")
-def study_site() -> Iterator[Site]:
-    with running_site(worker=False) as running:
+def study_site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(worker=False) as running:
         load_example(running, items=ITEMS)
         load_example(running, slug="short", questions=10, items=2)
         yield running

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from scripts.site import Site, running_site
 from tests.accounts.people import code_for
 from tests.functional.pages import follow
 from tests.functional.test_accounts_in_browser import Looked, log_in, press
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
@@ -32,8 +32,8 @@ for name, slug, role in (("ada", "main", "owner"), ("ina", "main", "analyst"), (
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with running_site(extra={"DEBUG": "false"}) as running:
+def site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site() as running:
         yield running
 
 

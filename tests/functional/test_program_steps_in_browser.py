@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.functional.pages import follow
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 
 # The database is filled by a process of its own: the site's, which has its settings.
 FILL = """
@@ -48,10 +48,12 @@ for slug, kind in (("scenes", "boxes"), ("games", "spans")):
 
 
 @pytest.fixture(scope="module")
-def steps_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, dict[str, dict[str, str]]]]:
+def steps_site(
+    tmp_path_factory: pytest.TempPathFactory, empty_site: EmptySite
+) -> Iterator[tuple[Site, dict[str, dict[str, str]]]]:
     """A site with a project and a study of each kind; by what they lead to, links and addresses."""
     folder = tmp_path_factory.mktemp("items")
-    with running_site(worker=False) as running:
+    with empty_site(worker=False) as running:
         for slug in ("scenes", "games"):
             sizes = ("--train", "0", "--dev", "0", "--test", "2")
             running.run(

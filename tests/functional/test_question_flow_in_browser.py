@@ -12,8 +12,8 @@ import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example, new_link
-from scripts.site import Site, running_site
 from tests.functional.test_planted_effects import differences
+from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT
 
 pytestmark = pytest.mark.service
@@ -60,8 +60,8 @@ SHIFT = -0.4
 
 
 @pytest.fixture(scope="module")
-def study_site() -> Iterator[Site]:
-    with running_site(worker=False) as running:
+def study_site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(worker=False) as running:
         load_example(running, systems=1)
         file = running.var / "flow.yaml"
         file.write_text(yaml.safe_dump(DEFINITION, allow_unicode=True, sort_keys=False), encoding="utf-8")

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from modelserver.world import generate
 from scripts.example import new_link, predictions, write
 from tests.functional.pages import follow
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT
 
 pytestmark = pytest.mark.service
@@ -55,8 +55,8 @@ STUDY = {
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with running_site(worker=False) as running:
+def site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(worker=False) as running:
         folder = running.var / "kinds"
         folder.mkdir()
         examples = list(generate("test", 20, 1))

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example
-from scripts.site import Site, running_site
 from tests.functional.pages import ADD_OWNER, enter, follow
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
@@ -27,8 +27,8 @@ SHOTS = os.environ.get("TOUCHSTONE_SHOTS")
 
 
 @pytest.fixture(scope="module")
-def study_site() -> Iterator[Site]:
-    with running_site(worker=False) as running:
+def study_site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(worker=False) as running:
         load_example(running, questions=10, items=2)
         running.manage("shell", "--no-imports", "--command", ADD_STAFF)
         yield running

@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example
-from scripts.site import Site, running_site
 from tests.functional.pages import ADD_OWNER, follow
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
@@ -42,9 +42,9 @@ print(run.pk)
 
 
 @pytest.fixture(scope="module")
-def study() -> Iterator[tuple[Site, str, int]]:
+def study(empty_site: EmptySite) -> Iterator[tuple[Site, str, int]]:
     """A site with a study, some participants, and a queue with a disagreement: site, slug, key of the run."""
-    with running_site(worker=False) as running:
+    with empty_site() as running:
         slug = "example"
         load_example(running, slug=slug, questions=10, items=5)
         running.manage("shell", "--no-imports", "--command", ADD_STAFF)
@@ -93,11 +93,11 @@ def test_the_pages_are_accessible(study: tuple[Site, str, int], browser: Browser
         if page.evaluate("document.documentElement.scrollWidth") > width:
             found.append(f"{name}: wider than {width} px")
     page.goto(f"{site.url}/staff/sample-size/")
-    # Few enough to be done at once on a busy machine: this site has no worker.
+    # So few are done at once, but on a busy machine by a worker.
     page.get_by_label("Items per participant").fill("5")
     page.get_by_label("Simulated studies").fill("100")
     follow(page.get_by_role("button", name="Simulate"))
-    expect(page.get_by_text("participants per condition").first).to_be_visible()
+    expect(page.get_by_text("participants per condition").first).to_be_visible(timeout=120_000)
     picture(page, "sample-size-result", width)
     page.evaluate(axe_script)
     for rule in page.evaluate("axe.run()")["violations"]:

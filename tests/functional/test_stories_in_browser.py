@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Download, FilePayload, Page, expect
 
-from scripts.site import Site, running_site
 from tests.analysis.data import real_data
 from tests.annotation.jobs.pairs import example, lines, pairs, zipped
 from tests.functional.pages import follow
 from tests.functional.test_accounts_in_browser import Looked, fits, log_in, press
+from tests.site import EmptySite, Site
 from tests.studyapp.questions import entry
 
 pytestmark = pytest.mark.service
@@ -40,7 +40,7 @@ for name, role in (("ada", Role.RESEARCHER), ("bea", Role.ANALYST), ("mia", Role
 SECONDS = 120_000  # milliseconds, for a job on a busy machine
 PHONE, LAPTOP, WIDE = 390, 1280, 1920
 SYSTEMS = {"hp": "hp_model_9", "srlgrn": "srlgrn"}
-BOTS, ITEMS, PAIRS = 40, 6, 24
+BOTS, ITEMS, PAIRS = 40, 6, 8
 STUDY = "/staff/studies/films/"
 BROKEN_BUTTONS = "[...document.querySelectorAll('td .button')].some(each => each.offsetHeight > 60)"
 
@@ -48,8 +48,8 @@ Opened = Callable[[str, int], Page]
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with running_site(modular=("fake-modular",)) as running:
+def site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(modular=("fake-modular",)) as running:
         running.manage("shell", "--no-imports", "--command", ADD_PEOPLE)
         yield running
 

@@ -11,18 +11,18 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from scripts.example import load_example
-from scripts.site import Site, running_site
 from studyapp.studio.steps import STEPS
 from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in, picture
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site(empty_site: EmptySite) -> Iterator[Site]:
     """A site with a dataset, a system's answers and a study that came from a file."""
-    with running_site(worker=False) as running:
+    with empty_site(worker=False) as running:
         load_example(running, slug="example", questions=30, items=5)
         running.manage("shell", "--no-imports", "--command", ADD_STAFF)
         yield running

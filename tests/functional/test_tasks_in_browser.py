@@ -14,7 +14,7 @@ from scripts.example import new_link, predictions, write
 from scripts.processes import ROOT
 from tests.functional.pages import follow
 from tests.functional.test_staff_running_in_browser import picture
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 from tests.studyapp.factories import ACCEPT
 
 pytestmark = pytest.mark.service
@@ -33,7 +33,7 @@ for study in {studies!r}:
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site(empty_site: EmptySite) -> Iterator[Site]:
     """The studies of docs/examples, with two items in each block of the simulation."""
     examples = list(generate("test", 40, 1))
     right, wrong = (predictions(examples, right=is_right) for is_right in (True, False))
@@ -41,7 +41,7 @@ def site() -> Iterator[Site]:
     mixed["answer"] = {
         key: (wrong if number % 2 else right)["answer"][key] for number, key in enumerate(right["answer"])
     }
-    with running_site(worker=False) as running:
+    with empty_site(worker=False) as running:
         folder = running.var / "tasks"
         folder.mkdir()
         write(folder / "questions.json", examples)

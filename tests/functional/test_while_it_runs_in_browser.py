@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from scripts.example import load_example, new_link
 from scripts.processes import ROOT
-from scripts.site import Site, running_site
 from tests.functional.pages import follow
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
@@ -29,8 +29,8 @@ print(render_to_string("503.html", {"may_retry": True}))"""
 
 
 @pytest.fixture(scope="module")
-def study_site() -> Iterator[Site]:
-    with running_site(worker=False) as running:
+def study_site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(worker=False) as running:
         load_example(running, questions=10, items=2)
         yield running
 

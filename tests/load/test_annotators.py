@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.annotation_load import line, missed
 from scripts.processes import ROOT
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 
 ANNOTATORS = 50
 
@@ -56,8 +56,8 @@ print(json.dumps({{
 
 
 @pytest.fixture(scope="module")
-def annotation_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
-    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
+def annotation_site(postgres_or_sqlite: str | None, empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(postgres=postgres_or_sqlite, worker=False) as site:
         yield site
 
 

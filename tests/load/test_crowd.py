@@ -13,7 +13,7 @@ import pytest
 from benchmarks.participants import MOST_P95_MS, line, missed, stored
 from scripts.example import load_example, new_link
 from scripts.processes import ROOT
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 
 COMPLETE = """
 import json
@@ -29,8 +29,8 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def study_site(postgres_or_sqlite: str | None) -> Iterator[Site]:
-    with running_site(postgres=postgres_or_sqlite, worker=False) as site:
+def study_site(postgres_or_sqlite: str | None, empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(postgres=postgres_or_sqlite, worker=False) as site:
         load_example(site, items=6)
         yield site
 

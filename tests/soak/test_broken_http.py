@@ -12,7 +12,7 @@ import pytest
 from modelserver.serving.fake_modular_system import FakeModularSystem
 from modelserver.serving.fake_server import FakeModelServer, FakeSystem
 from modelserver.wire.schema import QAItem
-from tests.site import Site, running_site
+from tests.site import EmptySite, Site
 from tests.soak import malformed, rng_of, size
 from tests.soak.broken_http import request, statuses
 
@@ -24,8 +24,8 @@ MODEL_PATHS = ("/v1/predict", "/v1/explain", "/v1/execute", "/v1/load", "/v1/sys
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with running_site(worker=False) as running:
+def site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site(worker=False) as running:
         yield running
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import secrets
+import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -69,29 +71,44 @@ def worked_on(postgres_or_sqlite: str | None) -> Iterator[Site]:
         yield site
 
 
+@pytest.fixture(scope="module")
+def other(
+    worked_on: Site, postgres_or_sqlite: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Folder]:
+    """Names a folder, and a database of the same kind as the site's, which each test makes anew."""
+    var = tmp_path_factory.mktemp("other") / "restored"
+    url = f"sqlite:///{var}/touchstone.sqlite3"
+    if postgres_or_sqlite:
+        url = f"{postgres_or_sqlite.rpartition('/')[0]}/restored_{secrets.token_hex(6)}"
+    env = {**worked_on.env, "VAR_DIR": str(var), "DATABASE_URL": url}
+    with Commands(env) as commands:
+        yield Folder(var, env, commands)
+
+
 @contextmanager
-def folder_of(site: Site, server: str | None, var: Path, *, migrated: bool) -> Iterator[Folder]:
-    """A new folder, and a database of the same kind as the site's, empty or migrated."""
-    var.mkdir()
+def made(folder: Folder, server: str | None, *, migrated: bool) -> Iterator[Folder]:
+    """Make the folder, and its database, empty or migrated."""
+    folder.var.mkdir()
     with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder.var)
         if server:
+            name = folder.env["DATABASE_URL"].rpartition("/")[2]
             template = prepared_postgres(server) if migrated else "template1"
-            url = stack.enter_context(servers.postgres_database(server, template=template))
-        else:
-            url = prepare_sqlite(var) if migrated else f"sqlite:///{var}/touchstone.sqlite3"
-        env = {**site.env, "VAR_DIR": str(var), "DATABASE_URL": url}
-        yield Folder(var, env, stack.enter_context(Commands(env)))
-
-
-@pytest.fixture
-def empty(worked_on: Site, postgres_or_sqlite: str | None, tmp_path: Path) -> Iterator[Folder]:
-    with folder_of(worked_on, postgres_or_sqlite, tmp_path / "restored", migrated=False) as folder:
+            stack.enter_context(servers.postgres_database(server, template=template, name=name))
+        elif migrated:
+            prepare_sqlite(folder.var)
         yield folder
 
 
 @pytest.fixture
-def migrated(worked_on: Site, postgres_or_sqlite: str | None, tmp_path: Path) -> Iterator[Folder]:
-    with folder_of(worked_on, postgres_or_sqlite, tmp_path / "restored", migrated=True) as folder:
+def empty(other: Folder, postgres_or_sqlite: str | None) -> Iterator[Folder]:
+    with made(other, postgres_or_sqlite, migrated=False) as folder:
+        yield folder
+
+
+@pytest.fixture
+def migrated(other: Folder, postgres_or_sqlite: str | None) -> Iterator[Folder]:
+    with made(other, postgres_or_sqlite, migrated=True) as folder:
         yield folder
 
 

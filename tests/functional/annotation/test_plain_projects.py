@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from scripts.site import Site, running_site
 from tests.annotation.jobs.pairs import picture, zipped
 from tests.functional.annotation.steps import at, drag, near
 from tests.functional.annotation.test_plain_tasks import look
 from tests.functional.pages import follow
 from tests.functional.test_accounts_in_browser import log_in, press
 from tests.functional.test_stories_in_browser import PASSWORD, SECONDS, downloaded, menu, tab
+from tests.site import EmptySite, Site
 
 pytestmark = pytest.mark.service
 
@@ -28,8 +28,8 @@ give_role(workspace=Workspace.objects.get(), user=user, role=Role.MANAGER, by=No
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with running_site() as running:
+def site(empty_site: EmptySite) -> Iterator[Site]:
+    with empty_site() as running:
         running.manage("shell", "--no-imports", "--command", ADD_MANAGER)
         yield running
 
