@@ -75,10 +75,10 @@ def _message(error: Any) -> str:
         return sentence(error)
     # Definitions are YAML, which needs quotes around a number that is text; files of data are seldom YAML.
     problem = say(FORMS["string_type"]) if error["type"] == "string_type" else sentence(error)
-    return say("%(problem)s; found %(value)s", problem=problem, value=_shown(error["input"]))
+    return say("%(problem)s; found %(value)s", problem=problem, value=shown_value(error["input"]))
 
 
-def _shown(value: object) -> str:
+def shown_value(value: object) -> str:
     """Return a value of a file in a few words."""
     if isinstance(value, dict):
         return say("an object")

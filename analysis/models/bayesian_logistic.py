@@ -15,7 +15,7 @@ References:
 """
 
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 from scipy import linalg, optimize, sparse
@@ -189,39 +189,39 @@ class _Target:
 
     def __init__(self, trials: Trials, components: list[Codes], *, position: bool) -> None:
         plain = design(trials, intercept=True, position=position)
-        self.exog = np.insert(plain, 1, trials.condition == 0, axis=1)  # a column for every condition
-        self.outcome, self.columns = trials.outcome, self.exog.shape[1]
+        exog = np.insert(plain, 1, trials.condition == 0, axis=1)  # a column for every condition
+        self.outcome, self.columns = trials.outcome, exog.shape[1]
         self.precision = np.full(self.columns, EFFECT_SD**-2)
         self.precision[1 : 1 + len(trials.conditions)] = 2 * EFFECT_SD**-2
         dense = [np.unique(code, return_inverse=True)[1] for code in components]
         rows = np.arange(len(trials.outcome))
-        self.members = [sparse.csr_matrix((np.ones(len(rows)), (rows, code))) for code in dense]
-        ends = self.columns + len(dense) + np.cumsum([0] + [one.shape[1] for one in self.members])
-        self.parts = [slice(start, end) for start, end in pairwise(ends)]
-        self.size = int(ends[-1])
+        members = [sparse.csr_array((np.ones(len(rows)), (rows, code))) for code in dense]
+        self.loads = sparse.hstack([sparse.csr_array(exog), *members]).tocsr()
+        self.transposed = self.loads.T.tocsr()  # once, because each of thousands of steps multiplies by it
+        sizes = [one.shape[1] for one in members]
+        self.component = np.repeat(np.arange(len(sizes)), sizes)  # of each random effect
+        self.firsts = np.cumsum([0, *sizes[:-1]])
+        self.spreads = slice(self.columns, self.columns + len(sizes))
+        self.size = self.spreads.stop + sum(sizes)
 
     def slopes(self, at: Array) -> tuple[Array, Array]:
         """Return the gradient of the log density of each chain, and the logits."""
-        effects = at[: self.columns]
-        log_sds = at[self.columns : self.columns + len(self.parts)]
-        sds = np.exp(log_sds)
-        own = [member @ at[part] for member, part in zip(self.members, self.parts, strict=True)]
-        logit = self.exog @ effects + sum(sd * values for sd, values in zip(sds, own, strict=True))
-        residual = self.outcome[:, None] - expit(logit)
-        gradient = -at
-        gradient[: self.columns] = self.exog.T @ residual - self.precision[:, None] * effects
-        for index, (member, part) in enumerate(zip(self.members, self.parts, strict=True)):
-            gradient[self.columns + index] = (
-                sds[index] * (own[index] * residual).sum(axis=0) - log_sds[index] / LOG_SD_SD**2
-            )
-            gradient[part] += sds[index] * (member.T @ residual)
-        return gradient, logit
+        effects, log_sds, units = at[: self.columns], at[self.spreads], at[self.spreads.stop :]
+        sds = np.exp(log_sds)[self.component]
+        logit = self.loads @ np.concatenate([effects, sds * units])
+        sums = self.transposed @ (self.outcome[:, None] - expit(logit))
+        own = sds * sums[self.columns :]
+        gradient = [
+            sums[: self.columns] - self.precision[:, None] * effects,
+            np.add.reduceat(own * units, self.firsts) - log_sds / LOG_SD_SD**2,
+            own - units,
+        ]
+        return np.concatenate(gradient), logit
 
     def log_density(self, at: Array, logit: Array) -> Array:
         """Return the log density of each chain."""
-        spreads = slice(self.columns, self.columns + len(self.parts))
-        prior = self.precision @ at[: self.columns] ** 2 + (at[spreads] ** 2).sum(axis=0) / LOG_SD_SD**2
-        prior = prior + (at[spreads.stop :] ** 2).sum(axis=0)
+        prior = self.precision @ at[: self.columns] ** 2 + (at[self.spreads] ** 2).sum(axis=0) / LOG_SD_SD**2
+        prior = prior + (at[self.spreads.stop :] ** 2).sum(axis=0)
         return log_expit((2 * self.outcome[:, None] - 1) * logit).sum(axis=0) - 0.5 * prior
 
     def start(self) -> Array:
@@ -230,7 +230,7 @@ class _Target:
         The mode over these too would lie far from the bulk of the posterior.
         """
         free = np.ones(self.size, dtype=bool)
-        free[self.columns : self.columns + len(self.parts)] = False
+        free[self.spreads] = False
         at = np.where(free, 0.0, np.log(START_SD))
 
         def minus(values: Array) -> tuple[float, Array]:
@@ -247,18 +247,12 @@ class _Target:
 
         It is the inverse root of the expected curvature at the point.
         """
-        sds = np.exp(at[self.columns : self.columns + len(self.parts)])
-        own = [
-            sd * (member @ at[part]) for sd, member, part in zip(sds, self.members, self.parts, strict=True)
-        ]
-        logit = self.exog @ at[: self.columns] + sum(own)
-        chance = expit(logit)
-        blocks = [
-            self.exog,
-            np.column_stack(own),
-            *(sd * one for sd, one in zip(sds, self.members, strict=True)),
-        ]
-        slopes = sparse.hstack([sparse.csr_matrix(block) for block in blocks]).tocsr()
+        effects, units = at[: self.columns], at[self.spreads.stop :]
+        sds = np.exp(at[self.spreads])[self.component]
+        chance = expit(self.loads @ np.concatenate([effects, sds * units]))
+        fixed, random = self.loads[:, : self.columns], self.loads[:, self.columns :] * sds
+        by_component = units[:, None] * (self.component[:, None] == np.arange(len(self.firsts)))
+        slopes = sparse.hstack([fixed, sparse.csr_array(random @ by_component), random]).tocsr()
         curvature = (slopes.T @ sparse.diags_array(chance * (1 - chance)) @ slopes).toarray()
         prior = np.ones(self.size)
         prior[: self.columns] = self.precision
@@ -285,7 +279,7 @@ def _sample(target: _Target, rng: np.random.Generator) -> Array:
     chain = _Chains(target, target.scale(warm.mean(axis=(0, 2))), warm[-1], rng)
     for number in range(WARM_UP):
         chain.move(adapt=number)
-    kept = target.columns + len(target.parts)
+    kept = target.spreads.stop
     return np.array([chain.move()[:kept] for _ in range(DRAWS)]).transpose(1, 0, 2)
 
 
@@ -309,11 +303,13 @@ class _Chains:
         at, gradient = self.at, self.gradient
         energy = self.value - 0.5 * (momentum**2).sum(axis=0)
         with np.errstate(over="ignore", invalid="ignore"):  # a path that runs away is rejected below
+            push = 0.5 * step * (self.scale.T @ gradient)
             for _ in range(min(steps, 60)):
-                momentum = momentum + 0.5 * step * (self.scale.T @ gradient)
+                momentum = momentum + push
                 at = at + step * (self.scale @ momentum)
                 gradient, logit = self.target.slopes(at)
-                momentum = momentum + 0.5 * step * (self.scale.T @ gradient)
+                push = 0.5 * step * (self.scale.T @ gradient)
+                momentum = momentum + push
             value = self.target.log_density(at, logit)
             gain = np.nan_to_num(value - 0.5 * (momentum**2).sum(axis=0) - energy, nan=-np.inf)
         chance = np.exp(np.minimum(gain, 0))

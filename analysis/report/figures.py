@@ -18,6 +18,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
@@ -302,7 +303,7 @@ def flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
             axes.add_patch(patch)
             for y, line in zip(box.baselines, box.lines, strict=True):
                 axes.text(box.middle, y, line, ha="center", fontsize=min(7.5, 11 * points))
-    return cache(partial(_prints, canvas, width))
+    return cache(partial(_prints, canvas, width, b""))
 
 
 def _draw_condition(
@@ -426,15 +427,20 @@ def drawn(canvas: Canvas) -> tuple[str, Callable[[str], dict[str, bytes]]]:
     The width becomes that of the nearest column. The files are drawn once, when they are written.
     """
     width = COLUMN if canvas.get_figwidth() < (COLUMN + TEXT) / 2 else TEXT
-    return _saved(canvas, width, ["svg"])[0].decode(), cache(partial(_prints, canvas, width))
+    svg = _saved(canvas, width, ["svg"])[0]
+    return svg.decode(), cache(partial(_prints, canvas, width, svg))
 
 
-def _prints(canvas: Canvas, width: float, name: str) -> dict[str, bytes]:
-    """Draw every form in both widths; the same drawing gives the same bytes."""
-    files: dict[str, bytes] = {}
-    for folder, wide in {"": width, "chi/": CHI[width]}.items():
-        saved = _saved(canvas, wide, FORMS)
-        files |= {f"{folder}{name}.{form}": data for form, data in zip(FORMS, saved, strict=True)}
+def _prints(canvas: Canvas, width: float, svg: bytes, name: str) -> dict[str, bytes]:
+    """Draw every form in both widths; the same drawing gives the same bytes.
+
+    ``svg`` is the canvas in the first width; it is drawn here if it is empty.
+    """
+    files = {f"{name}.svg": svg} if svg else {}
+    left = [form for form in FORMS if not svg or form != "svg"]
+    for folder, wide, forms in (("", width, left), ("chi/", CHI[width], FORMS)):
+        saved = _saved(canvas, wide, forms) if forms else []
+        files |= {f"{folder}{name}.{form}": data for form, data in zip(forms, saved, strict=True)}
     return files
 
 
@@ -446,8 +452,9 @@ def _saved(canvas: Canvas, width: float, forms: Sequence[str]) -> list[bytes]:
         for axes in canvas.axes:  # back to the grid, so that a layout does not depend on the one before
             if spec := axes.get_subplotspec():
                 axes.set_subplotspec(spec)
-        canvas.set_layout_engine("constrained")
-        canvas.draw_without_rendering()
+        layout = ConstrainedLayoutEngine()
+        canvas.set_layout_engine(layout)
+        layout.execute(canvas)  # without the drawing of `draw_without_rendering`
         canvas.set_layout_engine(None)  # "none" would draw twice more for nothing
         for axes in canvas.axes:  # the solver's last digits differ from run to run
             left, bottom, wide, high = (round(bound, 6) for bound in axes.get_position().bounds)

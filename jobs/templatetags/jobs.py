@@ -1,5 +1,6 @@
 """Template tags of jobs: their names and their progress."""
 
+import re
 from collections.abc import Mapping
 from math import ceil
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from jobs.run_states import RunState, job_state
 
 register = template.Library()
 
+_ENTRY = re.compile(r"^entry (\d+)")  # before the field of a record in a file
 SILENT_SHARE = 0.4  # of the lease, after which a worker has probably stopped
 
 KINDS = {
@@ -104,10 +106,18 @@ def error_of(job: Job) -> str:
 
 @register.simple_tag
 def refusals_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the refused entries of a result, with translated reasons."""
+    """Return the refused entries of a result, translated."""
     refused = result["refused"]
     messages = result.get(MESSAGES) or [None] * len(refused)  # results of older versions have none
     return [
-        {**each, "reason": translated(message_of_json(message, each["reason"]))}
+        {
+            **each,
+            "field": _ENTRY.sub(_entry, each["field"] or ""),
+            "reason": translated(message_of_json(message, each["reason"])),
+        }
         for each, message in zip(refused, messages, strict=True)
     ]
+
+
+def _entry(match: re.Match[str]) -> str:
+    return gettext("entry %(number)s") % {"number": match[1]}

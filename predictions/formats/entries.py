@@ -10,6 +10,7 @@ from typing import Any
 from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
 from foundation.findings import Findings
+from foundation.import_fields import shown_value
 from foundation.json_elements import Element
 from foundation.json_stream import OnError, OnProgress, read_values
 from foundation.messages import say
@@ -86,8 +87,7 @@ def records_of(
 
 
 def _not_an_object(entry: object) -> str:
-    name = type(entry).__name__
-    return say("expected an object with the fields of a question, found %(name)s", name=name)
+    return say("expected an object with the fields of a question, found %(name)s", name=shown_value(entry))
 
 
 def _named(number: int, entry: Any, id_fields: Sequence[str]) -> str:

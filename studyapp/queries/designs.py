@@ -112,30 +112,29 @@ def _planned(dataset: Dataset, index: int, definition: ConditionDefinition) -> P
     if definition.system is None:
         return PlannedCondition(definition, None)
     location = ("conditions", index, "system")
-    systems = systems_of(dataset.workspace).values_list("name", flat=True)
+    run = latest_run(dataset, definition.system)
+    if run is not None:
+        return PlannedCondition(definition, run)
+    systems = list(systems_of(dataset.workspace).values_list("name", flat=True))
     if definition.system not in systems:
-        names = ", ".join(systems)
         raise StudyRefused(
             location,
             say(
                 "unknown system %(system)r; known systems: %(known)s",
                 system=definition.system,
-                known=names or say("none yet"),
+                known=", ".join(systems) or say("none yet"),
             ),
         )
-    run = latest_run(dataset, definition.system)
-    if run is None:
-        raise StudyRefused(
-            location,
-            say(
-                "condition %(condition)r has no finished predictions on %(dataset)s; "
-                "start a run under Systems, or: %(command)s",
-                condition=definition.name,
-                dataset=str(dataset),
-                command=predict_command(dataset, definition.system),
-            ),
-        )
-    return PlannedCondition(definition, run)
+    raise StudyRefused(
+        location,
+        say(
+            "condition %(condition)r has no finished predictions on %(dataset)s; "
+            "start a run under Systems, or: %(command)s",
+            condition=definition.name,
+            dataset=str(dataset),
+            command=predict_command(dataset, definition.system),
+        ),
+    )
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,18 @@ from analysis.report.section_systems import ranks_section
 from analysis.scores.score_table import SCORES
 from analysis.study.analysis import Options, analyse
 from tests.analysis.bundles import planted_study, rules
+from tests.analysis.quick_reports import build_words
 
 OPTIONS = Options(resamples=60)
+ALL = tuple(score.key for score in SCORES)
+FEW = ("em", "f1", "sp_f1", "farm_4")  # scores
 VOID = {"meta", "br", "path", "use", "rect", "image", "hr", "img", "link", "circle"}
 
 
-def scores(systems=("sys-1", "sys-2", "sys-3")):
+def scores(systems=("sys-1", "sys-2", "sys-3"), keys=ALL):
+    """Scores of systems; relating all of them to people takes seconds."""
     return {
-        name: {score.key: round(0.3 + 0.1 * i + 0.01 * j, 3) for j, score in enumerate(SCORES)}
+        name: {key: round(0.3 + 0.1 * i + 0.01 * j, 3) for j, key in enumerate(keys)}
         for i, name in enumerate(systems)
     }
 
@@ -38,13 +42,6 @@ def study(tmp_path_factory):
         flow={"modes": {"live": {"consented": 28, "conditions": {"one": flow}}}},
     )
     return analyse(load_bundle(folder), OPTIONS)
-
-
-@pytest.fixture
-def no_drawing(monkeypatch):
-    """Leaves the figures empty, for tests of the words: drawing takes most of the time."""
-    for module in ("figures", "distribution_figures"):  # where it is called from
-        monkeypatch.setattr(f"analysis.report.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +135,12 @@ def test_the_same_bundle_and_seed_give_the_same_bytes(study, page, tmp_path):
     assert len(files) > 20
     for file in files:
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
-    other = analyse(load_bundle(study.bundle.path), Options(seed=2, resamples=60))
-    first, second = (s.retained.estimates.get("agreement", "one") for s in (study, other))
+
+
+def test_another_seed_draws_other_intervals_around_the_same_values(tmp_path):
+    bundle = load_bundle(planted_study(tmp_path))
+    studies = [analyse(bundle, Options(seed=seed, resamples=60)) for seed in (1, 2)]
+    first, second = (study.retained.estimates.get("agreement", "one") for study in studies)
     assert first.value == second.value
     assert first.interval != second.interval
 
@@ -193,13 +194,12 @@ def test_only_cells_whose_sign_recurs_are_coloured(study, least):
     assert coloured or least == 0.9
 
 
-@pytest.mark.usefixtures("no_drawing")
 @pytest.mark.parametrize(
     ("mode", "banner"), [("bot", "programs, not people"), ("pilot", "This is a pilot"), ("live", "")]
 )
 def test_the_banner(tmp_path, mode, banner):
     study = analyse(load_bundle(planted_study(tmp_path / mode, people=2, mode=mode)), OPTIONS)
-    html = render(build_report(study))
+    html = render(build_words(study))
     assert study.mode == mode
     assert ('<p class="banner"' in html) is bool(banner)
     assert banner in html
@@ -211,11 +211,10 @@ def test_n_and_chance_are_said(page):
     assert "in 33 % of the cases by chance" in html
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_two_systems_have_correlations_that_say_how_little_they_show(tmp_path):
     arms = {"one": "sys-1", "two": "sys-2", "truth": None}
-    study = analyse(load_bundle(planted_study(tmp_path, arms=arms, scores=scores())), OPTIONS)
-    html = render(build_report(study))
+    study = analyse(load_bundle(planted_study(tmp_path, arms=arms, scores=scores(keys=FEW))), OPTIONS)
+    html = render(build_words(study))
     assert "With two systems every correlation is +1 or −1" in html
     assert "whatever the score" in html
     assert "Pearson r, n = 2 systems" in html
@@ -224,22 +223,20 @@ def test_two_systems_have_correlations_that_say_how_little_they_show(tmp_path):
     ) == pytest.approx(1)
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_no_scores_and_no_systems(tmp_path):
     arms = {"truth": None, "other truth": None}
     study = analyse(load_bundle(planted_study(tmp_path, arms=arms)), OPTIONS)
-    html = render(build_report(study))
+    html = render(build_words(study))
     assert "No condition of this study shows a system" in html
     assert study.systems == []
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_a_missing_score_says_why(tmp_path):
-    values = scores()
+    values = scores(keys=FEW)
     values["sys-2"] |= {"farm_4": None}
     del values["sys-3"]
     study = analyse(load_bundle(planted_study(tmp_path, scores=values)), OPTIONS)
-    html = render(build_report(study))
+    html = render(build_words(study))
     assert "no farm_4 here" in html
     assert "no scores for this system" in html
     assert "Systems without model scores: “sys-3”." in html
@@ -254,11 +251,10 @@ def test_without_rules_nothing_is_excluded(tmp_path):
     assert study.exclusions.excluded == 0
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_rules_that_leave_nothing_leave_a_report_without_results(tmp_path):
     harsh = [{"name": "all", "kind": "min_time", "clock": "server", "milliseconds": 10**9}]
     study = analyse(load_bundle(planted_study(tmp_path, rules=harsh)), OPTIONS)
-    page = build_report(study)
+    page = build_words(study)
     assert "The exclusion rules leave no trial, so there are no results" in page.banner
     assert [section.name for section in page.sections] == [
         "summary", "sample", "participants", "exclusions", "reproduction",
@@ -268,14 +264,12 @@ def test_rules_that_leave_nothing_leave_a_report_without_results(tmp_path):
     assert not study.retained.estimates.available("agreement")
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_the_clock_is_that_of_the_rules_or_the_first_with_a_value(tmp_path):
     study = analyse(load_bundle(planted_study(tmp_path / "a", rules=rules("client_total"))), OPTIONS)
     assert study.clock == "server"  # the browser's clock has no value in this bundle
     assert study.exclusions.clocks["too-fast"] == {"server": len(study.trials)}
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_withdrawn_people_and_other_modes_are_left_out(tmp_path):
     folder = planted_study(tmp_path)
     people = (
@@ -290,7 +284,7 @@ def test_withdrawn_people_and_other_modes_are_left_out(tmp_path):
     assert (study.withdrawn, study.other_modes) == (1, {"bot": 8})
     assert len(study.people) == 22
     assert study.retained.estimates.get("agreement", "one").participants == 5
-    html = render(build_report(study))
+    html = render(build_words(study))
     assert "1 more withdrew" in html
     assert "8 trials of mode bot are left out" in html
     bots = analyse(load_bundle(folder), Options(resamples=60, mode="bot"))
@@ -311,7 +305,6 @@ def test_marks_of_the_export_that_disagree_are_reported(tmp_path):
     assert f"In {wrong} trials the column excluded_by" in str(exclusions_section(study))
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_partly_known_correctness_is_said(tmp_path):
     folder = planted_study(tmp_path, rules=[])
     lines = (folder / "trials.csv").read_text("utf-8").splitlines()
@@ -319,32 +312,29 @@ def test_partly_known_correctness_is_said(tmp_path):
     (folder / "trials.csv").write_text("\n".join(lines), "utf-8")
     study = analyse(load_bundle(folder), OPTIONS)
     assert study.retained.estimates.get("fp", "one").trials == 47
-    assert "not recorded for 1 of 192 retained trials" in render(build_report(study))
+    assert "not recorded for 1 of 192 retained trials" in render(build_words(study))
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_titles_are_escaped(tmp_path):
     arms = {"<b>bold</b>": "sys-1", "two & three": "sys-2"}
     study = analyse(load_bundle(planted_study(tmp_path, arms=arms)), OPTIONS)
-    html = render(build_report(study))
+    html = render(build_words(study))
     assert "<b>bold" not in html
     assert "&lt;b&gt;bold" in html
     assert "A study &amp; its title" in html
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_one_participant_in_all(tmp_path):
     study = analyse(load_bundle(planted_study(tmp_path, arms={"one": "sys-1"}, people=1)), OPTIONS)
     estimate = study.retained.estimates.get("agreement", "one")
     assert estimate.value is not None
     assert estimate.interval is None
-    assert "Systems can be compared from two on" in render(build_report(study))
+    assert "Systems can be compared from two on" in render(build_words(study))
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_without_resamples_there_are_no_intervals_and_the_page_says_so(tmp_path):
-    study = analyse(load_bundle(planted_study(tmp_path, scores=scores())), Options(resamples=0))
-    html = render(build_report(study))
+    study = analyse(load_bundle(planted_study(tmp_path, scores=scores(keys=FEW))), Options(resamples=0))
+    html = render(build_words(study))
     assert html.count("Confidence intervals were switched off (--resamples 0).") == 3
     assert "In brackets" not in html
     assert study.retained.estimates.get("agreement", "one").interval is None

@@ -23,6 +23,7 @@ from analysis.study.analysis import Options, analyse
 from analysis.study.contrasts import EXPLORED
 from analysis.study.inference import infer
 from tests.analysis.bundles import planted_study
+from tests.analysis.quick_reports import build_words
 
 SCORES = {f"sys-{n}": {"em": 0.4 + n / 10, "farm_4": 0.6 - n / 20} for n in (1, 2, 3)}
 
@@ -32,6 +33,17 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bundles") / "study"
     planted_study(folder, people=8, items=10, scores=SCORES)
     return analyse(load_bundle(folder), Options(resamples=80))
+
+
+@pytest.fixture(scope="module")
+def inferred(study):
+    return infer(study)
+
+
+@pytest.fixture
+def no_posteriors(monkeypatch):
+    """Leaves out the Bayesian models, which take most of the time of an inference."""
+    monkeypatch.setattr("analysis.study.inference.MOST_BAYES_TRIALS", 0)
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +112,7 @@ def test_without_a_plan_everything_is_exploratory(study, page):
     assert "ground truth left out" in text
 
 
+@pytest.mark.usefixtures("no_posteriors")
 def test_many_conditions_are_compared_with_a_baseline(study):
     """With a declared baseline, and by default above three conditions; the ground truth is none of them."""
     plan = Plan(baseline="two", permutations=99)
@@ -111,6 +124,7 @@ def test_many_conditions_are_compared_with_a_baseline(study):
         infer(study, Plan(baseline=truth))
 
 
+@pytest.mark.usefixtures("no_posteriors")
 def test_four_systems_are_compared_with_the_first(tmp_path):
     arms = {name: f"sys-{place}" for place, name in enumerate(("one", "two", "three", "four"))}
     folder = planted_study(tmp_path / "s", people=4, items=5, arms=arms)
@@ -124,10 +138,11 @@ def _difference(row):
     return second / first if row["measure"] == "time_geometric" else second - first
 
 
+@pytest.mark.usefixtures("no_posteriors")
 def test_a_plan_declares_family_and_margins(study, tmp_path):
     family = [["agreement", "one", "two"], ["certainty", "one", "three"]]
     plan = load_plan(plan_file(tmp_path, family=family, margins={"certainty": [-5, 5]}, permutations=499))
-    declared = build_report(study, plan)
+    declared = build_words(study, plan)
     text = words(section(declared, "differences"))
     assert "they are confirmatory about items like these" in text
     assert "Exploratory: the plan is about the other claim." in text
@@ -160,8 +175,8 @@ def test_a_wrong_plan_names_file_and_field(tmp_path, fields, named):
     assert str(path) in str(caught.value)
 
 
-def test_models_are_fitted_or_refused_with_a_reason(study, page):
-    found = infer(study)
+def test_models_are_fitted_or_refused_with_a_reason(inferred, page):
+    found = inferred
     assert set(found.models) >= {"Rated correct", "Right rating", "Certainty"}
     assert set(found.mixed) == {*found.models, "Completion time"}
     text = words(section(page, "models"))
@@ -181,10 +196,10 @@ def test_models_are_not_fitted_to_more_trials_than_they_can_take(study, monkeypa
     found = infer(study)
     assert found.too_many == len(study.retained.trials)
     assert not found.models
-    assert "Not fitted" in words(section(build_report(study), "models"))
+    assert "Not fitted" in words(section(build_words(study), "models"))
 
 
-def test_estimates_of_r_stand_beside_ours(study):
+def test_estimates_of_r_stand_beside_ours(study, inferred):
     """What refit.R wrote is read, from this script and these data only."""
     path = study.bundle.path / ESTIMATES
     script = study_script(study)
@@ -195,16 +210,16 @@ def test_estimates_of_r_stand_beside_ours(study):
         "glmer,rated_correct,,,,,,no fit,{}",
         "lmer,server_ms,position,0.5,0.1,320,-100,,{}",
     ]
-    mixed = infer(study).mixed["Certainty"]
+    mixed = inferred.mixed["Certainty"]
     try:
         path.write_text(header + "\n".join(lines).format(*[fingerprint] * 3) + "\n", "utf-8")
-        shown = models_section(study, infer(study))
+        shown = models_section(study, inferred)
         rows = rows_of(next(block for block in shown.blocks if isinstance(block, Table)))
         path.write_text(header + lines[0].format("0" * 16) + "\n", "utf-8")
-        old = models_section(study, infer(study))
+        old = models_section(study, inferred)
         path.write_text(header + lines[0].replace("0.25", "x").format(fingerprint) + "\n", "utf-8")
         with pytest.raises(InputError, match=r"line 2.*estimate"):
-            models_section(study, infer(study))
+            models_section(study, inferred)
     finally:
         path.unlink()
     [row] = [row for row in rows if row["r_estimate"] and row["outcome"] == "Certainty"]
@@ -248,7 +263,7 @@ def test_other_choices(study, page):
 
 def test_one_system_has_no_choices(tmp_path):
     planted_study(tmp_path / "s", arms={"one": "sys-1", "truth": None}, scores=SCORES)
-    page = build_report(analyse(load_bundle(tmp_path / "s"), Options(resamples=20)))
+    page = build_words(analyse(load_bundle(tmp_path / "s"), Options(resamples=20)))
     assert "fewer than two systems" in words(section(page, "choices"))
 
 

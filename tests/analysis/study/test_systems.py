@@ -5,10 +5,10 @@ import pytest
 
 from analysis.participants.bundle import load_bundle
 from analysis.participants.study_version import Condition
-from analysis.report.build import build_report
 from analysis.study.analysis import Options, analyse
 from analysis.study.systems import representatives, style_pairs
 from tests.analysis.bundles import planted_study
+from tests.analysis.quick_reports import build_words
 from tests.analysis.within import within_study
 
 
@@ -49,8 +49,8 @@ def test_styles_are_conditions_of_the_same_system():
     assert style_pairs(conditions(*rows, {"name": "gold", "ground_truth": True})) == [("a", "c"), ("b", "d")]
 
 
-@pytest.fixture
-def study(tmp_path):
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
     """Three systems, of which the first is shown in two styles, and the third without explanations."""
     arms = {"facts": "sys-1", "plain": "sys-1", "two": "sys-2", "bare": "sys-3"}
     scores = {
@@ -58,14 +58,19 @@ def study(tmp_path):
         for name, value in (("sys-1", 0.6), ("sys-2", 0.7), ("sys-3", 0.8))
     }
     unexplained = {"plain": "none", "bare": "none"}
-    folder = planted_study(tmp_path / "bundle", arms=arms, scores=scores, explanations=unexplained)
+    folder = tmp_path_factory.mktemp("study") / "bundle"
+    planted_study(folder, arms=arms, scores=scores, explanations=unexplained)
     return analyse(load_bundle(folder), Options(resamples=40))
 
 
-def test_tables_count_distinct_systems(study):
+@pytest.fixture(scope="module")
+def page(study):
+    return build_words(study)
+
+
+def test_tables_count_distinct_systems(study, page):
     assert [condition.name for condition in study.systems] == ["facts", "two", "bare"]
     assert study.retained.relations.systems == ("facts", "two", "bare")
-    page = build_report(study)
     assert page.facts["Systems"] == "3"
     assert page.facts["Conditions"].startswith("4")
 
@@ -86,13 +91,13 @@ def test_rationales_are_named_and_scores_of_facts_leave_out_who_saw_no_facts(tmp
     found = {score.key: np.isnan(score.values).tolist() for score in study.retained.relations.scores}
     assert found["f1"] == [False, False, False]
     assert found["sp_f1"] == [True, False, False]
-    text = str(build_report(study).sections)
+    text = str(build_words(study).sections)
     assert "Shown with facts and a free-text rationale: beside." in text
     assert "Shown with a free-text rationale and no facts: text. Scores of facts do not measure" in text
 
 
-def test_styles_have_a_section_of_their_own(study):
-    sections = {section.name: section for section in build_report(study).sections}
+def test_styles_have_a_section_of_their_own(page):
+    sections = {section.name: section for section in page.sections}
     text = str(sections["styles"].blocks)
     assert "sys-1: facts, plain" in text
     assert "plain − facts" in text
@@ -101,7 +106,7 @@ def test_styles_have_a_section_of_their_own(study):
 
 def test_no_such_section_without_styles(tmp_path):
     study = analyse(load_bundle(planted_study(tmp_path / "bundle")), Options(resamples=0))
-    assert "styles" not in {section.name for section in build_report(study).sections}
+    assert "styles" not in {section.name for section in build_words(study).sections}
 
 
 @pytest.mark.parametrize("design", ["between", "within"])
@@ -115,7 +120,7 @@ def test_one_system_with_and_without_explanations_is_compared_with_itself(tmp_pa
     study = analyse(load_bundle(folder), Options(resamples=40))
     assert study.allocation.design == design
     assert study.retained.relations.systems == ("explained",)
-    sections = {section.name: section for section in build_report(study).sections}
+    sections = {section.name: section for section in build_words(study).sections}
     tables = {
         name: next(block for block in sections[name].blocks if getattr(block, "name", "") == name)
         for name in ("styles", "differences")

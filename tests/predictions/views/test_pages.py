@@ -152,6 +152,7 @@ def shown(client: Client, content: bytes, name: str = "films.json") -> str:
 def test_reasons_are_german_on_german_pages_and_english_in_rest(researcher: Client) -> None:
     page = shown(researcher, questions(entry(0, answer=None), entry(1), entry(1)))
     assert "muss ein Text sein; gefunden: null" in page  # pydantic's error
+    assert ">Eintrag 1 (q0): answer</td>" in page
     assert "'q1' steht schon in Zeile 2; geben Sie jedem Eintrag eine eigene ID" in page  # the reader's
     job = Job.objects.latest("pk")
     reasons = [each["reason"] for each in job.result["refused"]]
@@ -166,6 +167,7 @@ def test_reasons_are_german_on_german_pages_and_english_in_rest(researcher: Clie
 
 def test_reasons_of_broken_json_and_zip_files_are_german(researcher: Client) -> None:
     assert "kein JSON: ein Wert wird erwartet" in shown(researcher, b'[{"_id": }]')
+    assert "mit den Feldern einer Frage, gefunden: eine Liste von 2" in shown(researcher, b"[[1, 2]]")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("a.json", "[]")

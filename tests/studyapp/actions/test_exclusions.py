@@ -6,7 +6,6 @@ import json
 import pytest
 
 from analysis.participants.bundle import load_bundle
-from analysis.report.build import build_report
 from analysis.report.page import render
 from analysis.study.analysis import Options, analyse
 from foundation.errors import Conflict
@@ -14,6 +13,7 @@ from studyapp.actions.exclusions import exclude_participant, include_participant
 from studyapp.actions.privacy import anonymise_participant, delete_participant
 from studyapp.exports.bundle import write_bundle
 from studyapp.models import Event, ManualExclusion
+from tests.analysis.quick_reports import build_words
 from tests.studyapp import factories
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +68,7 @@ def test_the_bundle_and_the_report_say_so(participant, tmp_path, public):
     assert rules["counts"]["live"]["by_rule"]["by hand"] == 3
     analysed = analyse(load_bundle(tmp_path / "out"), Options(resamples=2))
     assert analysed.exclusions.by_rule["by hand"] == 3
-    page = render(build_report(analysed))
+    page = render(build_words(analysed))
     assert "1 participant excluded by researchers" in page
     assert "differs from what its rules give" not in page
 

@@ -6,11 +6,11 @@ from pydantic import ValidationError
 from analysis.participants.bundle import load_bundle
 from analysis.planning.declared_plan import frozen_plan
 from analysis.planning.preregistration import load_frozen, preregistration
-from analysis.report.build import build_report
 from analysis.report.page import render
 from analysis.study.analysis import Options, analyse
 from studyapp.definition.schema import StudyDefinition
 from studyapp.exports.bundle import write_bundle
+from tests.analysis.quick_reports import build_words
 from tests.studyapp import factories
 
 ROW = {"measure": "over_estimation", "first": "system-1", "second": "ground truth"}
@@ -51,8 +51,8 @@ def test_a_launched_plan_is_the_one_of_the_report(tmp_path):
     assert plan.family == (("over_estimation", first, second),)
     assert plan.margins == {"over_estimation": (-0.05, 0.05)}
     assert plan.target == "items_like_these"
-    page = build_report(analysed)
-    assert render(page) != render(build_report(analysed, type(plan)()))
+    page = build_words(analysed)
+    assert render(page) != render(build_words(analysed, type(plan)()))
     assert "the confirmatory claim was that" in render(page)
 
 

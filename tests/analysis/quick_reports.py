@@ -1,0 +1,18 @@
+"""Reports without figures and posteriors, for tests of words and tables: these two take most of the time."""
+
+import pytest
+
+from analysis.planning.declared_plan import Plan
+from analysis.report.build import build_report
+from analysis.report.page import Page
+from analysis.study import inference
+from analysis.study.analysis import Study
+
+
+def build_words(study: Study, plan: Plan | None = None) -> Page:
+    """Build a report whose figures are empty and which has no Bayesian models."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("figures", "distribution_figures"):  # where it is called from
+            patch.setattr(f"analysis.report.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
+        patch.setattr(inference, "MOST_BAYES_TRIALS", 0)
+        return build_report(study, plan)
