@@ -141,11 +141,13 @@ def empty_site() -> Iterator[EmptySite]:
                 used = _Used(lasting.enter_context(running_site(**options)), options, lasting.pop_all())
         else:
             waiting.remove(used)
-        yield used.site
-        if not used.waits():
-            used.lasting.close()
-            return
-        used.empty()
+        with ExitStack() as ended:
+            ended.callback(used.lasting.close)
+            yield used.site
+            if not used.waits():
+                return
+            used.empty()
+            ended.pop_all()
         waiting.append(used)
         if len(waiting) > KEPT:
             waiting.pop(0).lasting.close()

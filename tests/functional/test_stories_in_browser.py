@@ -40,7 +40,7 @@ for name, role in (("ada", Role.RESEARCHER), ("bea", Role.ANALYST), ("mia", Role
 SECONDS = 120_000  # milliseconds, for a job on a busy machine
 PHONE, LAPTOP, WIDE = 390, 1280, 1920
 SYSTEMS = {"hp": "hp_model_9", "srlgrn": "srlgrn"}
-BOTS, ITEMS, PAIRS = 40, 6, 8
+BOTS, ITEMS, PAIRS = 40, 6, 24
 STUDY = "/staff/studies/films/"
 BROKEN_BUTTONS = "[...document.querySelectorAll('td .button')].some(each => each.offsetHeight > 60)"
 
