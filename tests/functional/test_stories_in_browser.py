@@ -42,7 +42,7 @@ PHONE, LAPTOP, WIDE = 390, 1280, 1920
 SYSTEMS = {"hp": "hp_model_9", "srlgrn": "srlgrn"}
 BOTS, ITEMS, PAIRS = 40, 6, 24
 STUDY = "/staff/studies/films/"
-BROKEN_BUTTONS = "[...document.querySelectorAll('td .button')].some(each => each.offsetHeight > 60)"
+BROKEN_WORDS = "[...document.querySelectorAll('td .button, td .flag')].some(each => each.offsetHeight > 60)"
 
 Opened = Callable[[str, int], Page]
 
@@ -295,6 +295,7 @@ class TestAResearcher:
     def test_the_pages_of_the_study_are_accessible(self, site: Site, at: Opened, axe_script: str) -> None:
         page = at("ada", LAPTOP)
         page.goto(f"{site.url}{STUDY}participants/")
+        expect(page.locator("td .flag").first).to_be_visible()
         person = (page.locator("tbody a").first.get_attribute("href") or "").removeprefix(STUDY)
         problems: list[str] = []
         names = ("", "participants/", person, "responses/", "results/", "settings/", "running/")
@@ -307,8 +308,8 @@ class TestAResearcher:
                 page.set_viewport_size({"width": width, "height": 900})
                 if not fits(page):
                     problems.append(f"{name} is wider than {width} px")
-                if page.evaluate(BROKEN_BUTTONS):
-                    problems.append(f"{name} breaks the words of a button in a table at {width} px")
+                if page.evaluate(BROKEN_WORDS):
+                    problems.append(f"{name} breaks the words of a button or flag at {width} px")
                 if width == read_at:
                     for rule in page.evaluate("axe.run()")["violations"]:
                         problems.extend(
