@@ -304,7 +304,7 @@ class TestAResearcher:
             page.emulate_media(color_scheme=scheme)
             page.goto(site.url + STUDY + name)  # again: colours that are still changing have no contrast
             page.evaluate(axe_script)
-            for width in (320, PHONE, LAPTOP, WIDE):
+            for width in (320, PHONE, 1200, LAPTOP, WIDE):
                 page.set_viewport_size({"width": width, "height": 900})
                 if not fits(page):
                     problems.append(f"{name} is wider than {width} px")
