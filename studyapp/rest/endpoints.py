@@ -13,7 +13,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.access import require
-from accounts.actions.audit import record, record_export
+from accounts.actions.audit import record_export, record_reading
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import JSON, LINES, read_body, read_query
@@ -25,8 +25,9 @@ from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
 from foundation.errors import NotFound
+from foundation.frozen_model import FrozenModel
 from jobs.rest.endpoints import JobRow, job_row
-from jobs.tasks import start_job
+from jobs.tasks import start_job_about
 from studyapp.actions import studies as life
 from studyapp.actions.drafts import save_draft, start_draft
 from studyapp.actions.links import create_link
@@ -158,13 +159,7 @@ class PersonFile(StudyView):
         participant = person_named(study, person).row
         if participant.status == Participant.Status.WITHDRAWN:
             raise NotFound(f"{slug}: {person} withdrew; the command export_participant prints their data")
-        record(
-            kind="personal_data_read",
-            by=self.user,
-            workspace=study.workspace,
-            subject=study,
-            data={"page": "participant_file"},
-        )
+        record_reading(by=self.user, subject=study, page="participant_file")
         return answer(shapes.PersonData(tables=stored_data(participant)))
 
 
@@ -333,13 +328,7 @@ class Rows(StudyView):
         """List the rows of an exported table."""
         study = self.study(slug, Act.STUDY_RESULTS)
         query = read_query(request, Page)
-        record(
-            kind="personal_data_read",
-            by=self.user,
-            workspace=study.workspace,
-            subject=study,
-            data={"page": f"API: {table}"},
-        )
+        record_reading(by=self.user, subject=study, page=f"API: {table}")
         if LINES in request.headers.get("Accept", ""):
             return StreamingHttpResponse(
                 (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(study, table)),
@@ -367,12 +356,10 @@ class Exports(StudyView):
         study = self.study(slug, Act.STUDY_RESULTS)
         new = read_body(request, shapes.NewExport)
         options = BundleOptions(study=study.pk, **new.model_dump())
-        return self._job(request, "export_bundle", study, options.model_dump())
+        return self._job(request, "export_bundle", study, options)
 
-    def _job(self, request: Request, kind: str, study: Study, options: dict[str, Any]) -> HttpResponse:
-        job = start_job(
-            kind=kind, workspace=study.workspace, by=self.user, subject=study.slug, options=options
-        )
+    def _job(self, request: Request, kind: str, study: Study, options: FrozenModel) -> HttpResponse:
+        job = start_job_about(study, kind=kind, by=self.user, options=options)
         record_export(by=self.user, subject=study, kind=kind)
         return answer(job_row(request, job), status=202)
 
@@ -387,7 +374,7 @@ class Reports(Exports):
         study = self.study(slug, Act.STUDY_RESULTS)
         new = read_body(request, shapes.NewReport)
         options = ReportOptions(study=study.pk, **new.model_dump())
-        return self._job(request, "report", study, options.model_dump())
+        return self._job(request, "report", study, options)
 
 
 def _checked(definition: dict[str, Any]) -> dict[str, Any]:
