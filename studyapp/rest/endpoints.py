@@ -127,16 +127,6 @@ class Draft(StudyView):
         return _draft(self.study(slug, Act.STUDY_EDIT))
 
 
-class Lifecycle(StudyView):
-    """The base of the acts of a study's life cycle."""
-
-    act: Callable[..., Any]
-
-    def _act(self, slug: str) -> HttpResponse:
-        type(self).act(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
-        return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
-
-
 class Revoke(StudyView):
     """Ends the cookies and personal links of a participant."""
 
@@ -203,48 +193,21 @@ class Launch(StudyView):
         return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
 
 
-class Pause(Lifecycle):
-    """Admits no participants for a while."""
+def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
+    """Return the endpoint of an act of a study's life cycle."""
 
-    act = pause_study
+    def post(self: StudyView, request: Request, slug: str) -> HttpResponse:
+        act(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
+        return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
 
-    @described(answers=shapes.StudyRow, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Pause a study."""
-        return self._act(slug)
-
-
-class Resume(Lifecycle):
-    """Ends a pause."""
-
-    act = resume_study
-
-    @described(answers=shapes.StudyRow, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Resume a study."""
-        return self._act(slug)
+    post.__doc__ = summary
+    return type("LifeCycle", (StudyView,), {"post": described(answers=shapes.StudyRow, errors=(409,))(post)})
 
 
-class Close(Lifecycle):
-    """Admits no more participants."""
-
-    act = life.close_study
-
-    @described(answers=shapes.StudyRow, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Close a study."""
-        return self._act(slug)
-
-
-class Reopen(Lifecycle):
-    """Admits participants again."""
-
-    act = life.reopen_study
-
-    @described(answers=shapes.StudyRow, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Reopen a study."""
-        return self._act(slug)
+Pause = _life_cycle(pause_study, "Pause a study.")
+Resume = _life_cycle(resume_study, "Resume a study.")
+Close = _life_cycle(life.close_study, "Close a study.")
+Reopen = _life_cycle(life.reopen_study, "Reopen a study.")
 
 
 class Versions(StudyView):

@@ -19,7 +19,7 @@ from analysis.report.page import SORTING_HASH
 from foundation import charts
 from foundation.errors import TouchstoneError
 from foundation.frozen_model import FrozenModel
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown
 from jobs.models import Job
 from jobs.queries import jobs_of
 from jobs.tasks import start_job_about
@@ -249,13 +249,11 @@ def _report(study: Study, pk: int) -> Report:
 
 
 def _text(request: HttpRequest, study: Study, kind: str, write: Any) -> HttpResponse:
-    try:
+    with errors_shown(request, TouchstoneError):
         text = write()
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-        return redirect("studyapp:staff_results", study.slug)
-    record_export(by=user_of(request), subject=study, kind=kind)
-    return attached(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
+        record_export(by=user_of(request), subject=study, kind=kind)
+        return attached(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
+    return redirect("studyapp:staff_results", study.slug)
 
 
 def attached(content: str | bytes, name: str, kind: str) -> HttpResponse:
