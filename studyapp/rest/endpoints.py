@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -249,10 +248,7 @@ class Progress(StudyView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The progress of a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        modes = [asdict(mode) for mode in study_progress(study)]
-        return answer(
-            shapes.Progress.model_validate({"study": study.slug, "status": study.status, "modes": modes})
-        )
+        return answer(row_of(shapes.Progress, study, study=study.slug, modes=study_progress(study)))
 
 
 class Flow(StudyView):
