@@ -153,7 +153,8 @@ FIELDS: dict[str, Field] = {
     "Participant.withdrawal_code": _stays("opens the withdrawal of one person"),
     **_each(
         "Participant",
-        "timed_items fast_items client_ms hidden_ms same_answers pattern rule_hits is_trapped failed_attention failed_comprehension",
+        "timed_items fast_items client_ms hidden_ms same_answers pattern rule_hits is_trapped "
+        "failed_attention failed_comprehension",
         _stays("follows from the pages of the participant"),
     ),
     **_each("ItemTime", "id version mode group tenths number", _stays("follows from the times of trials")),
