@@ -48,7 +48,7 @@ def start_job(**job: Any) -> Job:
 
 
 def start_job_about(subject: Subject, *, kind: str, by: User, options: FrozenModel) -> Job:
-    """Start a job about an object, by whose short name the list of jobs shows it."""
+    """Start a job about an object, which the list of jobs names."""
     return start_job(
         kind=kind,
         workspace=subject.workspace,
