@@ -303,15 +303,12 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
         grid[-1, 0].set_xlabel("Alignment score (%); grey stroke: random partition")
         if any(methods):
             canvas.legend(handles=_keys(methods), loc="outside upper left", ncols=len(methods))
-        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{_title(alignment)}: {number(100 * alignment.score, 1)} % of {alignment.n} "
         f"({_percent(alignment.interval)})"
         for alignment in results
     )
-    return Figure(
-        "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, prints=prints
-    )
+    return drawn(canvas, "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.")
 
 
 def _draw_panel(axes: Axes, title: str, panel: Sequence[Alignment], methods: Sequence[str]) -> None:

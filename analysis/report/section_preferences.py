@@ -212,10 +212,9 @@ def _figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
             panel.grid(axis="x", color=GRID, linewidth=0.6)
             panel.set_title(wrapped(each.criterion.text, 44), loc="left")
         panels[-1].set_xlabel("Strength (logarithm)")
-        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{each.criterion.key}, {styles[row.condition].title}: {number(row.log)} {interval(row.interval)}"
         for each in shown
         for row in _rows([each])
     )
-    return Figure("strengths", CAPTION, f"Log strengths: {spoken}.", svg, half=True, prints=prints)
+    return drawn(canvas, "strengths", CAPTION, f"Log strengths: {spoken}.", half=True)
