@@ -20,7 +20,7 @@ from ..io.whole_files import sha256, write_text
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
 from ..report.figures import STYLE, drawn
 from ..report.page import Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number, scale
+from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number
 from ..stats.arrays import Array
 from ..study.comparisons import holm
 from .options import Count, print_json
@@ -404,4 +404,4 @@ def _p_text(p: float) -> str:
 
 
 def _percent(bounds: tuple[float, float] | None) -> str:
-    return interval(scale(bounds, 100), 1)
+    return interval(bounds, 1, 100)

@@ -13,7 +13,7 @@ from matplotlib.ticker import NullLocator
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
 from ..report.figures import GRID, INK, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text
-from ..report.tables import Cell, Column, Table, interval, number, p_text, scale
+from ..report.tables import Cell, Column, Table, interval, number, p_text
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.pairs import PARTS, Frequency, Part, VisualBias
 from ..visual_bias.systems import Delta, SystemScores
@@ -286,4 +286,4 @@ def _signed(quantity: Quantity) -> str:
 
 
 def _bounds(quantity: Quantity) -> str:
-    return interval(scale(quantity.bounds, PERCENT), 1)
+    return interval(quantity.bounds, 1, PERCENT)
