@@ -51,9 +51,8 @@ SHARE_TURNS = 5
 
 def one_pass(system: Predictor, items: Sequence[QAItem]) -> list[QAPrediction]:
     """Answer all items in their order."""
-    return [
-        pair for start in range(0, len(items), BATCH) for pair in system.predict(items[start : start + BATCH])
-    ]
+    batches = (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+    return [one for batch in batches for one in system.predict(batch) if isinstance(one, QAPrediction)]
 
 
 def nine_passes(system: Predictor, items: Sequence[QAItem]) -> tuple[Scores, list[QAPrediction]]:
