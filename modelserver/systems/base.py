@@ -1,4 +1,4 @@
-"""What systems have in common, and the answers of a user's own as predictions."""
+"""Identity of systems; answers of a user's own as predictions."""
 
 from __future__ import annotations
 
