@@ -20,7 +20,7 @@ from ..io.whole_files import sha256, write_text
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
 from ..report.figures import STYLE, drawn
 from ..report.page import Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number, scale
+from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number
 from ..stats.arrays import Array
 from ..study.comparisons import holm
 from .options import Count, print_json
@@ -303,15 +303,12 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
         grid[-1, 0].set_xlabel("Alignment score (%); grey stroke: random partition")
         if any(methods):
             canvas.legend(handles=_keys(methods), loc="outside upper left", ncols=len(methods))
-        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{_title(alignment)}: {number(100 * alignment.score, 1)} % of {alignment.n} "
         f"({_percent(alignment.interval)})"
         for alignment in results
     )
-    return Figure(
-        "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, prints=prints
-    )
+    return drawn(canvas, "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.")
 
 
 def _draw_panel(axes: Axes, title: str, panel: Sequence[Alignment], methods: Sequence[str]) -> None:
@@ -407,4 +404,4 @@ def _p_text(p: float) -> str:
 
 
 def _percent(bounds: tuple[float, float] | None) -> str:
-    return interval(scale(bounds, 100), 1)
+    return interval(bounds, 1, 100)

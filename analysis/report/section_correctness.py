@@ -27,7 +27,7 @@ def correctness_section(study: Study) -> Section | None:
     version = study.version
     if not version.correctness:
         return None
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     blocks: list[Block] = [_sources_table(version.correctness, titles)]
     near = sum(row.near_misses for row in version.correctness)
     if near:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from ..participants.estimates import Estimate
 from ..stats.correlations import LEAST_FOR_P, smallest_p
-from ..stats.results import Target
 from ..study.analysis import Study
 from ..study.inference import Inference
-from .claims import claims_figure, claims_of, first_rows, verdicts
+from .claims import TARGET_WORDS, claims_figure, claims_of, first_rows, verdicts
 from .figures import condition_figure
 from .page import Card, Cards, Figure, Section, Text
 from .section_against_scores import against_scores_section
@@ -16,10 +15,6 @@ from .section_preferences import preference_cards
 from .tables import number
 
 HELPFUL = "Is the explanation helpful?"
-TARGET_WORDS: dict[Target, str] = {
-    "items_like_these": "about items like these: participants and items count as samples",
-    "these_items": "about these items: participants count as a sample",
-}
 
 
 def summary_section(study: Study, inference: Inference) -> Section:
@@ -118,7 +113,7 @@ def _ratings_card(study: Study) -> Card:
 
 
 def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     question = study.version.question("helpfulness")
     points = getattr(question.scale, "points", None) if question else None
     highest = max(rated, key=lambda estimate: estimate.value or 0.0)
