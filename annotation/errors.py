@@ -102,7 +102,7 @@ class Conflict(AnnotationError):
 
 
 def conflict_at(fields: str | tuple[str, ...], template: str, **values: Any) -> Conflict:
-    """Return the conflict of a field, or of an entry's field: a template, filled."""
+    """Return the conflict of a field or of an entry's field, in a template."""
     message = say(template, **values)
     for field in (fields,) if isinstance(fields, str) else reversed(fields):
         message = at_field(field, message)

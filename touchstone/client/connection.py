@@ -183,7 +183,7 @@ class Connection:
 
 
 class Subject:
-    """What a site has of one subject, at addresses below ``_root``."""
+    """A part of a site, at addresses below ``_root``."""
 
     _root: ClassVar[str]
 
