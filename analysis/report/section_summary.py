@@ -10,7 +10,7 @@ from .claims import TARGET_WORDS, claims_figure, claims_of, first_rows, verdicts
 from .figures import condition_figure
 from .page import Card, Cards, Section
 from .section_against_scores import follow_card
-from .section_explanations import QUESTIONS, against_zero_card, explanation_cards
+from .section_explanations import QUESTIONS, against_zero_card, explanation_card
 from .section_preferences import preference_cards
 from .tables import number
 
@@ -42,7 +42,8 @@ def _system_cards(study: Study, inference: Inference) -> list[Card]:
 
 def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer what a study of explanations asks, and what else its data hold."""
-    cards = [*explanation_cards(study, inference), against_zero_card(study)]
+    questions = QUESTIONS[study.version.task.kind]
+    cards = [*(explanation_card(study, inference, each) for each in questions), against_zero_card(study)]
     cards.append(_differ_card(study, inference, "What else differs?"))
     if len(study.systems) > 1 and study.retained.relations.scores:
         cards.append(follow_card(study, inference.plan))
