@@ -77,8 +77,8 @@ def _both(study: Study) -> list[Block]:
         return []
     exact = by_exact_match(study)
     if exact is None:
-        known = study.bundle.exact_match is not None
-        return [Text("The correctness of every answer is that of exact match.")] if known else []
+        alike = study.bundle.exact_match is not None
+        return [Text("The correctness of every answer is that of exact match.")] if alike else []
     judged = study.retained.estimates
     rows = [
         (measure, condition)
