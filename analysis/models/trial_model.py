@@ -200,11 +200,6 @@ def participants_by_condition(trials: Trials) -> list[int]:
     ]
 
 
-def fewest_participants(trials: Trials) -> int:
-    """Count the participants of the smallest condition."""
-    return min(participants_by_condition(trials))
-
-
 def design(trials: Trials, *, intercept: bool, position: bool) -> Array:
     """Build the design matrix: intercept, conditions, position.
 
@@ -292,7 +287,7 @@ def participant_freedom(trials: Trials) -> int:
     of the smallest condition, as in a paired t test: fewer than some of the differences have, never more.
     """
     if trials.repeated:
-        return fewest_participants(trials) - 1
+        return min(participants_by_condition(trials)) - 1
     return trials.participants - len(trials.conditions)
 
 
