@@ -1,6 +1,6 @@
 """The bases of immutable typed values."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
@@ -9,6 +9,12 @@ class FrozenModel(BaseModel):
     """An immutable model that rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def kinds_of(union: Any) -> dict[str, type[BaseModel]]:
+    """Return the members of a union that is discriminated by ``kind``, by it."""
+    members = get_args(get_args(union)[0])
+    return {get_args(member.model_fields["kind"].annotation)[0]: member for member in members}
 
 
 class Growing(FrozenModel):

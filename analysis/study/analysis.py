@@ -89,6 +89,11 @@ class Study:
         return self.version.conditions
 
     @property
+    def titles(self) -> dict[str, str]:
+        """Return the titles of the conditions by name."""
+        return self.version.titles
+
+    @property
     def task(self) -> Task:
         """Return what participants did in a trial."""
         return TASKS[self.version.task.kind]

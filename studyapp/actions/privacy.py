@@ -66,13 +66,8 @@ def withdraw(*, participant: Participant, by: User | None = None, reason: str = 
     elif participant.status != Participant.Status.WITHDRAWN:
         participant.status = states.next_status(states.PARTICIPANT, "withdraw", participant.status)
         participant.save(update_fields=["status"])
-        events.record(
-            kind="withdrawn",
-            study=participant.version.study,
-            participant=participant,
-            by=by,
-            data={"reason": reason} if reason else {},
-        )
+        data = {"reason": reason} if reason else {}
+        events.record(kind="withdrawn", participant=participant, by=by, data=data)
     return promise
 
 
@@ -108,12 +103,8 @@ def anonymise_participant(*, participant: Participant, by: User | None, reason: 
     if locked is None or locked.anonymised_on is not None:
         return False
     _anonymise(locked)
-    events.record(
-        kind="participant_anonymised",
-        study=locked.version.study,
-        by=by,
-        data={"mode": locked.mode, "reason": reason},
-    )
+    data = {"mode": locked.mode, "reason": reason}
+    events.record(kind="participant_anonymised", study=locked.version.study, by=by, data=data)
     return True
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from foundation.frozen_model import FrozenModel
+from foundation.frozen_model import FrozenModel, kinds_of
 from foundation.messages import say, value_error
 from studyapp.definition import freezing
 from studyapp.definition.conditions import Name
@@ -145,6 +145,7 @@ RuleDefinition = Annotated[
     | DuplicateAnswersDefinition,
     Field(discriminator="kind"),
 ]
+KINDS = kinds_of(RuleDefinition)
 
 SCALE_KINDS = ("likert", "slider", "matrix")  # of questions whose answers straight-lining compares
 

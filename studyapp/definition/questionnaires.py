@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from analysis.participants.study_version import Role
 from foundation.frozen_model import FrozenModel, Growing
 from foundation.messages import say, value_error
 from studyapp.definition.question_display import (
@@ -34,16 +35,6 @@ from studyapp.definition.question_scales import (
 )
 from studyapp.definition.scales import expand
 
-Role = Literal[
-    "correctness_rating",
-    "known_before",
-    "certainty",
-    "helpfulness",
-    "trust",
-    "relevant_information",
-    "irrelevant_information",
-    "satisfaction",
-]
 # A stored answer. Several choices are a sorted list; an unanswered question stores nothing.
 Answer = bool | int | float | str | list[str]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, field_validator, model_validator
 
-from foundation.frozen_model import FrozenModel, Growing
+from foundation.frozen_model import FrozenModel, Growing, kinds_of
 from foundation.messages import value_error
 
 Seconds = Annotated[int, Field(ge=5, le=3600)]
@@ -230,15 +230,7 @@ class Preference(Growing):
 
 
 Task = Annotated[Verification | Advice | Simulation | Counterfactual | Preference, Discriminator("kind")]
-KINDS: dict[
-    str, type[Verification] | type[Advice] | type[Simulation] | type[Counterfactual] | type[Preference]
-] = {
-    "verification": Verification,
-    "advice": Advice,
-    "simulation": Simulation,
-    "counterfactual": Counterfactual,
-    "preference": Preference,
-}
+KINDS = kinds_of(Task)
 # Tasks in which people predict the system.
 Predicting = Simulation | Counterfactual
 

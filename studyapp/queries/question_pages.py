@@ -18,7 +18,7 @@ from studyapp.definition.task_questions import (
 )
 from studyapp.definition.tasks import Simulation
 from studyapp.models import Item, Participant, Trial
-from studyapp.queries.studies import condition_name
+from studyapp.queries.studies import names_of_conditions
 from studyapp.rules.assignment import derive_seed
 from studyapp.rules.survey_pages import answers_of
 
@@ -120,7 +120,7 @@ def advice_of(content: FrozenStudy, trial: Trial) -> str | None:
 
 def _condition(trial: Trial) -> str:
     assert trial.condition_id is not None  # only an attention item has none
-    return condition_name(trial.participant.version, trial.condition_id)
+    return names_of_conditions(trial.participant.version)[trial.condition_id]
 
 
 def time_limit(content: FrozenStudy, trial: Trial) -> int | None:
