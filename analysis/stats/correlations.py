@@ -51,7 +51,10 @@ class Correlation:
 
 
 class Rows:
-    """Values of n systems, rows × n; what a coefficient makes of them is computed once."""
+    """Values of n systems, rows × n, and what coefficients make of them.
+
+    It is computed once.
+    """
 
     def __init__(self, values: Array) -> None:
         self.values = values
@@ -70,7 +73,7 @@ def paired(coefficient: Coefficient, x: Rows, y: Rows) -> Array:
 
 
 class Replicates(Rows):
-    """Bootstrap replicates of a human measure, as all its correlations share them.
+    """Bootstrap replicates of a human measure, for all its correlations.
 
     human: The measure itself, shape (n,). values: Replicates × n.
     """
@@ -82,7 +85,10 @@ class Replicates(Rows):
 
     @cached_property
     def region(self) -> "Region | None":
-        """The confidence region; None if one in twenty replicates is constant or undefined."""
+        """The confidence region.
+
+        None if more than one replicate in twenty is constant or undefined.
+        """
         centred = self.transformed("pearson")
         defined = (centred != 0).any(axis=1) & ~np.isnan(centred).any(axis=1)
         if not len(defined) or defined.mean() < 0.95:
@@ -90,7 +96,7 @@ class Replicates(Rows):
         return Region.around(self.human, self.values[defined])
 
     def pulled(self, region: "Region", model: Array) -> Rows:
-        """Return `Region.pulled`, once for the coefficients of a score, which are asked for in turn."""
+        """Return `Region.pulled`, kept for the next coefficient of a score."""
         key = model.tobytes()
         if self._pulled is None or self._pulled[0] != key:
             self._pulled = key, Rows(region.pulled(model))

@@ -158,7 +158,10 @@ def relate(
 
 
 class _Drawn(NamedTuple):
-    """A score in replicates over questions, and whether it varies in them for every system."""
+    """A score in replicates over questions.
+
+    varies: whether it does for every system.
+    """
 
     rows: Rows
     varies: bool
