@@ -430,7 +430,8 @@ def drawn(canvas: Canvas, name: str, caption: str, alternative: str, *, half: bo
 def _prints(canvas: Canvas, width: float, svg: bytes, name: str) -> dict[str, bytes]:
     """Draw every form, and for papers the width of CHI, too.
 
-    The same drawing gives the same bytes. ``svg`` is the canvas in the first width; it is drawn here if it is empty.
+    The same drawing gives the same bytes. ``svg`` is the canvas in the first width; it is drawn here if it is
+    empty.
     """
     files = {f"{name}.svg": svg} if svg else {}
     left = [form for form in FORMS if not svg or form != "svg"]
