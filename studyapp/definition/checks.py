@@ -41,7 +41,7 @@ class ScreeningQuestion(Question):
         "numbers such as `{woman: 20, man: 20}`, with `yes`, `no` and points in quotes. Further ones end as "
         "when the study is full; answers that are left out have no limit",
     )
-    LATER = Question.LATER | {"quotas"}
+    FIRST = Question.FIRST | {"accept"}
 
     @model_validator(mode="after")
     def _quotas_fit(self) -> Self:

@@ -64,8 +64,6 @@ class ShowIf(Growing):
     It is asked if the earlier question was asked too, and answered in one of these ways.
     """
 
-    LATER = frozenset({"is_", "at_least", "at_most"})
-
     question: str = Field(description="key of an earlier question of the same part")
     is_: Annotated[
         Annotated[list[GivenValue], Field(min_length=1)] | None,
@@ -101,8 +99,6 @@ class ShowIf(Growing):
 
 class InstructionPart(Growing):
     """A part of the instructions, for all conditions or for some."""
-
-    LATER = frozenset({"only", "except_"})
 
     text: Annotated[str, Field(min_length=1)] = Field(
         description="plain text; an empty line starts a paragraph"

@@ -95,20 +95,7 @@ class Question(Growing):
     Measures find a question by its ``role``, whatever its key.
     """
 
-    LATER = frozenset(
-        {
-            *(
-                "only",
-                "except_",
-                "unexplained_text",
-                "show_if",
-                "prefer_not_to_say",
-                "random_choices",
-                "fixed",
-            ),
-            *("heading", "heading_text", "page_break", "image"),
-        }
-    )
+    FIRST = frozenset({"role", "required"})
 
     key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
     text: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -360,7 +347,7 @@ ORDER_COLUMN = "question_order"
 class Questionnaire(Growing):
     """Questions beside each item, and once before and after all items."""
 
-    LATER = frozenset({"random_order"})
+    FIRST = frozenset({"pre_survey"})
 
     item: list[Question] = Field(
         description="questions asked beside every item; none are needed where the task asks itself"

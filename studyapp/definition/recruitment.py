@@ -139,7 +139,7 @@ class Pay(FrozenModel):
 class Recruitment(Growing):
     """The platform of a study, and its codes by outcome."""
 
-    LATER = frozenset({"pay"})
+    FIRST = frozenset({"parameter", "signed_urls", "outcomes"})
 
     platform: PlatformName = Field(
         description="recruitment platform: " + ", ".join(f"`{name}`" for name in PLATFORMS)
