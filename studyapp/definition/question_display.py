@@ -58,6 +58,13 @@ def is_within(number: float, low: float | None, high: float | None) -> bool:
     return (low is None or number >= low) and (high is None or number <= high)
 
 
+def is_same(answer: object, other: object) -> bool:
+    """Return whether two answers are the same; True is not 1."""
+    if isinstance(answer, list) and isinstance(other, list):
+        return sorted(answer) == sorted(other)
+    return isinstance(answer, bool) == isinstance(other, bool) and answer == other
+
+
 class ShowIf(Growing):
     """The earlier answer that a question depends on.
 
@@ -91,8 +98,7 @@ class ShowIf(Growing):
             return False
         if self.is_ is not None:
             given = answer if isinstance(answer, list) else [answer]
-            return any(isinstance(one, bool) == isinstance(other, bool) and one == other
-                       for one in given for other in self.is_)  # fmt: skip
+            return any(is_same(one, other) for one in given for other in self.is_)
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
         return is_number and is_within(float(answer), self.at_least, self.at_most)  # type: ignore[arg-type]
 
