@@ -22,8 +22,8 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from analysis.scores.erasure import DIFFERENCES, REMOVALS, Probabilities, erasure
-from analysis.scores.farm_loca import farm
+from analysis.scores.erasure import DIFFERENCES, Probabilities, erasure
+from analysis.scores.farm_loca import REMOVALS, farm
 from analysis.scores.hotpotqa import answer_f1
 from analysis.stats.correlations import kendall, spearman
 from modelserver.inputs.hotpot import parse_gold

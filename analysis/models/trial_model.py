@@ -113,7 +113,7 @@ class Model(Fit):
 
     scale: of the contrasts. contrasts: all pairs of conditions. position: change per place in the order.
     joint_p: of the hypothesis that all conditions are alike. freedom: degrees of freedom of the t
-    distribution, None for the normal. details: other estimates by name.
+    distribution. details: other estimates by name.
     """
 
     scale: str = ""
@@ -198,11 +198,6 @@ def participants_by_condition(trials: Trials) -> list[int]:
         len(np.unique(trials.participant[trials.condition == index]))
         for index in range(len(trials.conditions))
     ]
-
-
-def fewest_participants(trials: Trials) -> int:
-    """Count the participants of the smallest condition."""
-    return min(participants_by_condition(trials))
 
 
 def design(trials: Trials, *, intercept: bool, position: bool) -> Array:
@@ -292,7 +287,7 @@ def participant_freedom(trials: Trials) -> int:
     of the smallest condition, as in a paired t test: fewer than some of the differences have, never more.
     """
     if trials.repeated:
-        return fewest_participants(trials) - 1
+        return min(participants_by_condition(trials)) - 1
     return trials.participants - len(trials.conditions)
 
 

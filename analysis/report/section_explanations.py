@@ -100,12 +100,8 @@ AGAINST_ZERO: dict[Kind, AgainstZero] = {
 }
 
 
-def explanation_cards(study: Study, inference: Inference) -> list[Card]:
-    """Say if explanations change the main measures of the task as wanted."""
-    return [_card(study, inference, question) for question in QUESTIONS[study.version.task.kind]]
-
-
-def _card(study: Study, inference: Inference, question: Question) -> Card:
+def explanation_card(study: Study, inference: Inference, question: Question) -> Card:
+    """Say if explanations change a main measure of the task as wanted."""
     claims = _main_claims(study, inference, question.measure)
     points = [_sentence(claim, study.titles, inference.plan.alpha) for claim in claims]
     if not points:

@@ -8,9 +8,9 @@ from ..study.analysis import Study
 from ..study.inference import Inference
 from .claims import TARGET_WORDS, claims_figure, claims_of, first_rows, verdicts
 from .figures import condition_figure
-from .page import Card, Cards, Figure, Section, Text
-from .section_against_scores import against_scores_section
-from .section_explanations import QUESTIONS, against_zero_card, explanation_cards
+from .page import Card, Cards, Section
+from .section_against_scores import follow_card
+from .section_explanations import QUESTIONS, against_zero_card, explanation_card
 from .section_preferences import preference_cards
 from .tables import number
 
@@ -35,17 +35,18 @@ def _system_cards(study: Study, inference: Inference) -> list[Card]:
     title = "Do the systems differ?" if len(study.systems) > 1 else "Do the conditions differ?"
     return [
         _differ_card(study, inference, title),
-        _follow_card(against_scores_section(study, inference.plan)),
+        follow_card(study, inference.plan),
         _helpful_card(study, inference),
     ]
 
 
 def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer what a study of explanations asks, and what else its data hold."""
-    cards = [*explanation_cards(study, inference), against_zero_card(study)]
+    questions = QUESTIONS[study.version.task.kind]
+    cards = [*(explanation_card(study, inference, each) for each in questions), against_zero_card(study)]
     cards.append(_differ_card(study, inference, "What else differs?"))
     if len(study.systems) > 1 and study.retained.relations.scores:
-        cards.append(_follow_card(against_scores_section(study, inference.plan)))
+        cards.append(follow_card(study, inference.plan))
     if study.retained.estimates.available("helpfulness"):
         cards.append(_ratings_card(study))
     return [card for card in cards if card]
@@ -56,7 +57,7 @@ def _preference_cards(study: Study, inference: Inference) -> list[Card]:
     preferred, *sides = preference_cards(study)
     cards = [preferred, _differ_card(study, inference, "Which differences are clear?"), *sides]
     if len(study.systems) > 1 and study.retained.relations.scores:
-        cards.append(_follow_card(against_scores_section(study, inference.plan)))
+        cards.append(follow_card(study, inference.plan))
     return cards
 
 
@@ -77,13 +78,6 @@ def _differ_card(study: Study, inference: Inference, title: str) -> Card:
     )
     figure = claims_figure(study, shown, alpha, "differences-forest", caption)
     return Card(title, verdicts(study, claims, alpha), figure)
-
-
-def _follow_card(section: Section) -> Card:
-    """Take the sentences and the first figure of the section on the score."""
-    points = [block.text for block in section.blocks if isinstance(block, Text)]
-    figure = next((block for block in section.blocks if isinstance(block, Figure)), None)
-    return Card("Do people follow the score?", points, figure)
 
 
 def _helpful_card(study: Study, inference: Inference) -> Card:
@@ -230,8 +224,3 @@ def _planned(study: Study, inference: Inference) -> list[str]:
         else f"The study has no exclusion rules; all {total} trials count."
     )
     return points
-
-
-def no_results_section(text: str) -> Section:
-    """Summarise a study whose rules leave nothing to analyse."""
-    return Section("summary", "In short", [Text(text)])
