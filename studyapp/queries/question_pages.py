@@ -40,7 +40,7 @@ def questions_on(content: FrozenStudy, page: str) -> Sequence[Question]:
 
 
 def stages_of(content: FrozenStudy) -> list[Stage]:
-    """Return the stages that the study has, in order; the last is that of items."""
+    """Return the stages that a study has, in order; items come last."""
     has = {
         Stage.SCREENING: bool(content.screening),
         Stage.INSTRUCTIONS: content.instructions_page,
