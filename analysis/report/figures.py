@@ -428,13 +428,15 @@ def drawn(canvas: Canvas, name: str, caption: str, alternative: str, *, half: bo
 
 
 def _prints(canvas: Canvas, width: float, svg: bytes, name: str) -> dict[str, bytes]:
-    """Draw every form in both widths; the same drawing gives the same bytes.
+    """Draw every form, and for papers the width of CHI, too.
 
-    ``svg`` is the canvas in the first width; it is drawn here if it is empty.
+    The same drawing gives the same bytes. ``svg`` is the canvas in the first width; it is drawn here if it is
+    empty.
     """
     files = {f"{name}.svg": svg} if svg else {}
     left = [form for form in FORMS if not svg or form != "svg"]
-    for folder, wide, forms in (("", width, left), ("chi/", CHI[width], FORMS)):
+    for_chi = FORMS if len(FORMS) > 1 else ()
+    for folder, wide, forms in (("", width, left), ("chi/", CHI[width], for_chi)):
         saved = _saved(canvas, wide, forms) if forms else []
         files |= {f"{folder}{name}.{form}": data for form, data in zip(forms, saved, strict=True)}
     return files
