@@ -113,7 +113,7 @@ class Model(Fit):
 
     scale: of the contrasts. contrasts: all pairs of conditions. position: change per place in the order.
     joint_p: of the hypothesis that all conditions are alike. freedom: degrees of freedom of the t
-    distribution, None for the normal. details: other estimates by name.
+    distribution. details: other estimates by name.
     """
 
     scale: str = ""

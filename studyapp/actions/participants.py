@@ -32,7 +32,7 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
-from studyapp.queries.question_pages import pages_on, viewer_of
+from studyapp.queries.question_pages import pages_on, stages_of, viewer_of
 from studyapp.queries.studies import counts_in_assignment, frozen, item_keys
 from studyapp.rules import assignment, pairs, states
 from studyapp.rules.balanced_blocks import lay_out_blocks
@@ -152,18 +152,6 @@ def _claim(link: EntryLink, now: datetime) -> None:
     if not EntryLink.objects.filter(pk=link.pk, used_at__isnull=True).update(used_at=now):
         raise NotAdmitted(str(REFUSALS["link_used"]))
     link.used_at = now
-
-
-def stages_of(content: FrozenStudy) -> list[Stage]:
-    """Return the stages that the study has, in order."""
-    has = {
-        Stage.SCREENING: bool(content.screening),
-        Stage.INSTRUCTIONS: content.instructions_page,
-        Stage.COMPREHENSION: content.comprehension is not None,
-        Stage.PRE_SURVEY: bool(content.pre_survey),
-        Stage.ITEMS: True,
-    }
-    return [stage for stage in Stage if has[stage]]
 
 
 def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
