@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foundation.errors import TouchstoneError
+from foundation.messages import at_field, say
 
 
 class AnnotationError(TouchstoneError):
@@ -36,6 +37,11 @@ class BadEdit(AnnotationError):
     def members(self) -> dict[str, Any]:
         """The operation that is invalid."""
         return {"operation": self.operation} if self.operation else {}
+
+
+def bad_edit(field: str, template: str, **values: Any) -> BadEdit:
+    """Return the error of a field of an edit: a template, filled."""
+    return BadEdit(say(template, **values), field=field)
 
 
 class StaleBase(AnnotationError):
@@ -93,6 +99,14 @@ class Conflict(AnnotationError):
     """Contradicts data that are stored under the same ID."""
 
     status = 409
+
+
+def conflict_at(fields: str | tuple[str, ...], template: str, **values: Any) -> Conflict:
+    """Return the conflict of a field or of an entry's field, in a template."""
+    message = say(template, **values)
+    for field in (fields,) if isinstance(fields, str) else reversed(fields):
+        message = at_field(field, message)
+    return Conflict(message)
 
 
 class NotFound(AnnotationError):

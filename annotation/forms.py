@@ -445,7 +445,7 @@ class ItemFilterForm(forms.Form):
     before = forms.IntegerField(required=False, min_value=0, max_value=2**31, widget=forms.HiddenInput)
 
     def wanted(self) -> dict[str, Any]:
-        """Return the arguments of `item_page`; bad values count as none."""
+        """Return what is wanted; bad values count as none."""
         self.is_valid()
         data = self.cleaned_data
         return {

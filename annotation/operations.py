@@ -14,7 +14,7 @@ from uuid import UUID
 from pydantic import Field
 
 from analysis.programs import Execution, FoundBox, FoundSpan, Node, Program, run
-from annotation.errors import BadEdit
+from annotation.errors import BadEdit, bad_edit
 from annotation.labels import MARKS, MOST_TEXT, LabelLayer, LabelProgram, Question
 from annotation.schemas import (
     MOST_REJECTED,
@@ -37,7 +37,6 @@ from annotation.schemas import (
     State,
 )
 from foundation.frozen_model import FrozenModel
-from foundation.messages import Message, say
 
 MOST_OBJECTS = 5000  # of one layer
 # The objects of each layer of marks; steps of programs take boxes and spans.
@@ -124,16 +123,15 @@ def _apply_change(
     objects = {each.id: each for each in layer.objects}
     for name in change.remove:
         if objects.pop(name, None) is None:
-            raise BadEdit(say("this step has no object %(name)r", name=name), field=f"{prefix}remove")
+            raise bad_edit(f"{prefix}remove", "this step has no object %(name)r", name=name)
     for position, shape in enumerate(change.put):
         _check_object(shape, node, subject, f"{prefix}put.{position}", _layer_of(program, node))
         objects[shape.id] = shape
     _check_answers(objects.values(), _layer_of(program, node), f"{prefix}put")
     _check_relations(objects.values(), _layer_of(program, node), f"{prefix}put")
     if len(objects) > MOST_OBJECTS:
-        raise BadEdit(
-            say("a step has at most %(most_objects)s objects", most_objects=MOST_OBJECTS),
-            field=f"{prefix}put",
+        raise bad_edit(
+            f"{prefix}put", "a step has at most %(most_objects)s objects", most_objects=MOST_OBJECTS
         )
     given: dict[str, Any] = {"objects": tuple(objects.values())}
     for name in ("state", "note", "rejected"):
@@ -141,7 +139,7 @@ def _apply_change(
             given[name] = value
     if given.get("state", layer.state) == "nothing" and objects:
         if given.get("state"):
-            raise BadEdit(say("a step with objects cannot say that nothing is here"), field=f"{prefix}state")
+            raise bad_edit(f"{prefix}state", "a step with objects cannot say that nothing is here")
         given["state"] = "done"
     layers[change.node] = layer.model_copy(update=given)
 
@@ -153,20 +151,18 @@ def _layer_of(program: Program, node: Node) -> LabelLayer | None:
 
 def _check_problem(problem: Problem | None, program: Program) -> None:
     if problem is not None and problem.node is not None and problem.node >= len(program.nodes):
-        raise BadEdit(say("the program has no step %(node)s", node=problem.node), field="problem.node")
+        raise bad_edit("problem.node", "the program has no step %(node)s", node=problem.node)
 
 
 def _node(index: int, program: Program, prefix: str) -> Node:
     if index >= len(program.nodes):
-        raise BadEdit(say("the program has no step %(index)s", index=index), field=f"{prefix}node")
+        raise bad_edit(f"{prefix}node", "the program has no step %(index)s", index=index)
     if program.representative[index] != index:
-        raise BadEdit(
-            say(
-                "step %(index)s equals step %(representative)s and shares its objects; edit that one",
-                index=index,
-                representative=program.representative[index],
-            ),
-            field=f"{prefix}node",
+        raise bad_edit(
+            f"{prefix}node",
+            "step %(index)s equals step %(representative)s and shares its objects; edit that one",
+            index=index,
+            representative=program.representative[index],
         )
     return program.nodes[index]
 
@@ -179,9 +175,8 @@ def _check_object(
     References are checked after all objects of the edit are stored.
     """
     if node.role == "compute":
-        raise BadEdit(
-            say("%(module)s is computed from the steps below it; it takes no objects", module=node.module),
-            field=field,
+        raise bad_edit(
+            field, "%(module)s is computed from the steps below it; it takes no objects", module=node.module
         )
     if isinstance(shape, Relation) or node.role == "relate":
         _check_relation(shape, node, layer, field)
@@ -189,9 +184,8 @@ def _check_object(
         _check_answer(shape, node, layer, field)
     elif isinstance(shape, Chosen):
         if node.role != "choose":
-            raise BadEdit(
-                say("%(module)s does not choose among the objects of a step below it", module=node.module),
-                field=field,
+            raise bad_edit(
+                field, "%(module)s does not choose among the objects of a step below it", module=node.module
             )
     else:
         _check_mark(shape, node, subject, field, layer)
@@ -202,25 +196,22 @@ def _check_mark(
 ) -> None:
     """Check a box or span, and its label, against node and item."""
     if layer is None and shape.label:
-        raise BadEdit(say("%(module)s has no labels", module=node.module), field=f"{field}.label")
+        raise bad_edit(f"{field}.label", "%(module)s has no labels", module=node.module)
     if layer is not None and shape.label not in layer.names:
-        raise BadEdit(_no_label(shape.label, layer), field=f"{field}.label")
+        raise _no_label(shape.label, layer, f"{field}.label")
     wanted = subject.kind if layer is None else layer.type
     if type(shape) is not SHAPES[wanted]:
-        raise BadEdit(say("this project marks %(kind)s", kind=wanted), field=field)
+        raise bad_edit(field, "this project marks %(kind)s", kind=wanted)
     if node.role == "choose" and not shape.reason.strip():
-        raise BadEdit(
-            say(
-                "%(module)s chooses among the objects of the step below it; a new one needs a reason",
-                module=node.module,
-            ),
-            field=f"{field}.reason",
+        raise bad_edit(
+            f"{field}.reason",
+            "%(module)s chooses among the objects of the step below it; a new one needs a reason",
+            module=node.module,
         )
     if isinstance(shape, Box):
         if shape.image >= max(subject.images, 1):
-            raise BadEdit(
-                say("the item has %(images)s images, counted from 0", images=subject.images),
-                field=f"{field}.image",
+            raise bad_edit(
+                f"{field}.image", "the item has %(images)s images, counted from 0", images=subject.images
             )
     else:
         check_span(shape, subject, field)
@@ -234,7 +225,7 @@ def _check_mark_answers(shape: Box | Span, node: Node, layer: LabelLayer | None,
         question = layer.question(name) if layer else None
         if question is None:
             text = "“%(layer)s” does not ask “%(question)s” about its marks"
-            raise BadEdit(say(text, layer=node.module, question=name), field=f"{field}.{name}")
+            raise bad_edit(f"{field}.{name}", text, layer=node.module, question=name)
         for value in values:
             _check_value(value, question, f"{field}.{name}")
         _check_number_of(values, question, f"{field}.{name}")
@@ -253,39 +244,39 @@ def unanswered(marks: Iterable[Object], layer: LabelLayer) -> list[tuple[str, st
     ]
 
 
-def _no_label(value: object, layer: Question) -> Message:
+def _no_label(value: object, layer: Question, field: str) -> BadEdit:
     text = "%(value)r is not a label of “%(layer)s”: %(labels)s"
-    return say(text, value=value, layer=layer.name, labels=", ".join(layer.names))
+    return bad_edit(field, text, value=value, layer=layer.name, labels=", ".join(layer.names))
 
 
 def _check_answer(shape: Object, node: Node, layer: LabelLayer | None, field: str) -> None:
     """Check an answer against the layer that asks for it."""
     if layer is None or layer.type in MARKS or not isinstance(shape, Answer):
         takes = "%(module)s takes an answer" if node.role == "answer" else "%(module)s takes no answer"
-        raise BadEdit(say(takes, module=node.module), field=field)
+        raise bad_edit(field, takes, module=node.module)
     _check_value(shape.value, layer, f"{field}.value")
 
 
 def _check_value(value: str | int, asked: Question, field: str) -> None:
     """Check an answer against its question."""
     if asked.labels and value not in asked.names:
-        raise BadEdit(_no_label(value, asked), field=field)
+        raise _no_label(value, asked, field)
     if asked.type == "rating" and not (isinstance(value, int) and asked.lowest <= value <= asked.highest):
         text = "%(value)r is not a rating of “%(layer)s”: %(lowest)s to %(highest)s"
         bounds = {"lowest": asked.lowest, "highest": asked.highest}
-        raise BadEdit(say(text, value=value, layer=asked.name, **bounds), field=field)
+        raise bad_edit(field, text, value=value, layer=asked.name, **bounds)
     if asked.type == "text" and not (isinstance(value, str) and len(value) <= MOST_TEXT):
         text = "“%(layer)s” takes a text of at most %(most)s characters"
-        raise BadEdit(say(text, layer=asked.name, most=f"{MOST_TEXT:,}"), field=field)
+        raise bad_edit(field, text, layer=asked.name, most=f"{MOST_TEXT:,}")
 
 
 def _check_relation(shape: Object, node: Node, layer: LabelLayer | None, field: str) -> None:
     """Check the label of a relation."""
     if layer is None or layer.type != "relations" or not isinstance(shape, Relation):
         takes = "%(module)s takes relations" if node.role == "relate" else "%(module)s takes no relations"
-        raise BadEdit(say(takes, module=node.module), field=field)
+        raise bad_edit(field, takes, module=node.module)
     if shape.label not in layer.names:
-        raise BadEdit(_no_label(shape.label, layer), field=f"{field}.label")
+        raise _no_label(shape.label, layer, f"{field}.label")
 
 
 def relation_key(relation: Relation, layer: LabelLayer) -> tuple[str, ...]:
@@ -299,7 +290,7 @@ def _check_relations(objects: Iterable[Object], layer: LabelLayer | None, field:
         return
     keys = [relation_key(each, layer) for each in objects if isinstance(each, Relation)]
     if len(set(keys)) < len(keys):
-        raise BadEdit(say("“%(layer)s” has a relation twice", layer=layer.name), field=field)
+        raise bad_edit(field, "“%(layer)s” has a relation twice", layer=layer.name)
 
 
 def _check_answers(objects: Iterable[Object], layer: LabelLayer | None, field: str) -> None:
@@ -311,9 +302,9 @@ def _check_answers(objects: Iterable[Object], layer: LabelLayer | None, field: s
 
 def _check_number_of(values: Sequence[str | int], asked: Question, field: str) -> None:
     if asked.type != "choices" and len(values) > 1:
-        raise BadEdit(say("“%(layer)s” takes one answer", layer=asked.name), field=field)
+        raise bad_edit(field, "“%(layer)s” takes one answer", layer=asked.name)
     if len(set(values)) < len(values):
-        raise BadEdit(say("“%(layer)s” has an answer twice", layer=asked.name), field=field)
+        raise bad_edit(field, "“%(layer)s” has an answer twice", layer=asked.name)
 
 
 def check_span(span: Span, subject: Subject, field: str) -> None:
@@ -324,23 +315,19 @@ def check_span(span: Span, subject: Subject, field: str) -> None:
     """
     (start, end), (first, beyond) = span.span, span.tokens
     if end > len(subject.passage) or beyond > len(subject.tokens):
-        raise BadEdit(
-            say("the passage has %(number)s characters", number=len(subject.passage)), field=f"{field}.span"
-        )
+        raise bad_edit(f"{field}.span", "the passage has %(number)s characters", number=len(subject.passage))
     if subject.passage[start:end] != span.quote:
-        raise BadEdit(
-            say(
-                "the quote differs from what stands at %(start)s–%(end)s: %(passage)r",
-                start=start,
-                end=end,
-                passage=subject.passage[start:end],
-            ),
-            field=f"{field}.quote",
+        raise bad_edit(
+            f"{field}.quote",
+            "the quote differs from what stands at %(start)s–%(end)s: %(passage)r",
+            start=start,
+            end=end,
+            passage=subject.passage[start:end],
         )
     if not (subject.tokens[first][0] <= start < subject.tokens[first][1]) or not (
         subject.tokens[beyond - 1][0] < end <= subject.tokens[beyond - 1][1]
     ):
-        raise BadEdit(say("span and tokens name different places"), field=f"{field}.tokens")
+        raise bad_edit(f"{field}.tokens", "span and tokens name different places")
 
 
 def _drop_hanging(layers: dict[int, Layer], program: Program) -> None:
@@ -375,7 +362,7 @@ def _check_references(
             text = "the steps below this one have no object %(unknown)r"
             if isinstance(each, Relation):
                 text = "the item has no mark %(unknown)r"
-            raise BadEdit(say(text, unknown=unknown[0]), field=f"{prefix}{objects}.{place}.{name}")
+            raise bad_edit(f"{prefix}{objects}.{place}.{name}", text, unknown=unknown[0])
 
 
 def _references(each: Object) -> tuple[str, ...]:
@@ -391,10 +378,10 @@ def _check_uniqueness(layers: Mapping[int, Layer], field: str = "put") -> None:
     for index, layer in layers.items():
         references = [each.ref for each in layer.objects if isinstance(each, Chosen)]
         if len(references) != len(set(references)):
-            raise BadEdit(say("step %(index)s chooses an object twice", index=index), field=field)
+            raise bad_edit(field, "step %(index)s chooses an object twice", index=index)
         for each in layer.objects:
             if each.id in seen:
-                raise BadEdit(say("two objects have the id %(id)r", id=each.id), field=field)
+                raise bad_edit(field, "two objects have the id %(id)r", id=each.id)
             seen.add(each.id)
 
 
@@ -588,7 +575,7 @@ def checked(document: Document, program: Program, subject: Subject) -> Document:
         place = f"layers.{index}"
         node = _node(index, program, f"{place}.")
         if layer.state == "nothing" and layer.objects:
-            raise BadEdit(say("a step with objects cannot say that nothing is here"), field=f"{place}.state")
+            raise bad_edit(f"{place}.state", "a step with objects cannot say that nothing is here")
         for number, each in enumerate(layer.objects):
             _check_object(each, node, subject, f"{place}.objects.{number}", _layer_of(program, node))
         _check_answers(layer.objects, _layer_of(program, node), f"{place}.objects")

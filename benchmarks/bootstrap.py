@@ -24,7 +24,7 @@ from scipy.special import ndtri
 
 from analysis.participants.estimates import estimate, over_participants
 from analysis.participants.measures import MEASURES
-from analysis.participants.trial_grid import Grid, build_grids, weighted_sums
+from analysis.participants.trial_grid import Grid, Summed, build_grids
 
 CONDITIONS = ("one", "two", "three", "truth")
 ITEMS = 25
@@ -150,7 +150,7 @@ def check_same(
     """Raise SystemExit if the vectorised code disagrees with the loop."""
     counts = np.array([[np.count_nonzero(items == item)] for item in grids[0].items], dtype=float)
     for grid in grids:
-        sums = weighted_sums(grid, counts)
+        sums = Summed(grid).sums(counts)
         names, times = np.unique(drawn[grid.condition], return_counts=True)
         weights = dict(zip(names, times, strict=True))
         people = np.array([[weights.get(name, 0)] for name in grid.participants], dtype=float)

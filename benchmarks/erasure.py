@@ -22,17 +22,17 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from analysis.scores.erasure import DIFFERENCES, REMOVALS, Probabilities, erasure
-from analysis.scores.farm_loca import farm
+from analysis.scores.erasure import DIFFERENCES, Probabilities, erasure
+from analysis.scores.farm_loca import REMOVALS, farm
 from analysis.scores.hotpotqa import answer_f1
 from analysis.stats.correlations import kendall, spearman
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.inputs.span_qa import FORMATS
 from modelserver.registry import load_system
-from modelserver.systems.base import System
 from modelserver.systems.predict_each import predict_each
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import QAItem, QAPrediction
+from modelserver.wire.system_protocol import Predictor
 from modelserver.world import generate
 from predictions.farm_contexts import Reductions, reductions
 
@@ -100,7 +100,7 @@ def _claim(row: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**row, "question": f"{' '.join(words)}."}
 
 
-def predicted(system: System, items: Sequence[QAItem]) -> dict[str, QAPrediction]:
+def predicted(system: Predictor, items: Sequence[QAItem]) -> dict[str, QAPrediction]:
     """Return the predictions by id; an item that fails has none."""
     readable = []
     for item in items:
@@ -118,7 +118,7 @@ def predicted(system: System, items: Sequence[QAItem]) -> dict[str, QAPrediction
     return {outcome.id: outcome for outcome in outcomes if isinstance(outcome, QAPrediction)}
 
 
-def score_row(data: str, system: System, asked: Sequence[Asked]) -> Row:
+def score_row(data: str, system: Predictor, asked: Sequence[Asked]) -> Row:
     """Score one system on one file."""
     first = predicted(system, [each.item for each in asked])
     forms: dict[str, Reductions] = {}

@@ -35,11 +35,11 @@ from analysis.scores.farm_loca import REMOVALS, farm, reduce_context, removal_or
 from modelserver.evaluation.scores import Scores, farm_scores
 from modelserver.inputs.hotpot import parse_gold
 from modelserver.registry import load_system
-from modelserver.systems.base import System
 from modelserver.systems.batches import collate
 from modelserver.systems.reader import RecurrentSystem
 from modelserver.systems.recurrent import Qi2019
 from modelserver.wire.schema import QAItem, QAPrediction
+from modelserver.wire.system_protocol import Predictor
 from modelserver.world import generate
 
 T = TypeVar("T")
@@ -49,14 +49,13 @@ BATCH = 64
 SHARE_TURNS = 5
 
 
-def one_pass(system: System, items: Sequence[QAItem]) -> list[QAPrediction]:
+def one_pass(system: Predictor, items: Sequence[QAItem]) -> list[QAPrediction]:
     """Answer all items in their order."""
-    return [
-        pair for start in range(0, len(items), BATCH) for pair in system.predict(items[start : start + BATCH])
-    ]
+    batches = (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+    return [one for batch in batches for one in system.predict(batch) if isinstance(one, QAPrediction)]
 
 
-def nine_passes(system: System, items: Sequence[QAItem]) -> tuple[Scores, list[QAPrediction]]:
+def nine_passes(system: Predictor, items: Sequence[QAItem]) -> tuple[Scores, list[QAPrediction]]:
     """Return FaRM(k), c_rel(k), c_irr(k) and the full predictions."""
     full = one_pass(system, items)
     sides: dict[str, dict[int, dict[str, str]]] = {"relevant": {}, "irrelevant": {}}
@@ -92,7 +91,7 @@ def _with_threads(number: int, work: Callable[[], T]) -> T:
         torch.set_num_threads(before)
 
 
-def compare(system: System, items: Sequence[QAItem], turns: int) -> tuple[list[tuple[float, ...]], bool]:
+def compare(system: Predictor, items: Sequence[QAItem], turns: int) -> tuple[list[tuple[float, ...]], bool]:
     """Return seconds of both ways for each turn, and if scores agree."""
     farm_scores(system, items[:16], one_pass(system, items[:16]))  # to warm up
     times: list[tuple[float, ...]] = []

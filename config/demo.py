@@ -12,8 +12,6 @@ import io
 import json
 import os
 import secrets
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from accounts.actions.workspaces import give_role
 from accounts.models import Role, User
@@ -150,32 +148,14 @@ def _predictions(generated: Generated, say: Callable[[str], object], dataset: st
     if not Dataset.objects.filter(name=dataset).exists():
         say("Generating questions about a fictional world ...")
         with tempfile.TemporaryDirectory() as folder:
-            quietly("import_dataset", "hotpot", str(_world(Path(folder), generated)), name=dataset)
+            demo_annotation.generate("world", Path(folder), questions, generated.seed)
+            quietly("import_dataset", "hotpot", f"{folder}/test.json", name=dataset)
     act = "Predicting and scoring" if generated.is_scored else "Predicting"
     say(f"{act} {questions} questions with {len(systems)} systems ...")
     for system in systems:
         quietly("predict", dataset=dataset, system=system, wait=True)
     if generated.is_scored:  # the command warns of every score that is undefined for so few questions
         quietly("score", dataset=dataset, system=list(systems), stderr=io.StringIO())
-
-
-def _world(folder: Path, generated: Generated) -> Path:
-    """Generate test questions, in a process: the site imports no generator."""
-    sizes = ["--train", "0", "--dev", "0", "--test", str(generated.questions)]
-    command = [
-        sys.executable,
-        "-m",
-        "modelserver",
-        "world",
-        "--out",
-        str(folder),
-        "--seed",
-        str(generated.seed),
-    ]
-    done = subprocess.run([*command, *sizes], cwd=settings.BASE_DIR, capture_output=True, text=True)
-    if done.returncode:
-        raise CommandError(f"python -m modelserver world failed: {done.stderr.strip()}")
-    return folder / "test.json"
 
 
 def _token(study: Study, token: str) -> str:

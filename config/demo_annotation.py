@@ -82,7 +82,8 @@ def load(say: Callable[[str], object], manager: User) -> None:
             continue
         say(f"Generating {ITEMS} {slug} to annotate, some of them annotated by two bots ...")
         with tempfile.TemporaryDirectory() as folder:
-            items = _generated(slug, Path(folder))
+            generate(slug, Path(folder), ITEMS, SEED)
+            items = Path(folder) / "test.jsonl"
             project = create_project(
                 slug=slug,
                 title=demo.title,
@@ -119,11 +120,10 @@ def _is_in_another_script(record: ItemRecord) -> bool:
     )
 
 
-def _generated(kind: str, folder: Path) -> Path:
-    """Generate items, in a process: the site imports no generator."""
-    sizes = ["--train", "0", "--dev", "0", "--test", str(ITEMS)]
-    command = [sys.executable, "-m", "modelserver", kind, "--out", str(folder), "--seed", str(SEED)]
+def generate(kind: str, folder: Path, items: int, seed: int) -> None:
+    """Generate test items, in a process: the site imports no generator."""
+    sizes = ["--train", "0", "--dev", "0", "--test", str(items)]
+    command = [sys.executable, "-m", "modelserver", kind, "--out", str(folder), "--seed", str(seed)]
     done = subprocess.run([*command, *sizes], cwd=settings.BASE_DIR, capture_output=True, text=True)
     if done.returncode:
         raise CommandError(f"python -m modelserver {kind} failed: {done.stderr.strip()}")
-    return folder / "test.jsonl"

@@ -5,11 +5,11 @@ what failed.
 """
 
 import sys
-from collections.abc import Callable
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.deprecation import MiddlewareMixin
 
 from accounts.rest.problems import MEDIA_TYPE, ProblemDetails
 from config.database_errors import is_unavailable
@@ -25,35 +25,28 @@ _DETAILS = {
 }
 
 
-class UTF8Forms:
+class UTF8Forms(MiddlewareMixin):
     """Refuse forms in another encoding, and addresses with NUL.
 
     No browser sends them, Django fails on some encodings, and databases store no NUL.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass readable requests on."""
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        """Answer what cannot be read."""
         charset = (request.content_params or {}).get("charset", "") if request.content_type in _FORMS else ""
         if "\0" in request.path_info or charset.strip("'\" ").lower() not in ("", "utf-8", "utf8"):
             return bad_request(request)
-        return self.get_response(request)
+        return None
 
 
-class MethodPages:
+class MethodPages(MiddlewareMixin):
     """Answer with a page where an address takes forms only.
 
     A login that was asked for by a form leads back to such an address.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Fill an empty 405 with a page."""
-        response = self.get_response(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:
             return response
         above = request.path_info.rstrip("/").rpartition("/")[0] + "/"

@@ -17,6 +17,7 @@ from django.core.files.storage import storages
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.utils.deprecation import MiddlewareMixin
 from redis.exceptions import RedisError
 
 from jobs.served_systems import server_states
@@ -33,17 +34,14 @@ _logged: list[str] = []  # the parts of NEEDED that failed when this process was
 STORAGE_SECONDS = 3.0
 
 
-class Health:
+class Health(MiddlewareMixin):
     """Answer ``/health/live`` and ``/health/ready``."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         """Answer, or pass all other requests on."""
         path = request.path_info.rstrip("/")
         if path not in ("/health/live", "/health/ready"):
-            return self.get_response(request)
+            return None
         if request.method not in ("GET", "HEAD"):
             return HttpResponseNotAllowed(["GET", "HEAD"])
         response = _live() if path == "/health/live" else _ready()

@@ -530,6 +530,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": env.int("CELERY_VISIBILITY_TIMEOUT", default=660),
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
+    # Whoever enqueues while the broker is away hears of it at once, and not after kombu's six seconds.
+    "max_retries": 1,
+    "interval_start": 0.1,
     **_REDIS.broker_options(),
 }
 # The beat's tasks have a queue of their own, which workers serve in turn with the main one. So they do not
@@ -550,47 +553,24 @@ HUB_URL = env("HUB_URL", default="")
 # How often studies are checked for the end of their retention. The beat stores no schedule on disk, so the
 # period starts again with each restart; an hour is short enough not to matter.
 RETENTION_SECONDS = env.int("RETENTION_SECONDS", default=3600)
+# The tasks of the upkeep, and the seconds between two of their runs.
+_UPKEEP_TASKS = {
+    "sweep-runs": ("predictions.tasks.sweep_runs", RUN_SWEEP_SECONDS),
+    "sweep-output-runs": ("annotation.tasks.sweep_output_runs", RUN_SWEEP_SECONDS),
+    "sweep-jobs": ("jobs.tasks.sweep_jobs", JOB_SWEEP_SECONDS),
+    "sweep-slices": ("jobs.tasks.sweep_slices", JOB_SWEEP_SECONDS),
+    "purge-job-files": ("jobs.tasks.purge_files", RETENTION_SECONDS),
+    "deliver-webhooks": ("jobs.tasks.deliver_webhooks", WEBHOOK_SECONDS),
+    "apply-retention": ("studyapp.tasks.keep_promises", RETENTION_SECONDS),
+    "purge-logins": ("accounts.tasks.purge_logins", RETENTION_SECONDS),
+}
 CELERY_BEAT_SCHEDULE = {
-    "sweep-runs": {
-        "task": "predictions.tasks.sweep_runs",
-        "schedule": every(RUN_SWEEP_SECONDS),
-        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
-    },
-    "sweep-output-runs": {
-        "task": "annotation.tasks.sweep_output_runs",
-        "schedule": every(RUN_SWEEP_SECONDS),
-        "options": {"expires": RUN_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
-    },
-    "sweep-jobs": {
-        "task": "jobs.tasks.sweep_jobs",
-        "schedule": every(JOB_SWEEP_SECONDS),
-        "options": {"expires": JOB_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
-    },
-    "sweep-slices": {
-        "task": "jobs.tasks.sweep_slices",
-        "schedule": every(JOB_SWEEP_SECONDS),
-        "options": {"expires": JOB_SWEEP_SECONDS, "ignore_result": True, "queue": UPKEEP},
-    },
-    "purge-job-files": {
-        "task": "jobs.tasks.purge_files",
-        "schedule": every(RETENTION_SECONDS),
-        "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
-    },
-    "deliver-webhooks": {
-        "task": "jobs.tasks.deliver_webhooks",
-        "schedule": every(WEBHOOK_SECONDS),
-        "options": {"expires": WEBHOOK_SECONDS, "ignore_result": True, "queue": UPKEEP},
-    },
-    "apply-retention": {
-        "task": "studyapp.tasks.keep_promises",
-        "schedule": every(RETENTION_SECONDS),
-        "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
-    },
-    "purge-logins": {
-        "task": "accounts.tasks.purge_logins",
-        "schedule": every(RETENTION_SECONDS),
-        "options": {"expires": RETENTION_SECONDS, "ignore_result": True, "queue": UPKEEP},
-    },
+    name: {
+        "task": task,
+        "schedule": every(seconds),
+        "options": {"expires": seconds, "ignore_result": True, "queue": UPKEEP},
+    }
+    for name, (task, seconds) in _UPKEEP_TASKS.items()
 }
 # The work of each kind of job (`jobs.models.Job`), and the folder of uploaded and made files.
 JOBS = {

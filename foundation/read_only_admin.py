@@ -25,3 +25,33 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False, because what people produced is kept."""
         return False
+
+
+def show(
+    model: type[models.Model],
+    columns: str,
+    *,
+    filters: str = "",
+    joins: str = "",
+    search: str = "",
+    without: str = "",
+) -> None:
+    """Show a table in the admin, read-only.
+
+    Args:
+        model: The table.
+        columns: The fields to list, with spaces between them, as in all that follow.
+        filters: The fields to filter by.
+        joins: The relations that the list needs, fetched with it.
+        search: The fields to search in.
+        without: The fields to hide on the page of a row.
+    """
+    admin.site.register(
+        model,
+        ReadOnlyAdmin,
+        list_display=columns.split(),
+        list_filter=filters.split(),
+        list_select_related=joins.split() or False,
+        search_fields=search.split(),
+        exclude=without.split() or None,
+    )

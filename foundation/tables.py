@@ -7,13 +7,14 @@ works without scripts, and stays with filters and downloads.
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from django.db.models import Expression, F
+from django.db.models import Expression, F, Model, QuerySet
 from django.http import QueryDict
 from django.utils.functional import Promise
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 PAGING = ("page", "after", "before")  # in an address; another order makes them meaningless
 _MOST_DIGITS = 9  # of the number of a page
 
@@ -44,6 +45,15 @@ class Head:
     column: Column
     address: str
     direction: str
+
+
+@dataclass(frozen=True)
+class Page(Generic[M]):
+    """Rows of a long list, and the addresses of its neighbours, "" at an end."""
+
+    rows: list[M]
+    previous: str
+    next: str
 
 
 @dataclass(frozen=True)
@@ -135,6 +145,36 @@ class SortedTable:
         with_value = [pair for pair in valued if pair[0] is not None]
         with_value.sort(key=lambda pair: pair[0], reverse=self._descends)
         return [row for _value, row in with_value] + [row for value, row in valued if value is None]
+
+    def page(
+        self, rows: QuerySet[M], size: int, *, key: str = "pk", after: int | None, before: int | None
+    ) -> Page[M]:
+        """Return the rows after a key, or the last ones before one.
+
+        A page begins at a key, so the last one costs as much as the first. In an order of their own the rows
+        come by the number of the page, from 1.
+        """
+        if not self.is_default:
+            start = (self.number - 1) * size
+            # First the keys alone: PostgreSQL would compute annotations of every row before the page.
+            keys = list(rows.order_by(*self.order()).values_list("pk", flat=True)[start : start + size + 1])
+            shown = list(rows.filter(pk__in=keys[:size]).order_by(*self.order()))
+            return Page(
+                shown,
+                self.address(page=self.number - 1) if self.number > 1 else "",
+                self.address(page=self.number + 1) if len(keys) > size else "",
+            )
+        if before is not None:
+            some = list(rows.filter(**{f"{key}__lt": before}).order_by(f"-{key}")[: size + 1])
+            shown, is_first, is_last = some[:size][::-1], len(some) <= size, False
+        else:
+            some = list(rows.filter(**{f"{key}__gt": after or 0}).order_by(key)[: size + 1])
+            shown, is_first, is_last = some[:size], not after, len(some) <= size
+        return Page(
+            shown,
+            self.address(before=getattr(shown[0], key)) if shown and not is_first else "",
+            self.address(after=getattr(shown[-1], key)) if shown and not is_last else "",
+        )
 
     def order(self) -> list[Any]:
         """Return the fields for ``order_by``; equal rows come in order of keys."""

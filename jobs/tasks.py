@@ -6,14 +6,16 @@ webhook has its own task, so that an address that does not answer delays no othe
 
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from celery import shared_task
 from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.models import User, Workspace
 from foundation.errors import NoBroker
+from foundation.frozen_model import FrozenModel
 from jobs.actions import jobs, slices
 from jobs.actions.webhooks import deliver, open_client
 from jobs.models import Job
@@ -22,6 +24,13 @@ from jobs.webhooks.models import DeliveryBase
 from jobs.webhooks.queries import delivery_tables, due_deliveries, due_webhooks
 
 MOST = 100  # deliveries of a webhook at a time; the next sweep takes the rest
+
+
+class Subject(Protocol):
+    """An object of a workspace, such as a study."""
+
+    slug: str
+    workspace: Workspace
 
 
 @shared_task(ignore_result=True)
@@ -36,6 +45,17 @@ def start_job(**job: Any) -> Job:
     stored = jobs.create_job(**job)
     transaction.on_commit(partial(enqueue_job, stored))
     return stored
+
+
+def start_job_about(subject: Subject, *, kind: str, by: User, options: FrozenModel) -> Job:
+    """Start a job about an object, which the list of jobs names."""
+    return start_job(
+        kind=kind,
+        workspace=subject.workspace,
+        by=by,
+        subject=subject.slug,
+        options=options.model_dump(mode="json"),
+    )
 
 
 def enqueue_job(job: Job) -> None:

@@ -14,13 +14,12 @@ import torch
 from modelserver.modular.text import system as text_nmn
 from modelserver.modular.visual import system as visual
 from modelserver.systems import extractive, heuristic, reader
-from modelserver.systems.base import ModularSystem, System
 from modelserver.systems.language import causal, chat
 from modelserver.wire.errors import InvalidRequest, UnknownSystem
 from modelserver.wire.schema import ProgramKind, SystemKind
-from modelserver.wire.system_protocol import Predictor
+from modelserver.wire.system_protocol import Executor, Predictor, Served
 
-MODULAR: dict[Callable[..., Predictor | ModularSystem], ProgramKind] = {
+MODULAR: dict[Callable[..., Served], ProgramKind] = {
     visual.load: "boxes",
     text_nmn.load: "spans",
 }
@@ -36,7 +35,7 @@ class SystemSpec:
         name: As people type it.
         description: One line for lists.
         load: Takes a weights folder (None: the shipped one) and a device, and
-            returns a System if the kind is "reader", else a ModularSystem.
+            returns a Predictor if the kind is "reader", else an Executor.
         kind: Reader or modular network.
         programs: The kind of programs that a modular network executes.
         spans_only: The reader answers with words of the articles, yes or no, and chooses no labels.
@@ -44,18 +43,16 @@ class SystemSpec:
 
     name: str
     description: str
-    load: Callable[[Path | None, torch.device], Predictor | ModularSystem]
+    load: Callable[[Path | None, torch.device], Served]
     kind: SystemKind = "reader"
     programs: ProgramKind | None = None
     spans_only: bool = False
 
 
-def _spec(
-    name: str, description: str, load: Callable[..., Predictor | ModularSystem], *, is_shipped: bool = True
-) -> SystemSpec:
+def _spec(name: str, description: str, load: Callable[..., Served], *, is_shipped: bool = True) -> SystemSpec:
     shipped = WEIGHTS / name if is_shipped else None
 
-    def opened(weights: Path | None, device: torch.device) -> Predictor | ModularSystem:
+    def opened(weights: Path | None, device: torch.device) -> Served:
         return load(weights or shipped, device, name=name, description=description)
 
     kind: SystemKind = "modular" if load in MODULAR else "reader"
@@ -119,7 +116,7 @@ SYSTEMS: dict[str, SystemSpec] = {
 }
 
 
-def load_system(name: str, *, weights: Path | None = None, device: str | torch.device = "cpu") -> System:
+def load_system(name: str, *, weights: Path | None = None, device: str | torch.device = "cpu") -> Predictor:
     """Return the named reader, ready to predict.
 
     Args:
@@ -134,16 +131,16 @@ def load_system(name: str, *, weights: Path | None = None, device: str | torch.d
     """
     if _named(name).kind != "reader":
         raise InvalidRequest(f"{name} is a modular network, which executes programs and answers no questions")
-    return cast(System, _named(name).load(weights, torch.device(device)))
+    return cast(Predictor, _named(name).load(weights, torch.device(device)))
 
 
 def load_modular_system(
     name: str, *, weights: Path | None = None, device: str | torch.device = "cpu"
-) -> ModularSystem:
+) -> Executor:
     """Return the named modular network; takes and raises as `load_system`."""
     if _named(name).kind != "modular":
         raise InvalidRequest(f"{name} is a reader, which executes no programs")
-    return cast(ModularSystem, _named(name).load(weights, torch.device(device)))
+    return cast(Executor, _named(name).load(weights, torch.device(device)))
 
 
 def _named(name: str) -> SystemSpec:

@@ -39,7 +39,7 @@ class Step(Growing):
         boxes.
     """
 
-    LATER = frozenset({"values"})
+    FIRST = frozenset({"argument", "inputs", "value", "boxes", "tokens"})
 
     module: str
     argument: str | None = None

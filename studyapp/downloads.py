@@ -23,6 +23,7 @@ from studyapp.exports.report_summary import read_summary
 from studyapp.exports.responses import all_responses, cells, response_columns, response_data
 from studyapp.exports.writers import Format
 from studyapp.models import Mode, Study, StudyVersion
+from studyapp.queries.progress import ModeName
 from studyapp.queries.responses import ResponseFilter, filtered_trials
 from studyapp.queries.results import answered_version, data_state
 
@@ -60,7 +61,7 @@ class ReportOptions(FrozenModel):
     study: int
     public: bool = False
     version: int | None = None
-    mode: Literal["live", "pilot", "bot"] | None = None
+    mode: ModeName | None = None
     seed: int = 1
     resamples: int = 2000
 

@@ -15,6 +15,7 @@ _STAFF = [
     path("studies/<slug:slug>/resume/", staff.resume, name="staff_resume"),
     path("studies/<slug:slug>/close/", staff.close, name="staff_close"),
     path("studies/<slug:slug>/reopen/", staff.reopen, name="staff_reopen"),
+    path("studies/<slug:slug>/restore/", staff.restore, name="staff_restore_study"),
     *staff_urls.urlpatterns,
     *studio_urls.urlpatterns,
     path("studies/<slug:slug>/privacy/", privacy.study_privacy, name="staff_privacy"),

@@ -19,6 +19,13 @@ def record_export(*, by: User | None, subject: Exported, kind: str) -> AuditEntr
     )
 
 
+def record_reading(*, by: User | None, subject: Exported, page: str) -> AuditEntry:
+    """Note that somebody read personal data, and on which page."""
+    return record(
+        kind="personal_data_read", by=by, workspace=subject.workspace, subject=subject, data={"page": page}
+    )
+
+
 def record(
     *,
     kind: str,

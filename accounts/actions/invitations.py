@@ -11,6 +11,7 @@ from accounts.actions import audit
 from accounts.actions.workspaces import give_role
 from accounts.errors import InvitationEnded
 from accounts.models import Invitation, Role, User, Workspace
+from accounts.queries.invitations import open_invitations
 from accounts.queries.people import check_open, object_of
 from accounts.random_secrets import hash_of, new_secret
 from accounts.shareable import Shareable, sharing
@@ -99,12 +100,9 @@ def accept_invitation(*, invitation: Invitation, by: User) -> None:
         InvitationEnded: It was used or revoked, it has expired, or its object is gone.
     """
     check_open(invitation)
-    now = timezone.now()
     # The condition decides between two people who accept at the same moment.
-    open_rows = Invitation.objects.filter(
-        pk=invitation.pk, accepted_at=None, revoked_at=None, expires_at__gt=now
-    )
-    if not open_rows.update(accepted_at=now, accepted_by=by):
+    open_rows = open_invitations().filter(pk=invitation.pk)
+    if not open_rows.update(accepted_at=timezone.now(), accepted_by=by):
         raise InvitationEnded(_("This invitation was just used or revoked. Ask for another one."))
     role = Role(invitation.role)
     audit.record(

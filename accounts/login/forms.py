@@ -30,6 +30,7 @@ LABELS = {
 class Plain(forms.Form):
     """Our labels; no placeholder, which vanishes as soon as one types.
 
+    The present password has no help either: allauth's is a link, which our pages have elsewhere.
     No password is longer than `LONGEST_PASSWORD`: hashing it would take the server's time.
     """
 
@@ -38,6 +39,8 @@ class Plain(forms.Form):
         for name, field in self.fields.items():
             field.widget.attrs.pop("placeholder", None)
             field.label = self.label_of(name) or field.label
+            if name in ("password", "oldpassword"):
+                field.help_text = ""
             if isinstance(field.widget, forms.PasswordInput):
                 field.validators.append(MaxLengthValidator(LONGEST_PASSWORD))
 
@@ -62,7 +65,6 @@ class Login(Plain, account.LoginForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["login"].widget.attrs["autocomplete"] = "username"
-        self.fields["password"].help_text = ""
 
     def add_prefix(self, field_name: str) -> str:
         """Return the name of a field in the page."""
@@ -118,10 +120,6 @@ class ProviderSignUp(Invited, social.SignupForm):
 class ChangePassword(Password, account.ChangePasswordForm):
     """A new password, for the current one."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["oldpassword"].help_text = ""
-
 
 class SetPassword(Password, account.SetPasswordForm):
     """The first password of an account without one."""
@@ -141,10 +139,6 @@ class AddEmail(Plain, account.AddEmailForm):
 
 class Reauthenticate(Plain, account.ReauthenticateForm):
     """The password, asked again."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["password"].help_text = ""
 
 
 class Code(Plain, code.AuthenticateForm):

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
 from accounts.models import Invitation
-from accounts.queries.invitations import live_invitation
+from accounts.queries.invitations import open_invitations
 from accounts.random_secrets import hash_of
 
 
@@ -28,4 +28,4 @@ def invitation_at(address: str | None) -> Invitation | None:
         return None
     if match.view_name != "people:invitation":
         return None
-    return live_invitation(hash_of(match.kwargs["token"]))
+    return open_invitations().filter(token_hash=hash_of(match.kwargs["token"])).first()

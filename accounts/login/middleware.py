@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 from requests import RequestException
@@ -16,10 +17,9 @@ from accounts.models import User
 from accounts.queries.second_factor import has_second_factor, needs_second_factor
 
 _log = logging.getLogger(__name__)
-_Respond = Callable[[HttpRequest], HttpResponse]
 
 
-class RequireSecondFactor:
+class RequireSecondFactor(MiddlewareMixin):
     """Lead people to the set-up of the second factor that their role needs.
 
     Without REQUIRE_SECOND_FACTOR it is not there at all, and costs no query.
@@ -37,14 +37,10 @@ class RequireSecondFactor:
         }
     )
 
-    def __init__(self, get_response: _Respond) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if not settings.REQUIRE_SECOND_FACTOR:
             raise MiddlewareNotUsed
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on."""
-        return self.get_response(request)
+        super().__init__(get_response)
 
     def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
         """Answer before the view runs; only here its name is known."""
@@ -60,7 +56,7 @@ class RequireSecondFactor:
         return redirect("mfa_activate_totp")
 
 
-class Unreachable:
+class Unreachable(MiddlewareMixin):
     """Answer 503 if a service that a page of accounts needs does not answer.
 
     Codes of a second factor, sign-ups and reset mails are limited in the cache; without it they could be
@@ -73,13 +69,6 @@ class Unreachable:
         RedisError: "accounts/unreachable.html",
         OSError: "accounts/unreachable.html",  # the mail server
     }
-
-    def __init__(self, get_response: _Respond) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on."""
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Explain what the page of an account could not reach."""

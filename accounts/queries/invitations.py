@@ -1,15 +1,11 @@
 """Reads of invitations."""
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Invitation
 
 
-def live_invitation(token_hash: str) -> Invitation | None:
-    """Return the invitation with this token if it can still be accepted."""
-    return Invitation.objects.filter(
-        token_hash=token_hash,
-        accepted_at__isnull=True,
-        revoked_at__isnull=True,
-        expires_at__gt=timezone.now(),
-    ).first()
+def open_invitations() -> QuerySet[Invitation]:
+    """Return the invitations that can still be accepted."""
+    return Invitation.objects.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())

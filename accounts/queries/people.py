@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from accounts.errors import InvitationEnded
 from accounts.models import Invitation, Membership, Role, User, Workspace
 from accounts.policy import Act, Roles, allows
+from accounts.queries.invitations import open_invitations
 from accounts.queries.workspaces import roles_in
 from accounts.random_secrets import hash_of
 from accounts.shareable import Share, Shareable, kind_label, shares, sharing
@@ -124,10 +125,7 @@ def workspaces_tied_to(users: list[User]) -> dict[int, set[int]]:
 
 def pending_invitations(workspace: Workspace) -> QuerySet[Invitation]:
     """Return the invitations that can still be accepted, newest first."""
-    rows = Invitation.objects.filter(
-        workspace=workspace, accepted_at=None, revoked_at=None, expires_at__gt=timezone.now()
-    )
-    return rows.select_related("created_by").order_by("-pk")
+    return open_invitations().filter(workspace=workspace).select_related("created_by").order_by("-pk")
 
 
 def invitation_with(token: str) -> Invitation | None:

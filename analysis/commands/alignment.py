@@ -3,7 +3,6 @@
 Tables after 2 to 6 of Ray Choudhury et al. 2022.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,11 +15,11 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
-from ..io.whole_files import sha256, write_text
+from ..io.whole_files import json_lines, sha256, write_text
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
 from ..report.figures import STYLE, drawn
 from ..report.page import Figure, Page, Section, Text, write_page
-from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number, scale
+from ..report.tables import Cell, Column, Table, csv_text, fields, inputs_table, interval, number, p_text
 from ..stats.arrays import Array
 from ..study.comparisons import holm
 from .options import Count, print_json
@@ -72,13 +71,8 @@ def summary(alignment: Alignment) -> dict[str, Any]:
 
 def instances_text(verdicts: Iterable[Verdict]) -> str:
     """Format the verdicts as JSON lines."""
-    lines = []
-    for verdict in verdicts:
-        values = asdict(verdict)
-        lines.append(
-            json.dumps({"id": values.pop("id"), **values.pop("group"), **values}, ensure_ascii=False)
-        )
-    return "".join(f"{line}\n" for line in lines)
+    rows = map(asdict, verdicts)
+    return json_lines({"id": row.pop("id"), **row.pop("group"), **row} for row in rows)
 
 
 def systems_text(results: Sequence[Alignment]) -> str:
@@ -168,7 +162,7 @@ def drops_table(answers: Mapping[Answer, Array], drops: Marks) -> Table | None:
             "Counterfactual",
             lambda row: _marked(row[1][:, 1].mean(), drops[row[0]]),
         ),
-        Column("p_holm", lambda row: drops[row[0]], "p (Holm)", lambda row: _p_text(drops[row[0]])),
+        Column("p_holm", lambda row: drops[row[0]], "p (Holm)", lambda row: p_text(drops[row[0]])),
     ]
     caption = "F1 on original and counterfactual questions, in percent"
     return Table.from_columns("counterfactuals", caption, rows, columns, [_TEST]) if rows else None
@@ -264,7 +258,7 @@ def alignment_table(results: Sequence[Alignment]) -> Table:
         *fields("dataset", "system", "step", "method", "context", "distribution", of="group"),
         Column("n", heading="n"),
         *fields("answered", "higher", "aligned", "untested"),
-        Column("score", "", "Score", lambda row: Cell(_share(row.score), detail=_percent(row.interval))),
+        Column("score", "", "Score", _score_cell),
         Column("interval"),
         Column("", "answered", "Answered twice"),
         Column("among_answered", heading="Aligned among them", cell=_among_cell),
@@ -276,9 +270,14 @@ def alignment_table(results: Sequence[Alignment]) -> Table:
     return Table.from_columns("alignment", caption, results, columns)
 
 
+def _score_cell(alignment: Alignment) -> Cell:
+    return Cell(_share(alignment.score), detail=interval(alignment.interval, 1, 100))
+
+
 def _among_cell(alignment: Alignment) -> Cell:
     mark = MARK if alignment.above_control else ""
-    return Cell(_share(alignment.among_answered) + mark, detail=_percent(alignment.among_answered_interval))
+    bounds = interval(alignment.among_answered_interval, 1, 100)
+    return Cell(_share(alignment.among_answered) + mark, detail=bounds)
 
 
 def alignment_figure(results: Sequence[Alignment]) -> Figure:
@@ -303,15 +302,12 @@ def alignment_figure(results: Sequence[Alignment]) -> Figure:
         grid[-1, 0].set_xlabel("Alignment score (%); grey stroke: random partition")
         if any(methods):
             canvas.legend(handles=_keys(methods), loc="outside upper left", ncols=len(methods))
-        svg, prints = drawn(canvas)
     spoken = "; ".join(
-        f"{_title(alignment)}: {number(100 * alignment.score, 1)} % of {alignment.n} "
-        f"({_percent(alignment.interval)})"
+        f"{_title(alignment)}: {_share(alignment.score)} % of {alignment.n} "
+        f"({interval(alignment.interval, 1, 100)})"
         for alignment in results
     )
-    return Figure(
-        "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.", svg, prints=prints
-    )
+    return drawn(canvas, "alignment", "Alignment scores with 95 % intervals", f"Alignment: {spoken}.")
 
 
 def _draw_panel(axes: Axes, title: str, panel: Sequence[Alignment], methods: Sequence[str]) -> None:
@@ -400,11 +396,3 @@ def _share(value: float | None) -> str:
 
 def _marked(share: float | None, p: float | None) -> str:
     return _share(share) + (MARK if p is not None and p < 0.05 else "")
-
-
-def _p_text(p: float) -> str:
-    return number(p, 3) if p >= 0.001 else "< .001"
-
-
-def _percent(bounds: tuple[float, float] | None) -> str:
-    return interval(scale(bounds, 100), 1)

@@ -37,10 +37,5 @@ Sizes: TypeAlias = Annotated[Sequence[int], Parameter(converter=_parse_sizes, n_
 
 def print_json(result: Any, notes: Iterable[str] = ()) -> None:
     """Print a result as JSON, and notes for people on standard error."""
-    print_notes(notes)
-    sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-
-
-def print_notes(notes: Iterable[str]) -> None:
-    """Print each note as one line on standard error."""
     sys.stderr.writelines(f"note: {note}\n" for note in notes)
+    sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n")

@@ -331,8 +331,7 @@ def _curve_figure(design: Design) -> Figure:
         axes.set_xlabel("Participants" if design.is_paired else "Participants per condition")
         axes.set_ylabel("Power")
         axes.grid(color=GRID, linewidth=0.8)
-        svg, prints = drawn(canvas)
     spoken = "; ".join(f"{size} participants {number(rate.value)}" for size, rate in rates)
     unit = "" if design.is_paired else " per condition"
     caption = f"Power by participants{unit}; the band is the simulation's 95 %, dashes are the target."
-    return Figure("power-curve", caption, f"Power curve: {spoken}.", svg, prints=prints)
+    return drawn(canvas, "power-curve", caption, f"Power curve: {spoken}.")

@@ -13,7 +13,7 @@ from matplotlib.ticker import NullLocator
 from ..participants.condition_looks import COLOURS, GREY, MARKERS
 from ..report.figures import GRID, INK, STYLE, drawn
 from ..report.page import Block, Figure, Page, Section, Text
-from ..report.tables import Cell, Column, Table, interval, number, p_text, scale
+from ..report.tables import Cell, Column, Table, interval, number, p_text
 from ..stats.bootstrap_sums import Quantity
 from ..visual_bias.pairs import PARTS, Frequency, Part, VisualBias
 from ..visual_bias.systems import Delta, SystemScores
@@ -192,7 +192,6 @@ def _pairs_figure(bias: VisualBias) -> Figure:
         _draw_shares(right, [one for one in rows if one.frequency > 1])
         for axes in (left, right):
             _count_axis(axes, rows[-1].frequency)
-        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{one.pairs} pairs in {one.frequency} examples each, {one.observed_same} of them with one label "
         f"throughout ({_percent(one.observed_share)} %, expected {_percent(one.expected_share)} %)"
@@ -202,7 +201,7 @@ def _pairs_figure(bias: VisualBias) -> Figure:
         "Left: image pairs by the number of their examples, on a logarithmic scale. Right: share of the "
         "pairs with one label throughout, beside what independent labels would give."
     )
-    return Figure("pair-frequencies", caption, f"Image pairs by frequency: {spoken}.", svg, prints=prints)
+    return drawn(canvas, "pair-frequencies", caption, f"Image pairs by frequency: {spoken}.")
 
 
 def _draw_counts(axes: Axes, rows: Sequence[Frequency]) -> None:
@@ -248,10 +247,9 @@ def _systems_figure(systems: Systems) -> Figure:
         axes.set_ylabel("Accuracy (%)")
         axes.grid(axis="y", color=GRID, linewidth=0.8)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-        svg, prints = drawn(canvas)
     spoken = ". ".join(f"{name}: {_spoken(scores)}" for name, scores in systems.items())
     caption = "Accuracy on all, balanced and unbalanced examples, with 95 % intervals; dotted: chance."
-    return Figure("accuracy-by-part", caption, f"Accuracy by part. {spoken}.", svg, prints=prints)
+    return drawn(canvas, "accuracy-by-part", caption, f"Accuracy by part. {spoken}.")
 
 
 def _draw_system(
@@ -288,4 +286,4 @@ def _signed(quantity: Quantity) -> str:
 
 
 def _bounds(quantity: Quantity) -> str:
-    return interval(scale(quantity.bounds, PERCENT), 1)
+    return interval(quantity.bounds, 1, PERCENT)

@@ -5,7 +5,6 @@ JSON lines, so that people can check and repair them and other programs can
 make them.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..io.errors import InputError
-from ..io.whole_files import parse_model, read_lines
+from ..io.whole_files import json_lines, parse_model, read_lines
 from .partitions import Partition, Span
 
 Text = Annotated[str, Field(min_length=1)]
@@ -159,4 +158,4 @@ def _read_line(path: Path, number: int, line: bytes, lines: dict[str, int]) -> I
 
 def instances_text(instances: Iterable[Instance]) -> str:
     """Write instances as JSON lines, the same bytes for the same instances."""
-    return "".join(json.dumps(one.model_dump(), ensure_ascii=False) + "\n" for one in instances)
+    return json_lines(one.model_dump() for one in instances)

@@ -5,7 +5,6 @@ text: fastcoref (`output_file` of its `predict`), maverick (the dictionary that
 its `predict` returns) and spaCy (`Doc.to_json()` of a pipeline with clusters).
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -163,8 +162,3 @@ def texts(questions: Iterable[Mapping[str, Any]], extents: Sequence[Extent]) -> 
             except ValueError:
                 continue
             yield {"id": text_id(question["_id"], extent), "text": context_text(shown["context"])}
-
-
-def texts_text(rows: Iterable[Mapping[str, str]]) -> str:
-    """Write texts as JSON lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

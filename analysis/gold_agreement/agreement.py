@@ -189,10 +189,10 @@ def _pairs(items: Sequence[Item], layers: Layers, kind: Kind) -> _Pairs:
         sums["token_f1"] = 2 * both, own + own_
         tokens = np.array([item.tokens for item in items], dtype=float)[layers.unit_item[unit]]
         tables["token"] = np.stack([both, own - both, own_ - both, tokens - own - own_ + both], axis=1)
-    below = _agreed_below(items, layers, agreed)
     named = [
         (layers.annotator[a], layers.annotator[b]) for a, b in zip(layers.first, layers.second, strict=True)
     ]
+    below = _agreed_below(items, layers, named, agreed)
     people = tuple(sorted(set(named)))
     number = {pair: place for place, pair in enumerate(people)}
     who = np.array([number[pair] for pair in named], dtype=np.int64)
@@ -228,15 +228,14 @@ def _marked_tokens(layers: Layers) -> tuple[Array, Array, Array]:
     return first, second, first + second - either
 
 
-def _agreed_below(items: Sequence[Item], layers: Layers, agreed: Truth) -> Truth:
+def _agreed_below(
+    items: Sequence[Item], layers: Layers, people: Sequence[tuple[str, str]], agreed: Truth
+) -> Truth:
     """Test whether each pair agrees at every child that both annotated.
 
     A child without layers, such as one that only chooses an image, stands for its
     own children.
     """
-    people = [
-        (layers.annotator[a], layers.annotator[b]) for a, b in zip(layers.first, layers.second, strict=True)
-    ]
     unit = layers.layer_unit[layers.first]
     places = list(zip(layers.unit_item[unit].tolist(), layers.unit_node[unit].tolist(), strict=True))
     agreed_at = {
@@ -432,10 +431,10 @@ def _partings(items: Sequence[Item], layers: Layers, pairs: _Pairs) -> tuple[Par
     """Find the first node, in order of work, at which each two people differ."""
     first_nodes: dict[tuple[int, str, str], int | None] = {}
     orders = layers.unit_node[pairs.unit].tolist()
-    for pair, (item, order) in enumerate(zip(pairs.item.tolist(), orders, strict=True)):
-        who = item, layers.annotator[layers.first[pair]], layers.annotator[layers.second[pair]]
+    for item, order, pair, agreed in zip(pairs.item.tolist(), orders, pairs.who, pairs.agreed, strict=True):
+        who = item, *pairs.people[pair]
         before = first_nodes.setdefault(who, None)
-        if not pairs.agreed[pair] and (before is None or order < before):
+        if not agreed and (before is None or order < before):
             first_nodes[who] = order
     partings = []
     for (item, first, second), order in first_nodes.items():

@@ -6,7 +6,7 @@ A file is written completely, or not at all.
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -92,6 +92,11 @@ def read_lines(path: Path, read: Callable[[int, bytes], Record], *, what: str) -
     if not records:
         raise InputError(path, f"holds no {what}")
     return records
+
+
+def json_lines(rows: Iterable[object]) -> str:
+    """Format JSON lines, the same bytes for the same rows."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def sha256(path: Path) -> str:

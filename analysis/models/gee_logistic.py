@@ -6,6 +6,7 @@ References:
     2. Mancl and DeRouen (2001): bias-reduced covariance, for few clusters.
 """
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -19,7 +20,6 @@ from .trial_model import (
     design,
     fitted_model,
     participant_freedom,
-    recorded_warnings,
     refused,
     unsupported,
 )
@@ -59,7 +59,8 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
         return refuse(reason)
     exog = design(trials, intercept=True, position=position)
     order = np.argsort(trials.participant, kind="stable")
-    with recorded_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say is refused below
         model = sm.GEE(
             trials.outcome[order],
             exog[order],

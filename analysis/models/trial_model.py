@@ -5,9 +5,7 @@ The models are `analysis.models.gee_logistic` (binary answers), `.linear_mixed`
 and `.bayesian_logistic` (binary answers, Bayesian). None treats trials as independent.
 """
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -115,7 +113,7 @@ class Model(Fit):
 
     scale: of the contrasts. contrasts: all pairs of conditions. position: change per place in the order.
     joint_p: of the hypothesis that all conditions are alike. freedom: degrees of freedom of the t
-    distribution, None for the normal. details: other estimates by name.
+    distribution. details: other estimates by name.
     """
 
     scale: str = ""
@@ -202,11 +200,6 @@ def participants_by_condition(trials: Trials) -> list[int]:
     ]
 
 
-def fewest_participants(trials: Trials) -> int:
-    """Count the participants of the smallest condition."""
-    return min(participants_by_condition(trials))
-
-
 def design(trials: Trials, *, intercept: bool, position: bool) -> Array:
     """Build the design matrix: intercept, conditions, position.
 
@@ -228,7 +221,7 @@ def fitted_model(
     *,
     method: str,
     scale: str,
-    freedom: int | None,
+    freedom: int,
     level: float,
     position: bool,
     sandwich: bool = False,
@@ -258,12 +251,9 @@ def fitted_model(
     own, block = estimates[:effects], covariance[:effects, :effects]
     wald = float(own @ np.linalg.solve(block, own))
     lost = effects - 1 if sandwich else 0
-    if freedom is not None and freedom <= lost:
+    if freedom <= lost:
         return refused(trials, method, scale, TOO_MANY_CONDITIONS, level=level)
-    if freedom is None:
-        joint = stats.chi2.sf(wald, effects)
-    else:
-        joint = stats.f.sf(wald / effects * (freedom - lost) / freedom, effects, freedom - lost)
+    joint = stats.f.sf(wald / effects * (freedom - lost) / freedom, effects, freedom - lost)
     return Model(
         method,
         *trials.counts,
@@ -297,30 +287,15 @@ def participant_freedom(trials: Trials) -> int:
     of the smallest condition, as in a paired t test: fewer than some of the differences have, never more.
     """
     if trials.repeated:
-        return fewest_participants(trials) - 1
+        return min(participants_by_condition(trials)) - 1
     return trials.participants - len(trials.conditions)
 
 
-@contextmanager
-def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
-    """Record the warnings of a fit: a library's warning becomes a refusal."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
-
-
 def _contrast(
-    first: str,
-    second: str,
-    weights: Array,
-    estimates: Array,
-    covariance: Array,
-    freedom: int | None,
-    level: float,
+    first: str, second: str, weights: Array, estimates: Array, covariance: Array, freedom: int, level: float
 ) -> Contrast:
     estimate = float(weights @ estimates)
     error = float(np.sqrt(weights @ covariance @ weights))
-    degrees = np.inf if freedom is None else freedom  # t with infinitely many is the normal distribution
-    half = float(stats.t.ppf((1 + level) / 2, degrees)) * error
-    p = never_zero(2 * float(stats.t.sf(abs(estimate) / error, degrees)))
+    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    p = never_zero(2 * float(stats.t.sf(abs(estimate) / error, freedom)))
     return Contrast(first, second, estimate, error, (estimate - half, estimate + half), p)

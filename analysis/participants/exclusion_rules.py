@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -38,15 +38,21 @@ LEAST_ALIKE = 5  # items: with fewer, a share of items with the same answers say
 class _Rule(BaseModel):
     """Base of the rules.
 
-    Unknown fields are errors: they might have been meant to narrow the rule.
+    Unknown fields are errors: they might have been meant to narrow the rule. `words` describe the rule, with
+    its fields in braces.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    words: ClassVar[str]
     name: str = Field(min_length=1, pattern="^[^;]+$")
+
+    def describe(self) -> str:
+        """Describe the rule for readers."""
+        return self.words.format_map(dict(self))
 
 
 class _TimeRule(_Rule):
-    """Base of the rules about the time of a trial.
+    """Base of the rules about the time of a trial: below or above a bound.
 
     A trial without a time of the browser, which needs JavaScript, is judged by the server's clock.
     """
@@ -62,39 +68,31 @@ class _TimeRule(_Rule):
                 return clock, time
         return None, None
 
-    def _bound(self) -> str:
+    def hits(self, trial: Mapping[str, Any]) -> bool:
+        """Test whether the rule excludes the trial."""
+        _clock, time = self.time_of(trial)
+        if time is None:
+            return False
+        return bool(time < self.milliseconds if self.words == "below" else time > self.milliseconds)
+
+    def describe(self) -> str:
+        """Describe the rule for readers."""
         instead = "" if self.clock == "server" else ", or the server's clock if the browser gave no time"
-        return f"{self.milliseconds / 1000:g} s on {CLOCK_LABELS[self.clock]}{instead}"
+        return f"{self.words} {self.milliseconds / 1000:g} s on {CLOCK_LABELS[self.clock]}{instead}"
 
 
 class MinTime(_TimeRule):
     """Hits a trial whose time is below the bound."""
 
+    words = "below"
     kind: Literal["min_time"]
-
-    def hits(self, trial: Mapping[str, Any]) -> bool:
-        """Test whether the rule excludes the trial."""
-        _clock, time = self.time_of(trial)
-        return time is not None and bool(time < self.milliseconds)
-
-    def describe(self) -> str:
-        """Describe the rule for readers."""
-        return f"below {self._bound()}"
 
 
 class MaxTime(_TimeRule):
     """Hits a trial whose time is above the bound."""
 
+    words = "above"
     kind: Literal["max_time"]
-
-    def hits(self, trial: Mapping[str, Any]) -> bool:
-        """Test whether the rule excludes the trial."""
-        _clock, time = self.time_of(trial)
-        return time is not None and bool(time > self.milliseconds)
-
-    def describe(self) -> str:
-        """Describe the rule for readers."""
-        return f"above {self._bound()}"
 
 
 class Answered(_Rule):
@@ -151,16 +149,13 @@ class AnsweredNumber(_Rule):
 class WholeItem(_Rule):
     """Hits every trial of the item."""
 
+    words = "item {item_id}, for everybody"
     kind: Literal["item"]
     item_id: str
 
     def hits(self, trial: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the trial."""
         return bool(trial["item_id"] == self.item_id)
-
-    def describe(self) -> str:
-        """Describe the rule for readers."""
-        return f"item {self.item_id}, for everybody"
 
 
 class PersonRule(_Rule):
@@ -174,6 +169,7 @@ class PersonRule(_Rule):
 class Flagged(PersonRule):
     """Hits a participant who has the flag."""
 
+    words = "participants flagged for {flag}"
     kind: Literal["flagged"]
     flag: str
 
@@ -181,24 +177,17 @@ class Flagged(PersonRule):
         """Test whether the rule excludes the participant."""
         return self.flag in str(_value(person, "flags") or "").split(";")
 
-    def describe(self) -> str:
-        """Describe the rule for readers."""
-        return f"participants flagged for {self.flag}"
-
 
 class FailedAttention(PersonRule):
     """Hits a participant who failed at least so many attention items."""
 
+    words = "participants who failed at least {at_least_failed} attention items"
     kind: Literal["failed_attention"]
     at_least_failed: int = Field(ge=1)
 
     def hits_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         return (_value(person, "attention_failed") or 0) >= self.at_least_failed
-
-    def describe(self) -> str:
-        """Describe the rule for readers."""
-        return f"participants who failed at least {self.at_least_failed} attention items"
 
 
 class ExcludedTrials(PersonRule):
@@ -207,6 +196,7 @@ class ExcludedTrials(PersonRule):
     Only rules about trials count.
     """
 
+    words = "participants of whose trials the rules above exclude more than {more_than_percent:g} %"
     kind: Literal["excluded_trials"]
     more_than_percent: float = Field(ge=0, lt=100)
 
@@ -215,24 +205,17 @@ class ExcludedTrials(PersonRule):
         excluded, submitted = (_value(person, name) or 0 for name in ("trials_excluded", "items_submitted"))
         return bool(excluded * 100.0 > submitted * self.more_than_percent)
 
-    def describe(self) -> str:
-        """Describe the rule for readers."""
-        return f"participants of whose trials the rules above exclude more than {self.more_than_percent:g} %"
-
 
 class ComprehensionTries(PersonRule):
     """Hits a participant who used many tries of the comprehension check."""
 
+    words = "participants who used at least {at_least_tries} tries of the comprehension check"
     kind: Literal["comprehension_tries"]
     at_least_tries: int = Field(ge=1)
 
     def hits_person(self, person: Mapping[str, Any]) -> bool:
         """Test whether the rule excludes the participant."""
         return (_value(person, "comprehension_tries") or 0) >= self.at_least_tries
-
-    def describe(self) -> str:
-        """Describe the rule for readers."""
-        return f"participants who used at least {self.at_least_tries} tries of the comprehension check"
 
 
 class StraightLining(PersonRule):

@@ -259,6 +259,11 @@ class Version(BaseModel):
             or scale.get("unit") == "rank"
         ]
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """Return the titles of the conditions by name."""
+        return {condition.name: condition.title for condition in self.conditions}
+
     def unasked(self) -> dict[str, frozenset[str]]:
         """Return roles, or keys without one, that each condition does not ask.
 

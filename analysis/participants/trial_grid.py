@@ -235,11 +235,6 @@ class Summed:
         return sums
 
 
-def weighted_sums(grid: Grid, item_weights: Array, *, median: bool = True) -> Sums:
-    """Sum over items for participants and replicates; see `Summed.sums`."""
-    return Summed(grid).sums(item_weights, median=median)
-
-
 def pooled_sums(grid: Grid) -> Sums:
     """Sum all trials of the condition as one participant's; 1 × 1 each."""
     sums = {name: values.sum(keepdims=True) for name, values in quantities(grid).items()}

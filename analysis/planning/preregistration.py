@@ -204,7 +204,7 @@ def preregistration(frozen: FrozenVersion, plan: Plan | None = None, form: str =
         "title": [f"- Title: {frozen.title}"],
         "hypotheses": _list(plan.hypotheses),
         "design": _design(frozen),
-        "conditions": _list([condition.title for condition in frozen.version.conditions]),
+        "conditions": _list([*frozen.version.titles.values()]),
         "questions": _questions(frozen.version),
         "correctness": _correctness(frozen.version),
         "sample": _sample(frozen, plan),
@@ -310,7 +310,7 @@ def _correctness(version: Version) -> list[str]:
     """Say where the correctness of the shown answers comes from."""
     if not version.correctness:
         return []
-    titles = {condition.name: condition.title for condition in version.conditions}
+    titles = version.titles
     lines = [
         "An answer that equals the gold answer (exact match) is correct. Another one is as people judged it, "
         "and wrong if nobody did.",
@@ -461,7 +461,7 @@ def _admitted(frozen: FrozenVersion) -> list[str]:
     definition, lines = frozen.definition, list[str]()
     if definition.participants is not None:
         lines.append(f"The study admits {definition.participants} participants.")
-    titles = {condition.name: condition.title for condition in frozen.version.conditions}
+    titles = frozen.version.titles
     quotas = [
         f"{titles.get(row.name, row.name)} {row.quota}"
         for row in definition.conditions
@@ -540,7 +540,7 @@ def _measures(frozen: FrozenVersion, plan: Plan) -> list[str]:
 
 
 def _analysis(frozen: FrozenVersion, plan: Plan) -> list[str]:
-    titles = {condition.name: condition.title for condition in frozen.version.conditions}
+    titles = frozen.version.titles
     labels = {measure.key: measure.label for measure in frozen.measures}
     lines = []
     if plan.family:

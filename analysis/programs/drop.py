@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from pydantic import BaseModel
+
 from ..io.errors import AnalysisError
 from .notation import label
 from .program import Program
@@ -22,6 +24,26 @@ from .text import parse
 _PLACE = re.compile(r"\b(?:find|filter|relocate)\b(?!-)")
 
 Lists = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class Date(BaseModel):
+    """A date as the file has it; its parts may be empty."""
+
+    day: str = ""
+    month: str = ""
+    year: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.day, self.month, self.year)))
+
+
+def marked_words(question: str, attentions: Sequence[Sequence[float]]) -> list[str]:
+    """Return the words of a tokenised question that each attention marks."""
+    words = question.split(" ")
+    return [
+        " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
+        for weights in attentions
+    ]
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def page() -> str:
 
 def _about() -> str:
     program = parse(_EXAMPLE, kind="boxes")
-    types = dict.fromkeys(type_ for kind in MODULES for m in MODULES[kind].values() for type_ in _gives(m))
+    types = dict.fromkeys(m.output for kind in MODULES for m in MODULES[kind].values() if m.output)
     filled = {
         "lines": print_lines(program),
         "pretty": pretty(program, 40),
@@ -144,10 +144,6 @@ def _about() -> str:
     for name, value in filled.items():
         text = text.replace(f"{{{name}}}", value)
     return text
-
-
-def _gives(module: Module) -> tuple[str, ...]:
-    return (module.output,) if module.output else ()
 
 
 def _error() -> str:

@@ -5,23 +5,23 @@ Also "twenty-one" and "1.5 million".
 
 import re
 
-_SMALL = {
+SMALL = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
     "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
     "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30,
     "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _DIGITS = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
 _WORD = re.compile(r"[a-z]+")
 _MONTHS = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-    "november", "december",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
 ]  # fmt: skip
-_MONTH = "|".join(rf"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + "|sept"
+MONTH = "|".join(rf"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + "|Sept"
 _NUMERIC_DATE = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 _WRITTEN_DATE = re.compile(
-    rf"(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b(?P<month>{_MONTH})\b\.?\s*"
+    rf"(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b(?P<month>{MONTH})\b\.?\s*"
     r"(?:(?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:\s*,?\s*(?P<year>\d{3,4}))?",
     re.IGNORECASE,
 )
@@ -45,7 +45,7 @@ def number_of(text: str) -> int | float | None:
     plain = digits[0].replace(",", "")
     number = float(plain) if "." in plain else int(plain)
     after = _WORD.match(text.lower(), digits.end() + 1)
-    return number * _SCALES[after[0]] if after is not None and after[0] in _SCALES else number
+    return number * SCALES[after[0]] if after is not None and after[0] in SCALES else number
 
 
 def _spelled_number(text: str) -> tuple[int, int] | None:
@@ -55,11 +55,11 @@ def _spelled_number(text: str) -> tuple[int, int] | None:
         word = match[0]
         if begin is not None and text[end : match.start()].strip(" -"):
             break  # something stands between: another number
-        if word in _SMALL:
-            current += _SMALL[word]
-        elif word in _SCALES and begin is not None:
-            current = max(current, 1) * _SCALES[word]
-            if _SCALES[word] > 100:
+        if word in SMALL:
+            current += SMALL[word]
+        elif word in SCALES and begin is not None:
+            current = max(current, 1) * SCALES[word]
+            if SCALES[word] > 100:
                 total, current = total + current, 0
         elif begin is None:
             continue
@@ -85,7 +85,7 @@ def date_of(text: str) -> str | None:
         return _iso(numeric[1], int(numeric[2]), numeric[3])
     for written in _WRITTEN_DATE.finditer(text):
         if written["year"]:
-            month = 1 + [name[:3] for name in _MONTHS].index(written["month"][:3].lower())
+            month = 1 + [name[:3] for name in _MONTHS].index(written["month"][:3].capitalize())
             return _iso(written["year"], month, written["before"] or written["after"])
     alone = _YEAR.search(text)
     return None if alone is None else f"{int(alone[0]):04}"
@@ -103,7 +103,7 @@ def order(first: str, second: str) -> int | None:
     None if the dates do not say: 1905 and 1905-12 cannot be ordered; 1905 and
     1906-01 can.
     """
-    earlier, later = _parts(first), _parts(second)
+    earlier, later = date_parts(first), date_parts(second)
     for mine, theirs in zip(earlier, later, strict=False):
         if mine != theirs:
             return -1 if mine < theirs else 1
@@ -112,10 +112,10 @@ def order(first: str, second: str) -> int | None:
 
 def years_between(first: str, second: str) -> int:
     """Subtract two dates' years, without sign, as DROP's questions ask."""
-    return abs(_parts(first)[0] - _parts(second)[0])
+    return abs(date_parts(first)[0] - date_parts(second)[0])
 
 
-def _parts(date: str) -> tuple[int, ...]:
+def date_parts(date: str) -> tuple[int, ...]:
     """Return year, month and day, as far as they are stated."""
     year, *rest = date.removeprefix("-").split("-")
     return (-int(year) if date.startswith("-") else int(year), *(int(part) for part in rest))

@@ -40,7 +40,7 @@ from .section_preferences import preferences_section
 from .section_robustness import choices_section, left_out_block, try_choices
 from .section_sample import sample_section
 from .section_scales import scales_section
-from .section_summary import no_results_section, summary_section
+from .section_summary import summary_section
 from .section_systems import ranks_section, scores_section
 from .tables import Table, counted, inputs_table, pairs_table
 
@@ -178,7 +178,9 @@ def _relations(study: Study, inference: Inference) -> list[Section | None]:
 def _without_results(study: Study) -> Page:
     """Build the report of a study whose rules exclude every trial."""
     sections = [sample_section(study), participants_section(study), exclusions_section(study)]
-    return _page(study, [no_results_section(NOTHING_LEFT), *sections, _reproduction_section(study)])
+    return _page(
+        study, [Section("summary", "In short", [Text(NOTHING_LEFT)]), *sections, _reproduction_section(study)]
+    )
 
 
 def _page(study: Study, sections: Sequence[Section]) -> Page:

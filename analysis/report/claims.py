@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..participants.measures import Measure
 from ..stats.results import Target
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from .figures import ForestRow, forest_figure
 from .page import Figure
 from .section_participants import FORMATS
-from .tables import interval, number, p_text, scale
+from .tables import interval, number, p_text
 
 MOST_ROWS = 9  # of the first screen's forest plots; the tables below have all
 MOST_NAMED = 2  # differences that the first screen spells out
@@ -18,6 +19,10 @@ MAIN_MEASURES = (
     *("over_estimation", "fraction_correct", "fp", "agreement", "over_reliance", "final_accuracy"),
     *("simulation_effect", "precision"),
 )
+TARGET_WORDS: dict[Target, str] = {
+    "items_like_these": "about items like these: participants and items count as samples",
+    "these_items": "about these items: participants count as a sample",
+}
 
 
 class Claim(NamedTuple):
@@ -55,7 +60,6 @@ def first_rows(claims: Sequence[Claim], alpha: float) -> list[Claim]:
 
 def verdicts(study: Study, claims: Sequence[Claim], alpha: float) -> list[str]:
     """Name the differences that are clear after correction."""
-    titles = {condition.name: condition.title for condition in study.conditions}
     clear = sorted((claim for claim in claims if claim.is_clear(alpha)), key=lambda claim: claim.p or 0.0)
     if not clear:
         return [
@@ -63,17 +67,17 @@ def verdicts(study: Study, claims: Sequence[Claim], alpha: float) -> list[str]:
             "the conditions are alike: the intervals give the differences that remain possible."
         ]
     points = [f"{len(clear)} of {len(claims)} comparisons are clear after Holm’s correction."]
-    return points + [difference_sentence(claim, titles) for claim in clear[:MOST_NAMED]]
+    return points + [difference_sentence(claim, study.titles) for claim in clear[:MOST_NAMED]]
 
 
 def difference_sentence(claim: Claim, titles: dict[str, str]) -> str:
     """State a difference with its interval and p."""
-    pair, (factor, decimals, unit) = claim.comparison, format_of(claim.comparison)
+    pair, (factor, decimals, unit) = claim.comparison, format_of(claim.comparison.measure)
     value = number((claim.estimate or 0.0) * factor, decimals)
     between = " as a ratio to " if pair.measure.geometric else " minus "
     return (
         f"{pair.measure.label}: {titles[pair.second]}{between}{titles[pair.first]} is {value}{unit} "
-        f"{interval(scale(claim.interval, factor), decimals)}, p {p_text(claim.p)}."
+        f"{interval(claim.interval, decimals, factor)}, p {p_text(claim.p)}."
     )
 
 
@@ -91,8 +95,8 @@ def claims_figure(
 
 
 def _row(study: Study, claim: Claim, alpha: float, *, n_in_panel: bool) -> ForestRow:
-    titles = {condition.name: condition.title for condition in study.conditions}
-    pair, (factor, _, unit) = claim.comparison, format_of(claim.comparison)
+    pair, titles = claim.comparison, study.titles
+    factor, _, unit = format_of(pair.measure)
     geometric = pair.measure.geometric
     panel = f"{pair.measure.label} ({'ratio' if geometric else unit.strip() or 'points'})"
     label = f"{titles[pair.second]}{' / ' if geometric else ' − '}{titles[pair.first]}"
@@ -101,7 +105,7 @@ def _row(study: Study, claim: Claim, alpha: float, *, n_in_panel: bool) -> Fores
         panel=panel + n if n_in_panel else panel,
         label=label if n_in_panel else label + n,
         estimate=(claim.estimate or 0.0) * factor,
-        interval=scale(claim.interval, factor),
+        interval=claim.interval and (claim.interval[0] * factor, claim.interval[1] * factor),
         no_difference=1.0 if geometric else 0.0,
         is_clear=claim.is_clear(alpha),
     )
@@ -112,10 +116,15 @@ def _sizes(claim: Claim) -> str:
     return str(first) if claim.comparison.paired else f"{first} and {second}"
 
 
-def format_of(pair: Comparison) -> tuple[float, int, str]:
-    """Return factor, decimals and unit of a difference."""
-    if pair.measure.geometric:
+def format_of(measure: Measure) -> tuple[float, int, str]:
+    """Return factor, decimals and unit of a difference; a ratio has no unit."""
+    if measure.geometric:
         return 1, 2, ""
-    shown = FORMATS[pair.measure.unit]
+    shown = FORMATS[measure.unit]
     units = {"share": " percentage points", "seconds": " s"}
-    return shown.factor, shown.decimals, units.get(pair.measure.unit, "")
+    return shown.factor, shown.decimals, units.get(measure.unit, "")
+
+
+def pair_label(pair: Comparison, titles: dict[str, str]) -> str:
+    """Name the conditions of a comparison, second minus or by first."""
+    return f"{titles[pair.second]} {'by' if pair.measure.geometric else '−'} {titles[pair.first]}"

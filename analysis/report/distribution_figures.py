@@ -116,13 +116,12 @@ def likert_figure(study: Study) -> Figure | None:
         axes[-1].set_xlabel(
             "Share of answers (%): left of the line below the middle of the scale, right above"
         )
-        svg, prints = drawn(canvas)
     caption = (
         "Answers to each question with a scale: mean over participants of their own shares. A middle level "
         "stands half on each side of the line."
     )
     spoken = " ".join(_spoken_bars(question, shown, styles) for question, _, shown in panels)
-    return Figure("answers-by-condition", caption, f"Distribution of answers. {spoken}", svg, prints=prints)
+    return drawn(canvas, "answers-by-condition", caption, f"Distribution of answers. {spoken}")
 
 
 def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
@@ -148,7 +147,6 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
             ncols=4 if columns > 2 else 2,
             frameon=False,
         )
-        svg, prints = drawn(canvas)
     caption = (
         "Measures over participants: the box spans the middle half with the median as a line, the whiskers "
         "reach the last participant within one and a half of its height; small marks are participants."
@@ -163,7 +161,7 @@ def boxes_figure(study: Study, measures: Sequence[Measure]) -> Figure | None:
         + "."
         for measure in shown
     )
-    return Figure("measures-as-boxes", caption, f"Box plots over participants. {spoken}", svg, prints=prints)
+    return drawn(canvas, "measures-as-boxes", caption, f"Box plots over participants. {spoken}")
 
 
 def times_figure(study: Study) -> Figure | None:
@@ -191,7 +189,6 @@ def times_figure(study: Study) -> Figure | None:
         axes.set_yticks(range(len(shown)), labels)
         axes.set_xlabel("Completion time (s, log scale)")
         axes.grid(axis="x", color=GRID, linewidth=0.6)
-        svg, prints = drawn(canvas)
     caption = (
         "Completion times: the cloud is the density of n retained trials, the box their quartiles and "
         "median, the small marks below are the participants' medians."
@@ -201,14 +198,8 @@ def times_figure(study: Study) -> Figure | None:
         f"{times[name].size} trials"
         for name in shown
     )
-    return Figure(
-        "times-by-condition",
-        caption,
-        f"Completion times per condition. {spoken}.",
-        svg,
-        half=True,
-        prints=prints,
-    )
+    alternative = f"Completion times per condition. {spoken}."
+    return drawn(canvas, "times-by-condition", caption, alternative, half=True)
 
 
 def _draw_bars(

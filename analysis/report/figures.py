@@ -121,7 +121,6 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
         axes.grid(axis="x", color=GRID, linewidth=0.6)
         if first.key in DIFFERENCES:
             axes.axvline(0, color=INK, linewidth=0.8)
-        svg, prints = drawn(canvas)
     sentences = [
         f"{styles[name].title}: {_spoken(estimates.get(measure, name), scale)}, "
         f"{counted(estimates.get(measure, name).participants, 'participant')}"
@@ -129,7 +128,7 @@ def condition_figure(study: Study, measure: str, caption: str) -> Figure | None:
     ]
     alternative = f"{first.label} ({UNITS[first.unit] or 'no unit'}) per condition. {'. '.join(sentences)}."
     name = f"{measure.replace('_', '-')}-by-condition"
-    return Figure(name, caption, alternative, svg, half=True, prints=prints)
+    return drawn(canvas, name, caption, alternative, half=True)
 
 
 def _draw_changes(axes: Axes, estimates: Estimates, measure: str, shown: Sequence[str], scale: float) -> None:
@@ -161,7 +160,6 @@ def certainty_figure(study: Study) -> Figure | None:
         axes.set_xlabel("Certainty of the rating; n trials")
         axes.grid(axis="y", color=GRID, linewidth=0.6)
         canvas.legend(loc="outside lower center", ncols=2, frameon=False)
-        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"certainty {entry.level}: {number(entry.seconds, 1)} s"
         + (f" ({_range(entry.interval, 1.0, 1)})" if entry.interval else "")
@@ -173,7 +171,7 @@ def certainty_figure(study: Study) -> Figure | None:
         "conditions together, with 95 % two-way bootstrap intervals."
     )
     alternative = f"Completion time against certainty: {spoken}."
-    return Figure("time-by-certainty", caption, alternative, svg, half=True, prints=prints)
+    return drawn(canvas, "time-by-certainty", caption, alternative, half=True)
 
 
 def _draw_times(axes: Axes, styles: dict[str, Look], times: Sequence[TimeAtCertainty]) -> None:
@@ -216,13 +214,12 @@ def forest_figure(name: str, caption: str, rows: Sequence[ForestRow]) -> Figure 
         for panel, (title, own) in zip(axes, panels.items(), strict=True):
             _draw_forest(panel, own)
             panel.set_title(wrapped(title, 44), loc="left")
-        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{row.panel}, {row.label}: {number(row.estimate)} {interval(row.interval)}".strip()
         + (", clear after correction" if row.is_clear else "")
         for row in rows
     )
-    return Figure(name, caption, f"Differences: {spoken}.", svg, half=True, prints=prints)
+    return drawn(canvas, name, caption, f"Differences: {spoken}.", half=True)
 
 
 def _draw_forest(panel: Axes, rows: Sequence[ForestRow]) -> None:
@@ -274,11 +271,10 @@ def scores_figure(
             handles, labels, loc="outside lower center", ncols=4 if columns > 2 else 2, frameon=False,
             title=f"n = {len(labels)} systems; scores in percent",
         )  # fmt: skip
-        svg, prints = drawn(canvas)
     alternative = f"{measure.label} against {len(scores)} model scores. " + " ".join(
         _spoken_pair(score, measure, view.relations) for score in scores
     )
-    return Figure(name, caption, alternative, svg, prints=prints)
+    return drawn(canvas, name, caption, alternative)
 
 
 def flow_prints(flow: ParticipantFlow) -> Callable[[str], dict[str, bytes]]:
@@ -421,24 +417,26 @@ def draw_participants(
     )  # fmt: skip
 
 
-def drawn(canvas: Canvas) -> tuple[str, Callable[[str], dict[str, bytes]]]:
-    """Return the canvas as SVG, and what draws its files for papers.
+def drawn(canvas: Canvas, name: str, caption: str, alternative: str, *, half: bool = False) -> Figure:
+    """Return the canvas as a figure, with what draws its files for papers.
 
     The width becomes that of the nearest column. The files are drawn once, when they are written.
     """
     width = COLUMN if canvas.get_figwidth() < (COLUMN + TEXT) / 2 else TEXT
     svg = _saved(canvas, width, ["svg"])[0]
-    return svg.decode(), cache(partial(_prints, canvas, width, svg))
+    return Figure(name, caption, alternative, svg.decode(), half, cache(partial(_prints, canvas, width, svg)))
 
 
 def _prints(canvas: Canvas, width: float, svg: bytes, name: str) -> dict[str, bytes]:
-    """Draw every form in both widths; the same drawing gives the same bytes.
+    """Draw every form, and for papers the width of CHI, too.
 
-    ``svg`` is the canvas in the first width; it is drawn here if it is empty.
+    The same drawing gives the same bytes. ``svg`` is the canvas in the first width; it is drawn here if it is
+    empty.
     """
     files = {f"{name}.svg": svg} if svg else {}
     left = [form for form in FORMS if not svg or form != "svg"]
-    for folder, wide, forms in (("", width, left), ("chi/", CHI[width], FORMS)):
+    for_chi = FORMS if len(FORMS) > 1 else ()
+    for folder, wide, forms in (("", width, left), ("chi/", CHI[width], for_chi)):
         saved = _saved(canvas, wide, forms) if forms else []
         files |= {f"{folder}{name}.{form}": data for form, data in zip(forms, saved, strict=True)}
     return files

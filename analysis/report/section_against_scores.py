@@ -1,4 +1,4 @@
-"""Sections that plot people against the model scores."""
+"""People plotted against the model scores: a card, and a section."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from ..scores.score_table import SCORES, STANDARD_GROUPS
 from ..study.analysis import Study
 from ..study.human_vs_model import Quantity, Relation, main_relation
 from .figures import scores_figure
-from .page import Block, Section, Text
+from .page import Block, Card, Section
 from .section_correlations import NAMES
 from .section_systems import percent
 from .tables import number
@@ -17,16 +17,15 @@ from .tables import number
 TITLE = "Do people follow the score?"
 
 
-def against_scores_section(study: Study, plan: Plan | None = None) -> Section:
+def follow_card(study: Study, plan: Plan) -> Card:
     """Plot the main human measure against the main score.
 
     Those are the first that the plan declares; see
     `analysis.study.human_vs_model.main_relation`.
     """
-    plan = plan or Plan()
     main = main_relation(study.retained.relations, plan)
     if main is None or main.rank is None:
-        return Section("against-scores", TITLE, [Text("Nothing to plot: no pair has both values.")])
+        return Card(TITLE, ["Nothing to plot: no pair has both values."])
     chosen = (
         "the first measure and score that the plan declares"
         if plan.scores and main.measure.key in {measure for measure, *_ in plan.family}
@@ -37,7 +36,7 @@ def against_scores_section(study: Study, plan: Plan | None = None) -> Section:
         f"are 95 % confidence intervals of the measure. {_score_intervals(study, [main.score])}"
     )
     figure = scores_figure(study, study.retained, main.measure, [main.score], "people-against-score", caption)
-    return Section("against-scores", TITLE, [Text(verdict(main, plan)), *([figure] if figure else [])])
+    return Card(TITLE, [verdict(main, plan)], figure)
 
 
 def verdict(relation: Relation, plan: Plan) -> str:

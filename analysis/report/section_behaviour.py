@@ -85,9 +85,7 @@ def _ways(grids: Sequence[Grid]) -> list[Grid]:
 
 def behaviour_section(study: Study, behaviour: Behaviour) -> Section:
     """Show learning, calibration and agreement; link items and trials."""
-    titles = {condition.name: condition.title for condition in study.conditions} | {
-        EVERYBODY: "All conditions"
-    }
+    titles = study.titles | {EVERYBODY: "All conditions"}
     titles |= {
         " and ".join(own): " and ".join(titles[name] for name in own)
         for own in study.allocation.groups.values()

@@ -11,9 +11,10 @@ from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
 from ..study.systems import styles
+from .claims import format_of, pair_label
 from .page import Block, Points, Section, Text
 from .section_participants import FORMATS
-from .tables import Cell, Column, Table, fields, interval, number, p_text, scale, value_cell
+from .tables import Cell, Column, Table, fields, interval, number, p_text, value_cell
 
 ABOUT: dict[Target, str] = {
     "items_like_these": "About items like these, answered by people like these",
@@ -42,7 +43,7 @@ PAIRED = (
 def differences_section(study: Study, inference: Inference) -> Section:
     """Show every comparison for both targets, the plan's target first."""
     comparisons = inference.family.comparisons
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     blocks: list[Block] = [Text(_what_is_compared(inference, titles))]
     if any(one.paired for one in comparisons):
         blocks.append(Text(PAIRED))
@@ -77,7 +78,7 @@ def _target_blocks(
         blocks.append(Text(f"{ABOUT[target]}.{role} {HOW[target].format(tests=tests)}"))
         blocks.append(_differences_table(comparisons, shown, titles, plan.alpha, target, name))
     refused = dict.fromkeys(
-        f"{_pair(one, titles)} in {_lower(one.measure.label)}: {one.reason}."
+        f"{pair_label(one, titles)} in {_lower(one.measure.label)}: {one.reason}."
         for one in comparisons
         if one.reason
     )
@@ -124,7 +125,7 @@ def styles_section(study: Study, inference: Inference) -> Section | None:
     comparisons = inference.styles.comparisons
     if not comparisons:
         return None
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     several = [(system, shown) for system, shown in styles(study.conditions).items() if len(shown) > 1]
     named = "; ".join(f"{system}: {', '.join(one.title for one in shown)}" for system, shown in several)
     stands = ", ".join(one.title for one in study.systems if any(one in shown for _, shown in several))
@@ -266,8 +267,8 @@ def _equivalence_table(
 
 
 def _margin(measure: Measure, test: Equivalence) -> str:
-    factor, decimals = _scale(measure)
-    return interval(scale(test.margin, factor), decimals)
+    factor, decimals, _ = format_of(measure)
+    return interval(test.margin, decimals, factor)
 
 
 def _verdict(test: Equivalence) -> str:
@@ -275,7 +276,7 @@ def _verdict(test: Equivalence) -> str:
 
 
 def _measure_cell(row: Comparison, titles: dict[str, str]) -> Cell:
-    return Cell(_name(row.measure), detail=_pair(row, titles))
+    return Cell(_name(row.measure), detail=pair_label(row, titles))
 
 
 def _holm_cell(adjusted: float | None, alpha: float) -> Cell:
@@ -285,7 +286,8 @@ def _holm_cell(adjusted: float | None, alpha: float) -> Cell:
 
 def _own_cell(row: Comparison, result: Finding) -> Cell:
     """Format a result in the unit of its measure."""
-    return _cell(result, *_scale(row.measure))
+    factor, decimals, _ = format_of(row.measure)
+    return _cell(result, factor, decimals)
 
 
 def _cell(result: Finding, factor: float = 1, decimals: int = 2) -> Cell:
@@ -294,21 +296,8 @@ def _cell(result: Finding, factor: float = 1, decimals: int = 2) -> Cell:
     )
 
 
-def _scale(measure: Measure) -> tuple[float, int]:
-    """Return factor and decimals of a difference; a ratio has no unit."""
-    if measure.geometric:
-        return 1, 2
-    shown = FORMATS[measure.unit]
-    return shown.factor, shown.decimals
-
-
 def _name(measure: Measure) -> str:
     return measure.label + (" (ratio)" if measure.geometric else FORMATS[measure.unit].suffix)
-
-
-def _pair(comparison: Comparison, titles: dict[str, str]) -> str:
-    sign = "by" if comparison.measure.geometric else "−"
-    return f"{titles[comparison.second]} {sign} {titles[comparison.first]}"
 
 
 def _lower(text: str) -> str:

@@ -27,7 +27,7 @@ def correctness_section(study: Study) -> Section | None:
     version = study.version
     if not version.correctness:
         return None
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     blocks: list[Block] = [_sources_table(version.correctness, titles)]
     near = sum(row.near_misses for row in version.correctness)
     if near:
@@ -77,7 +77,8 @@ def _both(study: Study) -> list[Block]:
         return []
     exact = by_exact_match(study)
     if exact is None:
-        return [Text("The correctness of every answer is that of exact match.")] if _is_known(study) else []
+        alike = study.bundle.exact_match is not None
+        return [Text("The correctness of every answer is that of exact match.")] if alike else []
     judged = study.retained.estimates
     rows = [
         (measure, condition)
@@ -106,10 +107,6 @@ def _both(study: Study) -> list[Block]:
     caption = "Main measures by the source of correctness"
     notes = ["Everything else in this report uses the correctness as judged."]
     return [Table.from_columns("correctness-sources", caption, rows, columns, notes)]
-
-
-def _is_known(study: Study) -> bool:
-    return study.bundle.exact_match is not None
 
 
 def by_exact_match(study: Study) -> Estimates | None:

@@ -6,7 +6,7 @@ from functools import partial
 from ..participants.exclusion_rules import CLOCK_LABELS, Exclusions
 from ..study.analysis import Study
 from .page import Block, Points, Section, Text
-from .tables import Column, Table, number
+from .tables import Column, Table, number, sentence_case
 
 NOTHING_LEFT = (
     "The exclusion rules leave no trial, so there are no results: this report ends with the participants and "
@@ -49,7 +49,7 @@ def exclusions_section(study: Study) -> Section:
 def _rules_table(study: Study, exclusions: Exclusions) -> Table:
     columns = [
         Column("rule", "name", "Rule"),
-        Column("definition", lambda rule: _sentence(rule.describe()), "Excludes a trial", is_text=True),
+        Column("definition", lambda rule: sentence_case(rule.describe()), "Excludes a trial", is_text=True),
         Column("excluded", lambda rule: exclusions.by_rule[rule.name], "Trials hit"),
         Column("only_by_rule", lambda rule: exclusions.only_by_rule[rule.name], "By this rule alone"),
     ]
@@ -162,7 +162,3 @@ def _stored_disagreement(study: Study) -> str:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f} %"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

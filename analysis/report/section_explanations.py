@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 from ..participants.estimates import Estimate
 from ..participants.study_version import Kind
-from ..stats.results import Target
 from ..study.analysis import Study
 from ..study.contrasts import unexplained_pairs
 from ..study.inference import Inference
-from .claims import Claim, claims_of, format_of
+from .claims import TARGET_WORDS, Claim, claims_of, format_of
 from .figures import condition_figure
 from .page import Card
-from .section_participants import FORMATS
-from .tables import counted, interval, number, p_text, scale
+from .tables import counted, interval, number, p_text
 
 SMALL_MARKS = "Small marks are participants, large ones their means with 95 % confidence intervals."
 
@@ -102,15 +100,10 @@ AGAINST_ZERO: dict[Kind, AgainstZero] = {
 }
 
 
-def explanation_cards(study: Study, inference: Inference) -> list[Card]:
-    """Say if explanations change the main measures of the task as wanted."""
-    return [_card(study, inference, question) for question in QUESTIONS[study.version.task.kind]]
-
-
-def _card(study: Study, inference: Inference, question: Question) -> Card:
-    titles = {condition.name: condition.title for condition in study.conditions}
+def explanation_card(study: Study, inference: Inference, question: Question) -> Card:
+    """Say if explanations change a main measure of the task as wanted."""
     claims = _main_claims(study, inference, question.measure)
-    points = [_sentence(claim, titles, inference.plan.alpha) for claim in claims]
+    points = [_sentence(claim, study.titles, inference.plan.alpha) for claim in claims]
     if not points:
         points = [_not_compared(study)]
     estimates = study.retained.estimates
@@ -121,16 +114,10 @@ def _card(study: Study, inference: Inference, question: Question) -> Card:
     )
     if undefined and question.undefined:
         points.append(f"Left out: {counted(undefined, 'participant')} who {question.undefined}.")
-    points.append(ABOUT_CLAIM[inference.plan.target])
+    points.append(f"The answer is {TARGET_WORDS[inference.plan.target]}.")
     return Card(
         question.title, points, condition_figure(study, question.measure, f"{question.caption} {SMALL_MARKS}")
     )
-
-
-ABOUT_CLAIM: dict[Target, str] = {
-    "items_like_these": "The answer is about items like these: participants and items count as samples.",
-    "these_items": "The answer is about these items: participants count as a sample.",
-}
 
 
 def _main_claims(study: Study, inference: Inference, key: str) -> list[Claim]:
@@ -143,8 +130,8 @@ def _main_claims(study: Study, inference: Inference, key: str) -> list[Claim]:
 
 def _sentence(claim: Claim, titles: dict[str, str], alpha: float) -> str:
     """Answer for one condition with explanations."""
-    pair, (factor, decimals, unit) = claim.comparison, format_of(claim.comparison)
-    value, bounds = (claim.estimate or 0.0) * factor, interval(scale(claim.interval, factor), decimals)
+    pair, (factor, decimals, unit) = claim.comparison, format_of(claim.comparison.measure)
+    value, bounds = (claim.estimate or 0.0) * factor, interval(claim.interval, decimals, factor)
     second, first, label = titles[pair.second], titles[pair.first], pair.measure.label.lower()
     if not claim.is_clear(alpha):
         return (
@@ -176,11 +163,10 @@ def against_zero_card(study: Study) -> Card | None:
     estimates = study.retained.estimates
     if question is None or not estimates.available(question.measure):
         return None
-    titles = {condition.name: condition.title for condition in study.conditions}
     every = [estimates.get(question.measure, name) for name in estimates.conditions]
     given = [estimate for estimate in every if estimate.value is not None]
     points = [
-        f"{words}: {_listed(own, titles)}."
+        f"{words}: {_listed(own, study.titles)}."
         for words, own in (
             (question.above, [each for each in given if each.interval and each.interval[0] > 0]),
             (question.below, [each for each in given if each.interval and each.interval[1] < 0]),
@@ -199,9 +185,8 @@ def against_zero_card(study: Study) -> Card | None:
 def _listed(estimates: Sequence[Estimate], titles: dict[str, str]) -> str:
     shown = []
     for estimate in estimates:
-        how = FORMATS[estimate.measure.unit]
-        value = number((estimate.value or 0.0) * how.factor, how.decimals)
-        bounds = interval(scale(estimate.interval, how.factor), how.decimals)
-        unit = " percentage points" if estimate.measure.unit == "share" else ""
+        factor, decimals, unit = format_of(estimate.measure)
+        value = number((estimate.value or 0.0) * factor, decimals)
+        bounds = interval(estimate.interval, decimals, factor)
         shown.append(f"{titles[estimate.condition]}, {value}{unit} {bounds}".rstrip())
     return "; ".join(shown)

@@ -55,7 +55,7 @@ class _Effect:
 
 def models_section(study: Study, inference: Inference) -> Section:
     """Show models of single trials that respect their participants."""
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     intro = (
         "Trials of one participant, and trials on one item, depend on each other. None of these models "
         "treats trials as independent. Marginal models are about these items and average over participants; "

@@ -5,23 +5,18 @@ from math import exp, log
 
 from scipy.special import stdtrit
 
-from ..participants.measures import Measure
 from ..planning.declared_plan import Plan
 from ..planning.power import smallest_effect
 from ..stats.results import Finding
 from ..study.analysis import Study
 from ..study.comparisons import Comparison
 from ..study.inference import Inference
+from .claims import TARGET_WORDS, format_of, pair_label
 from .page import Block, Section, Text
 from .section_correlations import TARGET
-from .section_participants import FORMATS
-from .tables import Cell, Column, Table, interval, number, p_text, scale
+from .tables import Cell, Column, Table, interval, number, p_text
 
 TITLE = "Effects that were not found"
-ABOUT = {
-    "items_like_these": "All of it is about items like these: participants and items count as samples.",
-    "these_items": "All of it is about these items: participants count as a sample.",
-}
 
 
 @dataclass(frozen=True)
@@ -56,14 +51,14 @@ def not_found_section(study: Study, inference: Inference) -> Section | None:
     ]
     if not rows:
         return None
-    titles = {condition.name: condition.title for condition in study.conditions}
     intro = (
         f"A difference that is not significant may be there all the same. For {len(rows)} of {family.size} "
         "comparisons the table says how large a true difference must be for this study to find it with a "
         f"power of {TARGET:g} at alpha {alpha:g}, given the variation in its data. Holm’s correction asks "
-        f"for more, at most for the difference “with Holm”. {ABOUT[inference.plan.target]}"
+        f"for more, at most for the difference “with Holm”. All of it is "
+        f"{TARGET_WORDS[inference.plan.target]}."
     )
-    blocks: list[Block] = [Text(intro), _table(rows, titles)]
+    blocks: list[Block] = [Text(intro), _table(rows, study.titles)]
     if not inference.plan.margins:
         text = "The plan declares no margins of equivalence, so nothing here can be called equal."
         blocks.append(Text(text, "note"))
@@ -94,7 +89,7 @@ def read_comparison(comparison: Comparison, plan: Plan, size: int) -> NotFound |
 def verdict(row: NotFound) -> str:
     """Say what the comparison leaves open."""
     measure, test = row.comparison.measure, row.comparison.equivalence
-    factor, decimals, unit = _format(measure)
+    factor, decimals, unit = format_of(measure)
     could = number(row.smallest * factor, decimals)
     if measure.geometric:
         could = f"a ratio of {could} (or {number(1 / row.smallest, decimals)})"
@@ -102,7 +97,7 @@ def verdict(row: NotFound) -> str:
         could = f"a difference of {could}{unit}"
     if test is None or test.equivalent is None:
         return f"Open. Anything smaller than {could} this study would often have missed."
-    margin = interval(scale(test.margin, factor), decimals)
+    margin = interval(test.margin, decimals, factor)
     if test.equivalent:
         return f"Equivalent within the declared {margin} (p {p_text(test.p)})."
     return (
@@ -113,12 +108,12 @@ def verdict(row: NotFound) -> str:
 
 def _table(rows: list[NotFound], titles: dict[str, str]) -> Table:
     def scaled(row: NotFound, value: float) -> str:
-        factor, decimals, _ = _format(row.comparison.measure)
+        factor, decimals, _ = format_of(row.comparison.measure)
         return number(value * factor, decimals)
 
     def difference(row: NotFound) -> Cell:
-        factor, decimals, _ = _format(row.comparison.measure)
-        ends = interval(scale(row.finding.interval, factor), decimals)
+        factor, decimals, _ = format_of(row.comparison.measure)
+        ends = interval(row.finding.interval, decimals, factor)
         return Cell(scaled(row, row.finding.estimate or 0.0), detail=ends)
 
     columns = [
@@ -126,7 +121,7 @@ def _table(rows: list[NotFound], titles: dict[str, str]) -> Table:
             "measure",
             "comparison.measure.key",
             "Measure",
-            lambda row: Cell(row.comparison.measure.label, detail=_pair(row.comparison, titles)),
+            lambda row: Cell(row.comparison.measure.label, detail=pair_label(row.comparison, titles)),
         ),
         Column("first", "comparison.first"),
         Column("second", "comparison.second"),
@@ -141,16 +136,3 @@ def _table(rows: list[NotFound], titles: dict[str, str]) -> Table:
         "Shares are in percentage points. Of a geometric mean, ratios; a ratio below 1 counts as its inverse."
     ]
     return Table.from_columns("not_found", f"Smallest effects, power {TARGET:g}", rows, columns, notes)
-
-
-def _format(measure: Measure) -> tuple[float, int, str]:
-    """Return factor, decimals and unit of a difference; a ratio has no unit."""
-    if measure.geometric:
-        return 1, 2, ""
-    shown = FORMATS[measure.unit]
-    return shown.factor, shown.decimals, {"share": " points", "seconds": " s"}.get(measure.unit, "")
-
-
-def _pair(comparison: Comparison, titles: dict[str, str]) -> str:
-    sign = "by" if comparison.measure.geometric else "−"
-    return f"{titles[comparison.second]} {sign} {titles[comparison.first]}"

@@ -30,7 +30,7 @@ from .distribution_figures import boxes_figure, likert_figure, times_figure
 from .figures import certainty_figure, condition_figure, flow_prints
 from .flow_diagram import flow_svg
 from .page import Block, Data, Figure, Points, Section, Text
-from .tables import Cell, Column, Table, counted, fields, interval, number, scale
+from .tables import Cell, Column, Table, counted, fields, interval, number, sentence_case
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def _exclusion_tests(study: Study, rng: np.random.Generator) -> list[AttritionTe
     if study.allocation.design == "between":
         shares = excluded_shares(study.conditions, study.trials, names)
         return [exclusion_test(shares, rng=substream(rng, "exclusions"))]
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     hit = pd.Series([float(bool(n)) for n in names], index=study.trials.index)
     who = study.trials["participant_id"]
     own = hit.groupby([who, study.trials["condition"]]).mean().unstack().reindex(who.unique())
@@ -228,7 +228,9 @@ def missing_section(study: Study) -> Section:
         for reason, conditions in _reasons(estimates.table, estimates.conditions, measure).items():
             where = "" if len(conditions) == len(estimates.conditions) else f" (in {', '.join(conditions)})"
             reasons.setdefault(reason, []).append(measure.label + where)
-    sentences = [f"{_upper(reason)}. Not available: {'; '.join(names)}." for reason, names in reasons.items()]
+    sentences = [
+        f"{sentence_case(reason)}. Not available: {'; '.join(names)}." for reason, names in reasons.items()
+    ]
     sentences += _partly_missing(study)
     if not sentences:
         return Section("missing", "Missing from the data", [Text("Every measure can be computed.")])
@@ -241,9 +243,9 @@ def estimate_cell(estimate: Estimate) -> Cell:
     if estimate.value is None:
         return Cell("not available" if estimate.is_asked else "not asked", "missing")
     shown = FORMATS[estimate.measure.unit]
-    scaled = scale(estimate.interval, shown.factor)
+    bounds = interval(estimate.interval, shown.decimals, shown.factor)
     undefined = f"{estimate.undefined} undefined" if estimate.undefined else ""
-    detail = ", ".join(part for part in (interval(scaled, shown.decimals), undefined) if part)
+    detail = ", ".join(filter(None, (bounds, undefined)))
     return Cell(_shown(estimate.measure, estimate.value), "", detail)
 
 
@@ -363,7 +365,7 @@ def _participants_data(study: Study, measures: Sequence[Measure]) -> Data:
 
 def _heads(study: Study) -> dict[str, str]:
     """Return the heading of each condition."""
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     return {
         grid.condition: f"{titles[grid.condition]} "
         f"({counted(len(grid.participants), 'participant')}, {counted(grid.trials, 'trial')})"
@@ -409,7 +411,3 @@ def _row_name(measure: Measure) -> str:
 def _shown(measure: Measure, value: float | None) -> str:
     shown = FORMATS[measure.unit]
     return number(None if value is None else value * shown.factor, shown.decimals)
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -12,7 +12,7 @@ from ..study.analysis import Study
 from ..study.preferences import Preference, Share, preferences
 from .figures import COLUMN, GRID, INK, STYLE, drawn, looks, with_n, wrapped
 from .page import Block, Card, Figure, Section, Text
-from .tables import Cell, Column, Table, interval, number, scale, value_cell
+from .tables import Cell, Column, Table, interval, number, value_cell
 
 CAPTION = (
     "Strength of each condition on a logarithmic scale with its 95 % interval over participants: a condition "
@@ -59,7 +59,7 @@ def preference_cards(study: Study) -> list[Card]:
     fitted = preferences(study)
     if not fitted:
         return [Card("Which is preferred?", ["No retained trial has an answer."])]
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     return [
         Card("Which is preferred?", [_order(study, each, titles) for each in fitted], _figure(study, fitted)),
         Card("Does the side matter?", [_sides(each) for each in fitted]),
@@ -71,7 +71,7 @@ def preferences_section(study: Study) -> Section | None:
     fitted = preferences(study)
     if not fitted:
         return None
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     blocks: list[Block] = [Text(INTRO), _strengths_table(fitted, titles), _pairs_table(fitted, titles)]
     return Section("preferences", "Preferences", [*blocks, _sides_table(fitted)])
 
@@ -89,7 +89,7 @@ def _order(study: Study, preference: Preference, titles: dict[str, str]) -> str:
 
 
 def _rate(value: float | None, bounds: tuple[float, float] | None) -> str:
-    return f"{number(100 * (value or 0.0), 1)} % {interval(scale(bounds, 100), 1)}".rstrip()
+    return f"{number(100 * (value or 0.0), 1)} % {interval(bounds, 1, 100)}".rstrip()
 
 
 def _sides(preference: Preference) -> str:
@@ -212,10 +212,9 @@ def _figure(study: Study, fitted: Sequence[Preference]) -> Figure | None:
             panel.grid(axis="x", color=GRID, linewidth=0.6)
             panel.set_title(wrapped(each.criterion.text, 44), loc="left")
         panels[-1].set_xlabel("Strength (logarithm)")
-        svg, prints = drawn(canvas)
     spoken = "; ".join(
         f"{each.criterion.key}, {styles[row.condition].title}: {number(row.log)} {interval(row.interval)}"
         for each in shown
         for row in _rows([each])
     )
-    return Figure("strengths", CAPTION, f"Log strengths: {spoken}.", svg, half=True, prints=prints)
+    return drawn(canvas, "strengths", CAPTION, f"Log strengths: {spoken}.", half=True)

@@ -80,7 +80,7 @@ def _by_condition(study: Study, scores: list[ScaleScore]) -> Table:
         ],
         rows=list(columns),
         heads=[Column("", heading="Scale", cell=lambda key: _name(columns[key]))],
-        across={condition.name: condition.title for condition in study.conditions},
+        across=study.titles,
         place=lambda estimate: (estimate.measure.key, estimate.condition),
     )
 

@@ -4,22 +4,17 @@ from collections.abc import Sequence
 
 from ..participants.estimates import Estimate
 from ..stats.correlations import LEAST_FOR_P, smallest_p
-from ..stats.results import Target
 from ..study.analysis import Study
 from ..study.inference import Inference
-from .claims import claims_figure, claims_of, first_rows, verdicts
+from .claims import TARGET_WORDS, claims_figure, claims_of, first_rows, verdicts
 from .figures import condition_figure
-from .page import Card, Cards, Figure, Section, Text
-from .section_against_scores import against_scores_section
-from .section_explanations import QUESTIONS, against_zero_card, explanation_cards
+from .page import Card, Cards, Section
+from .section_against_scores import follow_card
+from .section_explanations import QUESTIONS, against_zero_card, explanation_card
 from .section_preferences import preference_cards
 from .tables import number
 
 HELPFUL = "Is the explanation helpful?"
-TARGET_WORDS: dict[Target, str] = {
-    "items_like_these": "about items like these: participants and items count as samples",
-    "these_items": "about these items: participants count as a sample",
-}
 
 
 def summary_section(study: Study, inference: Inference) -> Section:
@@ -40,17 +35,18 @@ def _system_cards(study: Study, inference: Inference) -> list[Card]:
     title = "Do the systems differ?" if len(study.systems) > 1 else "Do the conditions differ?"
     return [
         _differ_card(study, inference, title),
-        _follow_card(against_scores_section(study, inference.plan)),
+        follow_card(study, inference.plan),
         _helpful_card(study, inference),
     ]
 
 
 def _explanation_cards(study: Study, inference: Inference) -> list[Card]:
     """Answer what a study of explanations asks, and what else its data hold."""
-    cards = [*explanation_cards(study, inference), against_zero_card(study)]
+    questions = QUESTIONS[study.version.task.kind]
+    cards = [*(explanation_card(study, inference, each) for each in questions), against_zero_card(study)]
     cards.append(_differ_card(study, inference, "What else differs?"))
     if len(study.systems) > 1 and study.retained.relations.scores:
-        cards.append(_follow_card(against_scores_section(study, inference.plan)))
+        cards.append(follow_card(study, inference.plan))
     if study.retained.estimates.available("helpfulness"):
         cards.append(_ratings_card(study))
     return [card for card in cards if card]
@@ -61,7 +57,7 @@ def _preference_cards(study: Study, inference: Inference) -> list[Card]:
     preferred, *sides = preference_cards(study)
     cards = [preferred, _differ_card(study, inference, "Which differences are clear?"), *sides]
     if len(study.systems) > 1 and study.retained.relations.scores:
-        cards.append(_follow_card(against_scores_section(study, inference.plan)))
+        cards.append(follow_card(study, inference.plan))
     return cards
 
 
@@ -82,13 +78,6 @@ def _differ_card(study: Study, inference: Inference, title: str) -> Card:
     )
     figure = claims_figure(study, shown, alpha, "differences-forest", caption)
     return Card(title, verdicts(study, claims, alpha), figure)
-
-
-def _follow_card(section: Section) -> Card:
-    """Take the sentences and the first figure of the section on the score."""
-    points = [block.text for block in section.blocks if isinstance(block, Text)]
-    figure = next((block for block in section.blocks if isinstance(block, Figure)), None)
-    return Card("Do people follow the score?", points, figure)
 
 
 def _helpful_card(study: Study, inference: Inference) -> Card:
@@ -118,7 +107,7 @@ def _ratings_card(study: Study) -> Card:
 
 
 def _helpfulness(study: Study, rated: Sequence[Estimate]) -> list[str]:
-    titles = {condition.name: condition.title for condition in study.conditions}
+    titles = study.titles
     question = study.version.question("helpfulness")
     points = getattr(question.scale, "points", None) if question else None
     highest = max(rated, key=lambda estimate: estimate.value or 0.0)
@@ -235,8 +224,3 @@ def _planned(study: Study, inference: Inference) -> list[str]:
         else f"The study has no exclusion rules; all {total} trials count."
     )
     return points
-
-
-def no_results_section(text: str) -> Section:
-    """Summarise a study whose rules leave nothing to analyse."""
-    return Section("summary", "In short", [Text(text)])

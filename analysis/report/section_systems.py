@@ -11,7 +11,7 @@ from ..scores.score_table import SCORES, Score
 from ..stats.correlations import LEAST_SYSTEMS, smallest_p
 from ..study.human_vs_model import Quantity, Relation, Relations
 from .page import Block, Section, Text
-from .tables import Cell, Column, Table, interval, number, scale
+from .tables import Cell, Column, Table, interval, number
 
 MEANING = (
     "A + says that the model score ranks the systems as the human measure does, a − that the ranking is "
@@ -190,7 +190,7 @@ def _scores_table(
 
     def show(scored: _Scored) -> Cell:
         if scored.value is not None:
-            return Cell(number(100 * scored.value, 2), detail=interval(scale(scored.interval, 100), 1))
+            return Cell(number(100 * scored.value, 2), detail=interval(scored.interval, 1, 100))
         reason = "no scores for this system"
         if scored.entry:
             reason = scored.entry.reasons.get(scored.score.key, "not in the scores file")

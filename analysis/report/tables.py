@@ -225,19 +225,19 @@ def number(value: float | None, decimals: int = 2) -> str:
     return text.replace("-", "−")
 
 
+def sentence_case(text: str) -> str:
+    """Begin a text with a capital letter; the rest stays."""
+    return text[:1].upper() + text[1:]
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: "1 trial", "2 trials"."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def interval(bounds: tuple[float, float] | None, decimals: int = 2) -> str:
-    """Format an interval in brackets; "" for None."""
-    return f"[{number(bounds[0], decimals)}, {number(bounds[1], decimals)}]" if bounds else ""
-
-
-def scale(bounds: tuple[float, float] | None, factor: float) -> tuple[float, float] | None:
-    """Return the bounds times a factor."""
-    return (bounds[0] * factor, bounds[1] * factor) if bounds else None
+def interval(bounds: tuple[float, float] | None, decimals: int = 2, factor: float = 1) -> str:
+    """Format an interval times a factor, in brackets; "" for None."""
+    return f"[{', '.join(number(bound * factor, decimals) for bound in bounds)}]" if bounds else ""
 
 
 def value_cell(
@@ -252,7 +252,7 @@ def value_cell(
     """Format a value times a factor, with its interval; or why it is missing."""
     if value is None:
         return Cell(missing, "missing", reason)
-    return Cell(number(value * factor, decimals), detail=interval(scale(bounds, factor), decimals))
+    return Cell(number(value * factor, decimals), detail=interval(bounds, decimals, factor))
 
 
 def p_text(p: float | None) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..report.page import Block, Page, Points, Section, Text
-from ..report.tables import Cell, Column, Table, inputs_table, number
+from ..report.tables import Cell, Column, Table, fields, inputs_table, number
 from .claims import VERDICTS, Basis, Result, Verdict, count
 from .published import Paper, Value
 
@@ -109,17 +109,7 @@ def _blocks(place: str, results: Sequence[Result]) -> list[Block]:
     return [*blocks, _crossed(place, crossed)] if crossed else blocks
 
 
-DATA = [
-    Column("place"),
-    Column("row"),
-    Column("column"),
-    Column("published"),
-    Column("ours"),
-    Column("difference"),
-    Column("verdict"),
-    Column("basis"),
-    Column("reason"),
-]
+DATA = fields("place", "row", "column", "published", "ours", "difference", "verdict", "basis", "reason")
 
 
 def _list(place: str, results: Sequence[Result]) -> Table:

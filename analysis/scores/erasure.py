@@ -10,9 +10,10 @@ References:
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from .farm_loca import REMOVALS
+
 # Keys of scores.json. Differences of probabilities lie in [-1, 1], other scores in [0, 1].
 DIFFERENCES = ("comprehensiveness", "sufficiency", "comprehensiveness_aopc", "sufficiency_aopc")
-REMOVALS = (1, 2, 3, 4)  # as for FaRM: a HotpotQA explanation has at most four facts
 
 
 @dataclass(frozen=True)

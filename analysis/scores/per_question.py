@@ -20,9 +20,9 @@ from ..io.tabular_files import Column, read_table
 from ..stats.arrays import Array, chunks, ratio
 from ..stats.bootstrap import draw_counts
 from .erasure import DIFFERENCES
+from .farm_loca import REMOVALS
 from .score_table import SCORES
 
-REMOVALS = (1, 2, 3, 4)
 LOCATED = ("span_answer", "inside", "outside")
 # Means over questions: the twelve standard scores, whether the answer changed (0 or 1), and the differences
 # of probabilities.

@@ -9,7 +9,7 @@ References:
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import permutations
 from typing import Literal
 
@@ -50,13 +50,115 @@ class Correlation:
     reason: str = ""
 
 
+class Rows:
+    """Values of n systems, rows × n, and what coefficients make of them.
+
+    It is computed once.
+    """
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+        self._transformed: dict[Coefficient, Array] = {}
+
+    def transformed(self, coefficient: Coefficient) -> Array:
+        """Return the rows whose cosines are the coefficient."""
+        if coefficient not in self._transformed:
+            self._transformed[coefficient] = TRANSFORMS[coefficient](self.values)
+        return self._transformed[coefficient]
+
+
+def paired(coefficient: Coefficient, x: Rows, y: Rows) -> Array:
+    """Compute a coefficient of paired rows; one side may have a single row."""
+    return _cosine(x.transformed(coefficient), y.transformed(coefficient))
+
+
+class Replicates(Rows):
+    """Bootstrap replicates of a human measure, for all its correlations.
+
+    human: The measure itself, shape (n,). values: Replicates × n.
+    """
+
+    def __init__(self, human: Array, values: Array) -> None:
+        super().__init__(values)
+        self.human = human
+        self._pulled: tuple[bytes, Rows] | None = None
+
+    @cached_property
+    def region(self) -> "Region | None":
+        """The confidence region.
+
+        None if more than one replicate in twenty is constant or undefined.
+        """
+        centred = self.transformed("pearson")
+        defined = (centred != 0).any(axis=1) & ~np.isnan(centred).any(axis=1)
+        if not len(defined) or defined.mean() < 0.95:
+            return None
+        return Region.around(self.human, self.values[defined])
+
+    def pulled(self, region: "Region", model: Array) -> Rows:
+        """Return `Region.pulled`, kept for the next coefficient of a score."""
+        key = model.tobytes()
+        if self._pulled is None or self._pulled[0] != key:
+            self._pulled = key, Rows(region.pulled(model))
+        return self._pulled[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A confidence region of a human measure, see `region_interval`.
+
+    Attributes:
+        centre: The measure less its mean, shape (n,).
+        inside: Replicates less their means that lie in the region, rows × n.
+        inverse: Of the replicates' covariance, n × n.
+        within: Projects on the directions in which the replicates vary, n × n.
+        bound: Largest squared Mahalanobis distance from the centre.
+        surface: Every replicate's direction, as far as the region reaches.
+    """
+
+    centre: Array
+    inside: Array
+    inverse: Array
+    within: Array
+    bound: float
+    surface: Rows
+
+    @classmethod
+    def around(cls, human: Array, replicates: Array, level: float = 0.95) -> "Region":
+        """Bound the region that holds the share `level` of the replicates."""
+        centre = human - human.mean()
+        apart = replicates - replicates.mean(axis=1, keepdims=True)
+        spread = np.cov(apart, rowvar=False)
+        inverse = np.linalg.pinv(spread, hermitian=True)
+        distance = np.einsum("ri,ij,rj->r", apart - centre, inverse, apart - centre)
+        bound = float(np.quantile(distance, level))
+        scale = np.sqrt(bound / np.where(distance > 0, distance, 1.0))[:, None]
+        surface = Rows(centre + (apart - centre) * scale)
+        return cls(centre, apart[distance <= bound], inverse, spread @ inverse, bound, surface)
+
+    def pulled(self, model: Array) -> Array:
+        """Move points to the model score's shape as far as the region reaches.
+
+        This finds the region's extremes also where no replicate happens to lie.
+        """
+        shape = (model - model.mean()) / np.linalg.norm(model - model.mean())
+        inside, inverse, away = self.inside, self.inverse, self.inside - self.centre
+        move = ((inside @ shape)[:, None] * shape - inside) @ self.within
+        squares = np.einsum("ri,ij,rj->r", move, inverse, move)
+        mixed = np.einsum("ri,ij,rj->r", move, inverse, away)
+        room = self.bound - np.einsum("ri,ij,rj->r", away, inverse, away)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = (np.sqrt(np.maximum(mixed**2 + squares * room, 0.0)) - mixed) / squares
+        return np.asarray(inside + np.clip(np.nan_to_num(reach), 0.0, 1.0)[:, None] * move)
+
+
 def correlate(
     human: ArrayLike,
     model: ArrayLike,
     coefficient: Coefficient,
     *,
-    replicates: Array | None = None,
-    model_replicates: Array | None = None,
+    replicates: Array | Replicates | None = None,
+    model_replicates: Array | Rows | None = None,
     rng: np.random.Generator | None = None,
 ) -> Correlation:
     """Correlate a human measure with a model score over n systems.
@@ -67,7 +169,8 @@ def correlate(
         coefficient: "pearson", "spearman" or "kendall".
         replicates: The human measure in each bootstrap replicate, replicates × n,
             for the confidence interval. Scores stay fixed there: they come from a
-            data set far larger than the study.
+            data set far larger than the study. `Replicates` of this measure share
+            what its correlations with other scores need, too.
         model_replicates: The score in each of these replicates, for the direction
             probability; without it the score is as it is there too.
         rng: Needed above `MOST_FOR_ENUMERATION` systems, to sample orders.
@@ -87,44 +190,40 @@ def correlate(
     for name, values in (("the human measure", x), ("the model score", y)):
         if _constant(values[None]).all():
             return Correlation(coefficient, n, None, reason=f"{name} is the same for all systems")
-    statistic = STATISTICS[coefficient]
-    value = float(statistic(x[None], y[None])[0])
+    score = Rows(y[None])
+    value = float(paired(coefficient, Rows(x[None]), score)[0])
     interval = positive = None
     if replicates is not None:
-        interval = region_interval(statistic, replicates, x, y)
+        people = replicates if isinstance(replicates, Replicates) else Replicates(x, replicates)
+        interval = region_interval(people, y, coefficient)
+        drawn = score if model_replicates is None else model_replicates
         positive = _positive_share(
-            statistic(replicates, y[None] if model_replicates is None else model_replicates)
+            paired(coefficient, people, drawn if isinstance(drawn, Rows) else Rows(drawn))
         )
     least = smallest_p(n, coefficient)
     if n < LEAST_FOR_P:
         return Correlation(coefficient, n, value, interval, positive, smallest_p=least)
-    p, method = _permutation_p(statistic, x, y, value, rng)
+    p, method = _permutation_p(STATISTICS[coefficient], x, y, value, rng)
     return Correlation(coefficient, n, value, interval, positive, p, method, least)
 
 
 def region_interval(
-    statistic: Callable[[Array, Array], Array],
-    replicates: Array,
-    human: Array,
-    model: Array,
-    level: float = 0.95,
+    replicates: Replicates, model: Array, coefficient: Coefficient
 ) -> tuple[float, float] | None:
-    """Bound a correlation by a confidence region of the human measures.
+    """Bound a correlation by a 95 % confidence region of the human measures.
 
-    The region is the ellipsoid around the estimate that holds the share `level` of
-    the bootstrap replicates, by Mahalanobis distance of the systems' differences
-    [1]; what holds for all systems together holds for any function of them [2].
-    The percentiles of the coefficient itself are not a confidence interval: noise
-    pulls a correlation towards 0, in the replicates once more than in the
-    estimate, so that with few participants they seldom hold a true value near 1
-    (`benchmarks.coverage`). This interval errs on the wide side.
+    The region is the ellipsoid around the estimate that holds 95 % of the bootstrap
+    replicates, by Mahalanobis distance of the systems' differences [1]; what holds
+    for all systems together holds for any function of them [2]. The percentiles of
+    the coefficient itself are not a confidence interval: noise pulls a correlation
+    towards 0, in the replicates once more than in the estimate, so that with few
+    participants they seldom hold a true value near 1 (`benchmarks.coverage`). This
+    interval errs on the wide side.
 
     Args:
-        statistic: Of paired rows.
-        replicates: Replicates × n.
-        human: The human measure, shape (n,).
-        model: The model score, shape (n,).
-        level: Of the confidence region.
+        replicates: Of the human measure of n systems.
+        model: The model score, shape (n,), not the same for all systems.
+        coefficient: "pearson", "spearman" or "kendall".
 
     Returns:
         Smallest and largest coefficient; None when more than one replicate in
@@ -135,37 +234,13 @@ def region_interval(
            and the bootstrap.
         2. Scheffé (1953). A method for judging all contrasts.
     """
-    defined = ~np.isnan(statistic(replicates, model[None]))
-    if not len(defined) or defined.mean() < 0.95:
+    region, score = replicates.region, Rows(model[None])
+    if region is None:
         return None
-    centre = human - human.mean()
-    apart = replicates[defined] - replicates[defined].mean(axis=1, keepdims=True)
-    spread = np.cov(apart, rowvar=False)
-    inverse = np.linalg.pinv(spread, hermitian=True)
-    distance = np.einsum("ri,ij,rj->r", apart - centre, inverse, apart - centre)
-    bound = float(np.quantile(distance, level))
-    scale = np.sqrt(bound / np.where(distance > 0, distance, 1.0))[:, None]
-    # Every replicate's direction, as far as the ellipsoid reaches.
-    surface = centre + (apart - centre) * scale
-    pulled = _pulled(apart[distance <= bound], centre, spread @ inverse, inverse, bound, model)
-    values = statistic(np.concatenate([surface, pulled]), model[None])
+    values = np.concatenate(
+        [paired(coefficient, points, score) for points in (region.surface, replicates.pulled(region, model))]
+    )
     return float(np.nanmin(values)), float(np.nanmax(values))
-
-
-def _pulled(inside: Array, centre: Array, within: Array, inverse: Array, bound: float, model: Array) -> Array:
-    """Move points to the model score's shape as far as the ellipsoid reaches.
-
-    This finds the region's extremes also where no replicate happens to lie. within:
-    projects on the directions in which the replicates vary.
-    """
-    shape = (model - model.mean()) / np.linalg.norm(model - model.mean())
-    move = ((inside @ shape)[:, None] * shape - inside) @ within
-    squares = np.einsum("ri,ij,rj->r", move, inverse, move)
-    mixed = np.einsum("ri,ij,rj->r", move, inverse, inside - centre)
-    room = bound - np.einsum("ri,ij,rj->r", inside - centre, inverse, inside - centre)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reach = (np.sqrt(np.maximum(mixed**2 + squares * room, 0.0)) - mixed) / squares
-    return np.asarray(inside + np.clip(np.nan_to_num(reach), 0.0, 1.0)[:, None] * move)
 
 
 def smallest_p(n: int, coefficient: Coefficient) -> float:
@@ -183,12 +258,12 @@ def pearson(x: Array, y: Array) -> Array:
 
     Both are rows × n; one of them may have a single row.
     """
-    return _cosine(_centred(x), _centred(y))
+    return paired("pearson", Rows(x), Rows(y))
 
 
 def spearman(x: Array, y: Array) -> Array:
     """Compute Pearson's r of the ranks, ties with their mean rank."""
-    return pearson(_ranks(x), _ranks(y))
+    return paired("spearman", Rows(x), Rows(y))
 
 
 def kendall(x: Array, y: Array) -> Array:
@@ -196,7 +271,7 @@ def kendall(x: Array, y: Array) -> Array:
 
     It is corrected for ties on either side.
     """
-    return _cosine(pair_signs(x), pair_signs(y))
+    return paired("kendall", Rows(x), Rows(y))
 
 
 STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
@@ -232,6 +307,13 @@ def _cosine(x: Array, y: Array) -> Array:
 
 def _ranks(values: Array) -> Array:
     return np.asarray(scipy.stats.rankdata(settled(values), axis=1, nan_policy="propagate"))
+
+
+TRANSFORMS: dict[Coefficient, Callable[[Array], Array]] = {
+    "pearson": _centred,
+    "spearman": lambda values: _centred(_ranks(values)),
+    "kendall": pair_signs,
+}
 
 
 @lru_cache(maxsize=4)

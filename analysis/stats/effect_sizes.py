@@ -162,20 +162,12 @@ def ratio_of_geometric_means(first: ArrayLike, second: ArrayLike, *, level: floa
         >>> round(ratio_of_geometric_means([10, 20, 40], [20, 40, 80]).estimate, 6)
         2.0
     """
-    check_level(level)
     groups = defined_values(first, second)
     for name, values in zip(("first", "second"), groups, strict=True):
         if (values <= 0).any():
             raise ValueError(f"{name} holds a value that is not positive")
-    logs = (np.log(groups[0]), np.log(groups[1]))
-    method = "Welch's interval of the difference of mean logs"
-    result = Finding("ratio of geometric means", (len(logs[0]), len(logs[1])), method, level=level)
-    if refused := too_few(groups) or constant(logs, each=True):
-        return replace(result, reason=refused)
-    low, high = welch_test(*logs).confidence_interval(level)
-    estimate = exp(logs[1].mean() - logs[0].mean())
-    assumptions = (INDEPENDENT, "The logarithms of the participants' values are nearly normal.", SAME_ITEMS)
-    return replace(result, estimate=estimate, interval=(exp(low), exp(high)), assumptions=assumptions)
+    logs = welch_difference(np.log(groups[0]), np.log(groups[1]), level=level)
+    return logs.of_logs("Welch's interval of the difference of mean logs", "values")
 
 
 def welch_test(first: Array, second: Array, alternative: str = "two-sided") -> Any:

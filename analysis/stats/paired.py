@@ -6,7 +6,7 @@ without both values says nothing about a change and does not count.
 
 from dataclasses import replace
 from itertools import product
-from math import exp, sqrt
+from math import sqrt
 
 import numpy as np
 import scipy
@@ -212,19 +212,11 @@ def ratio_within(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) ->
         >>> round(ratio_within([10, 20, 40], [20, 38, 84]).estimate, 3)
         1.998
     """
-    check_level(level)
     before, after = complete_pairs(first, second)
     if (before <= 0).any() or (after <= 0).any():
         raise ValueError("first or second holds a value that is not positive")
-    change = np.log(after) - np.log(before)
-    n, method = len(change), "t interval of the mean change of logs"
-    result = Finding("ratio of geometric means", (n, n), method, level=level)
-    if refused := unchanged(change):
-        return replace(result, reason=refused)
-    low, high = scipy.stats.ttest_1samp(change, 0.0).confidence_interval(level)
-    assumptions = (INDEPENDENT, "The logarithms of the participants' ratios are nearly normal.", SAME_ITEMS)
-    estimate, interval = exp(change.mean()), (exp(low), exp(high))
-    return replace(result, estimate=estimate, interval=interval, assumptions=assumptions)
+    logs = paired_difference(np.log(before), np.log(after), level=level)
+    return logs.of_logs("t interval of the mean change of logs", "ratios")
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Finding:

@@ -79,7 +79,12 @@ def sign_shares(human: Array, model: Array) -> SignShares:
         >>> sign_shares(np.array([[1, 2], [2, 1], [1, 1.0]]), np.array([[5, 6.0]]))
         SignShares(same=0.3333333333333333, reversed=0.3333333333333333)
     """
-    agreement = pair_signs(human) * pair_signs(model)
+    return shares_of_signs(pair_signs(human), pair_signs(model))
+
+
+def shares_of_signs(human: Array, model: Array) -> SignShares:
+    """Return `sign_shares` of rows whose `pair_signs` are known."""
+    agreement = human * model
     return SignShares(*(float((side > 0).all(axis=1).mean()) for side in (agreement, -agreement)))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import exp
 from typing import Literal
 
 import numpy as np
@@ -63,6 +64,12 @@ class Finding:
         estimate = None if self.estimate is None else change(self.estimate)
         interval = (change(self.interval[0]), change(self.interval[1])) if self.interval else None
         return replace(self, quantity=quantity, estimate=estimate, interval=interval)
+
+    def of_logs(self, method: str, normal: str) -> "Finding":
+        """Return the finding about logarithms as one about a ratio, without p."""
+        ratio = replace(self.mapped("ratio of geometric means", exp), method=method, p=None)
+        normality = f"The logarithms of the participants' {normal} are nearly normal."
+        return replace(ratio, assumptions=self.assumptions and (INDEPENDENT, normality, SAME_ITEMS))
 
 
 def defined_values(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:

@@ -89,6 +89,11 @@ class Study:
         return self.version.conditions
 
     @property
+    def titles(self) -> dict[str, str]:
+        """Return the titles of the conditions by name."""
+        return self.version.titles
+
+    @property
     def task(self) -> Task:
         """Return what participants did in a trial."""
         return TASKS[self.version.task.kind]
@@ -134,6 +139,12 @@ def analyse(
     left = members[~members["participant_id"].isin(exclusions.people)]
     items = tuple(sorted(trials["item_id"].unique()))
     view = _Viewer(bundle, options, version, items, clock, systems, system_scores, replicates, advance)
+    retained = view(kept, left)
+    if len(kept) == len(trials) and len(left) == len(members):
+        everything = retained
+        advance(options.resamples)
+    else:
+        everything = view(trials, members)
     return Study(
         bundle=bundle,
         options=options,
@@ -150,8 +161,8 @@ def analyse(
         scores=system_scores,
         unused_scores=sorted(system_scores.keys() - {condition.system for condition in systems}),
         systems=systems,
-        retained=view(kept, left),
-        everything=view(trials, members),
+        retained=retained,
+        everything=everything,
         grids=partial(view.grids, members=left),
     )
 

@@ -2,22 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..io.errors import AnalysisError
 from ..planning.declared_plan import Plan
 from ..stats.arrays import Array
 from ..stats.bootstrap import percentile_interval
-from ..stats.correlations import COEFFICIENTS, Coefficient, Correlation, correlate
+from ..stats.correlations import (
+    COEFFICIENTS,
+    Coefficient,
+    Correlation,
+    Replicates,
+    Rows,
+    correlate,
+)
 from ..stats.rank_agreement import (
     Direction,
     RankRelation,
     SignShares,
     desirability,
     rank_relation,
-    sign_shares,
+    shares_of_signs,
 )
 from ..stats.streams import substream
 
@@ -133,23 +141,60 @@ def relate(
 
     systems: names for people; measures and scores have one value for each. rng: see `correlate`.
     """
-    pairs = {(m.key, s.key): _relation(m, s, rng) for m in measures for s in scores}
+    drawn: dict[tuple[str, bytes], _Drawn] = {}  # of scores, which all measures share
+    pairs = {}
+    for measure in measures:
+        people: dict[bytes, Replicates | None] = {}
+        for score in scores:
+            both = ~np.isnan(measure.values) & ~np.isnan(score.values)
+            key = both.tobytes()
+            if key not in people:
+                people[key] = _replicates(measure, both)
+            if (score.key, key) not in drawn:
+                drawn[score.key, key] = _drawn(score, both)
+            relation = _relation(measure, score, both, people[key], drawn[score.key, key], rng)
+            pairs[measure.key, score.key] = relation
     return Relations(tuple(systems), tuple(measures), tuple(scores), pairs)
 
 
-def _relation(measure: Quantity, score: Quantity, rng: np.random.Generator) -> Relation:
-    both = ~np.isnan(measure.values) & ~np.isnan(score.values)
+class _Drawn(NamedTuple):
+    """A score in replicates over questions.
+
+    varies: whether it does for every system.
+    """
+
+    rows: Rows
+    varies: bool
+
+
+def _replicates(measure: Quantity, both: NDArray[np.bool_]) -> Replicates | None:
+    return (
+        None if measure.replicates is None else Replicates(measure.values[both], measure.replicates[:, both])
+    )
+
+
+def _drawn(score: Quantity, both: NDArray[np.bool_]) -> _Drawn:
+    values = score.values[both]
+    if score.replicates is None:
+        return _Drawn(Rows(values[None]), varies=False)
+    unknown = np.isnan(score.replicates[:, both]).all(axis=0)
+    return _Drawn(Rows(np.where(unknown, values, score.replicates[:, both])), varies=not unknown.any())
+
+
+def _relation(
+    measure: Quantity,
+    score: Quantity,
+    both: NDArray[np.bool_],
+    people: Replicates | None,
+    drawn: _Drawn,
+    rng: np.random.Generator,
+) -> Relation:
     n = int(both.sum())
     if n < 2:
         reason = "fewer than two systems have both values"
         return Relation(measure, score, n, None, "", {}, reason=reason)
     x, y = measure.values[both], score.values[both]
     rank = rank_relation(x, y)
-    replicates = None if measure.replicates is None else measure.replicates[:, both]
-    drawn, is_drawn = y[None], False
-    if replicates is not None and score.replicates is not None:
-        unknown = np.isnan(score.replicates[:, both]).all(axis=0)
-        drawn, is_drawn = np.where(unknown, y, score.replicates[:, both]), not unknown.any()
     return Relation(
         measure=measure,
         score=score,
@@ -161,12 +206,14 @@ def _relation(measure: Quantity, score: Quantity, rng: np.random.Generator) -> R
                 x,
                 y,
                 coefficient,
-                replicates=replicates,
-                model_replicates=drawn,
+                replicates=people,
+                model_replicates=drawn.rows,
                 rng=substream(rng, measure.key, score.key, coefficient),
             )
             for coefficient in COEFFICIENTS
         },
-        shares=None if replicates is None else sign_shares(replicates, drawn),
-        is_score_drawn=is_drawn,
+        shares=None
+        if people is None
+        else shares_of_signs(people.transformed("kendall"), drawn.rows.transformed("kendall")),
+        is_score_drawn=people is not None and drawn.varies,
     )

@@ -12,8 +12,8 @@ from typing import Any
 
 from django.db import connection, models
 
-from annotation.errors import Conflict
-from foundation.messages import at_field, say, value_error
+from annotation.errors import conflict_at
+from foundation.messages import value_error
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
@@ -60,9 +60,7 @@ def as_json(value: object, where: str = "a value") -> str:
     try:
         return _encode(value)
     except ValueError as error:
-        raise Conflict(
-            at_field(where, say("holds NaN or an infinite number, which cannot be stored"))
-        ) from error
+        raise conflict_at(where, "holds NaN or an infinite number, which cannot be stored") from error
 
 
 def as_time(moment: datetime | None) -> Any:
@@ -78,10 +76,8 @@ def check_storable(name: str, texts: Sequence[str], json_texts: Sequence[str]) -
     """
     together = "".join(json_texts)
     if any("\0" in text for text in texts) or ("\\u0000" in together and _NUL.search(together)):
-        raise Conflict(at_field(name, say("holds the character NUL, which cannot be stored")))
+        raise conflict_at(name, "holds the character NUL, which cannot be stored")
     try:
         "".join((*texts, together)).encode()
     except UnicodeEncodeError as error:
-        raise Conflict(
-            at_field(name, say("holds half of a surrogate pair, which is not a character"))
-        ) from error
+        raise conflict_at(name, "holds half of a surrogate pair, which is not a character") from error

@@ -19,7 +19,7 @@ from annotation.actions.bulk_insert import as_json, as_time, check_storable, ins
 from annotation.actions.images import Kept, require_shape
 from annotation.actions.projects import create_project, replace_labels
 from annotation.actions.review import set_gold
-from annotation.errors import Conflict
+from annotation.errors import Conflict, conflict_at
 from annotation.formats.images import ImageFolder
 from annotation.label_changes import renamed_since
 from annotation.labels import LabelTask, can_extend, is_label_text
@@ -225,18 +225,12 @@ def import_project(
         findings.check()
         raise Conflict(say("the file holds no item that can be annotated"))
     elif project.workspace_id != workspace.pk:
-        raise Conflict(
-            at_field(slug, say("a project of another workspace has this name; choose another with --name"))
-        )
+        raise conflict_at(slug, "a project of another workspace has this name; choose another with --name")
     elif annotators not in (None, project.annotators_per_item):
-        raise Conflict(
-            at_field(
-                slug,
-                say(
-                    "has %(annotators_per_item)s annotators per item; its dashboard changes that",
-                    annotators_per_item=project.annotators_per_item,
-                ),
-            )
+        raise conflict_at(
+            slug,
+            "has %(annotators_per_item)s annotators per item; its dashboard changes that",
+            annotators_per_item=project.annotators_per_item,
         )
     report = import_items(
         records=chain(first, stream),
@@ -352,23 +346,18 @@ class _Import:
             )
             raise Conflict(at_field(record.external_id, at_field("kind", kinds)))
         if not record.program:
-            raise Conflict(
-                at_field(
-                    record.external_id,
-                    at_field("program", say("is missing; without one there is nothing to do")),
-                )
+            raise conflict_at(
+                (record.external_id, "program"), "is missing; without one there is nothing to do"
             )
         if self._task != (record.program if is_label_text(record.program) or self._task else ""):
-            reason = (
-                say("differs from the label configuration of the project")
-                if self._task
-                else say("is a plain task, but the project has no label configuration")
-            )
-            raise Conflict(at_field(record.external_id, at_field("program", reason)))
+            where = (record.external_id, "program")
+            if self._task:
+                raise conflict_at(where, "differs from the label configuration of the project")
+            raise conflict_at(where, "is a plain task, but the project has no label configuration")
         if stored is not None:
             _require_same(stored, record)
         elif record.external_id in new:
-            raise Conflict(at_field(record.external_id, at_field("external_id", say("comes twice"))))
+            raise conflict_at((record.external_id, "external_id"), "comes twice")
 
     def _row(self, record: ItemRecord, position: int) -> tuple[Any, ...]:
         tokens, names = as_json(record.tokens), as_json([image.name for image in record.images])
@@ -415,11 +404,8 @@ class _Import:
             names = [each.annotator for each in record.annotations]
             with self._refusing(record):
                 if len(set(names)) != len(names):
-                    raise Conflict(
-                        at_field(
-                            record.external_id,
-                            at_field("annotations", say("somebody has annotated the item twice")),
-                        )
+                    raise conflict_at(
+                        (record.external_id, "annotations"), "somebody has annotated the item twice"
                     )
                 rows += [self._annotation(item, record, each) for each in record.annotations]
         insert(Annotation, ANNOTATION, rows)
@@ -530,18 +516,11 @@ def _require_same(stored: Item, record: ItemRecord) -> None:
     }
     for name in SHOWN:
         if getattr(stored, name) != now[name]:
-            raise Conflict(
-                at_field(
-                    stored.external_id,
-                    at_field(
-                        name,
-                        say(
-                            "differs from what the project %(slug)r holds under this id; items are "
-                            "never changed, so import into another project",
-                            slug=stored.project.slug,
-                        ),
-                    ),
-                )
+            raise conflict_at(
+                (stored.external_id, name),
+                "differs from what the project %(slug)r holds under this id; items are "
+                "never changed, so import into another project",
+                slug=stored.project.slug,
             )
 
 
@@ -549,14 +528,11 @@ def _status(annotation: AnnotationRecord) -> str:
     """Return the stored status; reservations from elsewhere have expired."""
     if annotation.status not in Annotation.Status.values:
         statuses = ", ".join(Annotation.Status.values)
-        raise Conflict(
-            at_field(
-                annotation.annotator,
-                at_field(
-                    "status",
-                    say("%(status)r is not one of %(statuses)s", status=annotation.status, statuses=statuses),
-                ),
-            )
+        raise conflict_at(
+            (annotation.annotator, "status"),
+            "%(status)r is not one of %(statuses)s",
+            status=annotation.status,
+            statuses=statuses,
         )
     return "expired" if annotation.status == Annotation.Status.RESERVED else annotation.status
 
@@ -572,4 +548,4 @@ def _aware(moment: datetime | None) -> datetime | None:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise Conflict(at_field(str(moment), say("the year lies beyond the calendar"))) from error
+        raise conflict_at(str(moment), "the year lies beyond the calendar") from error

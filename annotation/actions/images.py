@@ -7,13 +7,12 @@ from django.db import transaction
 
 from accounts.models import User
 from annotation.actions import audit
-from annotation.errors import BadImage, Conflict
+from annotation.errors import BadImage, conflict_at
 from annotation.formats.images import image_size
 from annotation.models import ImageFile, Project
 from annotation.schemas import Image
 from foundation import image_files
 from foundation.errors import BadFile
-from foundation.messages import at_field, say
 
 SHAPE = 0.01  # tolerated difference in aspect ratio between a file and its item
 
@@ -34,18 +33,14 @@ def require_shape(name: str, kept: Kept, image: Image) -> None:
     if kept.width and kept.height and image.width and image.height:
         ratio = kept.width * image.height / (kept.height * image.width)
         if abs(ratio - 1) > SHAPE:
-            raise Conflict(
-                at_field(
-                    name,
-                    say(
-                        "is %(width)s × %(height)s pixels here, and %(width2)s × %(height2)s for the "
-                        "item: boxes would not fit",
-                        width=kept.width,
-                        height=kept.height,
-                        width2=image.width,
-                        height2=image.height,
-                    ),
-                )
+            raise conflict_at(
+                name,
+                "is %(width)s × %(height)s pixels here, and %(width2)s × %(height2)s for the "
+                "item: boxes would not fit",
+                width=kept.width,
+                height=kept.height,
+                width2=image.width,
+                height2=image.height,
             )
 
 
@@ -73,9 +68,7 @@ def add_image(*, project: Project, name: str, source: Path, by: User) -> ImageFi
     require_shape(name, shown, Image(name=name, width=width, height=height))
     if stored.path:
         if Path(stored.path).stem != Path(path).stem:  # both are named by their content
-            raise Conflict(
-                at_field(name, say("the project has another image of this name; choose another name"))
-            )
+            raise conflict_at(name, "the project has another image of this name; choose another name")
         return stored
     stored.width, stored.height, stored.path = width, height, path
     stored.save()

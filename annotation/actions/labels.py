@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 from accounts.models import User
 from annotation.actions import audit
 from annotation.actions.projects import lock
-from annotation.errors import Conflict
+from annotation.errors import Conflict, conflict_at
 from annotation.label_changes import (
     LabelChange,
     asked_at,
@@ -21,7 +21,7 @@ from annotation.label_changes import (
 from annotation.labels import LabelTask
 from annotation.models import Gold, Project, SystemOutput
 from annotation.parsed_items import label_changes_of
-from foundation.messages import at_field, message_of, say
+from foundation.messages import message_of, say
 
 BATCH = 500  # rows that are read and written at once
 
@@ -50,9 +50,9 @@ def rename_label(
     change = LabelChange(layer=node, question=question, label=label, to=new_name.strip())
     if change.to in _names(task, layer, question):
         text = "“%(layer)s” has the label “%(label)s” already; merge them instead"
-        raise Conflict(at_field("new_name", say(text, layer=question or layer, label=change.to)))
+        raise conflict_at("new_name", text, layer=question or layer, label=change.to)
     if not change.to:
-        raise Conflict(at_field("new_name", say("is missing")))
+        raise conflict_at("new_name", "is missing")
     return _carry_over(held, task, change, "label_renamed", by)
 
 
@@ -70,7 +70,7 @@ def remove_label(
     held, task, node = _held(project, layer, question, label)
     if into and (into == label or into not in _names(task, layer, question)):
         text = "“%(layer)s” has no other label “%(label)s”"
-        raise Conflict(at_field("into", say(text, layer=question or layer, label=into)))
+        raise conflict_at("into", text, layer=question or layer, label=into)
     change = LabelChange(layer=node, question=question, label=label, to=into)
     if into:
         return _carry_over(held, task, change, "label_merged", by)
@@ -80,7 +80,7 @@ def remove_label(
             "“%(label)s” is used %(annotations)s times in annotations, %(gold)s times in gold and "
             "%(suggestions)s times in suggestions; merge it into another label"
         )
-        raise Conflict(at_field("label", say(text, label=label, **uses._asdict())))
+        raise conflict_at("label", text, label=label, **uses._asdict())
     _store_task(held, _changed(task, change))
     audit.record(project=held, kind="label_removed", by=by, data=_about(layer, question, label))
     return uses
@@ -102,7 +102,7 @@ def _held(project: Project, layer: str, question: str, label: str) -> tuple[Proj
         raise Conflict(message_of(error)) from error
     if label not in asked.names:
         text = "“%(layer)s” has no label “%(label)s”"
-        raise Conflict(at_field("label", say(text, layer=asked.name, label=label)))
+        raise conflict_at("label", text, layer=asked.name, label=label)
     return held, task, node
 
 

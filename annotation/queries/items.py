@@ -1,7 +1,6 @@
-"""The item list of a project: search, filter by state, pages by position."""
+"""The item list of a project: search, filter by state."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +8,6 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models import Annotation, Gold, Item, Project
 from foundation.prepared_queries import Slot
 
-SHOWN = 50
 STATES = {
     "open": _("Open"),
     "in progress": _("In progress"),
@@ -49,52 +47,8 @@ def ordinary_items(project: Project, names: Sequence[str]) -> dict[str, Item]:
     return {item.external_id: item for item in items}
 
 
-class ItemPage(NamedTuple):
-    """One page of items, and where its neighbours begin (None at an end)."""
-
-    items: list[Item]
-    before: int | None
-    after: int | None
-
-
-def item_page(
-    project: Project,
-    *,
-    search: str = "",
-    state: str = "",
-    after: int = 0,
-    before: int | None = None,
-    order: Sequence[Any] = (),
-    number: int = 1,
-) -> ItemPage:
-    """Return the items after a position, or the last ones before one.
-
-    A page begins at a position, so the last one costs as much as the first. With an order of their own the
-    items come by the number of the page, from 1, and its neighbours are numbers too.
-    """
-    matching = _matching(project, search, state)
-    if order:
-        return _numbered(matching.order_by(*order), number)
-    if before is not None:
-        some = list(matching.filter(position__lt=before).order_by("-position")[: SHOWN + 1])
-        more, items = len(some) > SHOWN, some[:SHOWN][::-1]
-        return ItemPage(items, items[0].position if more else None, items[-1].position if items else None)
-    some = list(matching.filter(position__gt=after).order_by("position")[: SHOWN + 1])
-    items, more = some[:SHOWN], len(some) > SHOWN
-    return ItemPage(
-        items, items[0].position if after and items else None, items[-1].position if more else None
-    )
-
-
-def _numbered(ordered: QuerySet[Item], number: int) -> ItemPage:
-    start = (number - 1) * SHOWN
-    # First the keys alone: PostgreSQL would look for the gold of every item before the page.
-    keys = list(ordered.values_list("pk", flat=True)[start : start + SHOWN + 1])
-    items = list(ordered.filter(pk__in=keys[:SHOWN]))
-    return ItemPage(items, number - 1 or None, number + 1 if len(keys) > SHOWN else None)
-
-
-def _matching(project: Project, search: str, state: str) -> QuerySet[Item]:
+def items_found(project: Project, search: str, state: str) -> QuerySet[Item]:
+    """Return the items whose ID or text has some words, in a state."""
     items = project.items.annotate(has_gold=Exists(_GOLD)).only(
         "project",
         "external_id",

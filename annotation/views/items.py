@@ -17,7 +17,7 @@ from annotation.forms import UPLOADS, ItemFilterForm, ItemForm, MoveForm, OrderF
 from annotation.imports import IMAGES
 from annotation.models import Item, Membership, Order
 from annotation.queries.imports import imports_of, is_in_use, is_touched, is_waiting
-from annotation.queries.items import item_page
+from annotation.queries.items import items_found
 from annotation.views.access import members_only
 from annotation.views.imports import apply_import, import_context, import_or_404
 from annotation.views.tables import IMPORTS, ITEMS
@@ -26,6 +26,7 @@ from jobs.models import Job
 from jobs.tasks import start_job
 
 KIND = "import_items"
+SHOWN = 50
 SHOWN_IMPORTS = 20
 
 
@@ -36,18 +37,15 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
     form = ItemFilterForm(request.GET)
     wanted = form.wanted()
     table = ITEMS.of(request.GET)
-    order = () if table.is_default else table.order()
-    page = item_page(member.project, **wanted, order=order, number=table.number)
-    backwards, forwards = ("before", "after") if table.is_default else ("page", "page")
+    items = items_found(member.project, wanted["search"], wanted["state"])
+    page = table.page(items, SHOWN, key="position", after=wanted["after"], before=wanted["before"])
     context = {
         "project": member.project,
         "form": form,
         "page": page,
         "table": table,
-        "previous": table.address(**{backwards: page.before}) if page.before else "",
-        "next": table.address(**{forwards: page.after}) if page.after else "",
         "order_form": OrderForm(),
-        "is_empty": not page.items and not member.project.items.exists(),
+        "is_empty": not page.rows and not member.project.items.exists(),
         "filtered": bool(wanted["search"] or wanted["state"]),
     }
     return render(request, "annotation/items.html", context)

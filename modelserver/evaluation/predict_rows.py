@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 import torch
 from pydantic import ValidationError
 
+from analysis.io.whole_files import whole
 from modelserver.evaluation.predict_file import predict_all
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.devices import Device
@@ -150,10 +150,10 @@ def _files(data: Path) -> list[Path]:
 def _predict_one(predictor: RowPredictor, path: Path, target: Path) -> tuple[int, int]:
     """Predict a file, whole or not at all; return answers and errors."""
     failed = total = 0
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     about = {"system": predictor.loaded.name, "revision": predictor.loaded.revision}
     try:
         with (
+            whole(target) as unfinished,
             pq.ParquetFile(path) as file,
             pq.ParquetWriter(unfinished, SCHEMA.with_metadata(about)) as writer,
             progress_bar(f"{path.name}: predicting", file.metadata.num_rows) as advance,
@@ -164,11 +164,8 @@ def _predict_one(predictor: RowPredictor, path: Path, target: Path) -> tuple[int
                 failed += sum(error is not None for error in columns["error"])
                 total += len(columns["id"])
                 advance(len(columns["id"]))
-        unfinished.replace(target)
     except (pa.ArrowException, OSError) as error:
         raise UnreadableData(f"{path}: {error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
     return total - failed, failed
 
 

@@ -18,13 +18,15 @@ from modelserver.inputs.devices import Device
 from modelserver.inputs.hotpot import GoldExample, read_gold
 from modelserver.inputs.selection import Context, Reasoning, Selection
 from modelserver.registry import load_system
-from modelserver.systems.base import System
 from modelserver.wire.schema import QAItem, QAPrediction
+from modelserver.wire.system_protocol import Predictor
 
 Scores = dict[str, float | None]
 
 
-def predict_gold(system: System, gold: Sequence[GoldExample], *, device: str = "cpu") -> list[QAPrediction]:
+def predict_gold(
+    system: Predictor, gold: Sequence[GoldExample], *, device: str = "cpu"
+) -> list[QAPrediction]:
     """Return the predictions in the order of the questions.
 
     Raises:
@@ -44,7 +46,7 @@ def scores(gold: Sequence[GoldExample], predictions: Sequence[QAPrediction]) -> 
 
 
 def farm_scores(
-    system: System,
+    system: Predictor,
     items: Sequence[QAItem],
     predictions: Sequence[QAPrediction],
     *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,9 +56,3 @@ def require_finite(model: nn.Module) -> None:
     for name, tensor in model.state_dict().items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise ValueError(f"{name}: {int((~torch.isfinite(tensor)).sum())} of its numbers are not finite")
-
-
-def finish_parts(folder: Path, names: Sequence[str]) -> None:
-    """Rename each ``NAME.part`` to its name, in this order."""
-    for name in names:
-        (folder / f"{name}.part").replace(folder / name)

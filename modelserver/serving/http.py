@@ -13,18 +13,18 @@ import math
 import re
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from modelserver.serving.service import ServerLimits, Service
+from modelserver.serving.service import ItemsRequest, ServerLimits, Service
 from modelserver.systems.predict_each import log_failure
 from modelserver.wire.errors import (
     DeadlineExceeded,
@@ -52,7 +52,6 @@ from modelserver.wire.schema import (
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-B = TypeVar("B", PredictRequest, ExplainRequest, ExecuteRequest)
 Seconds = Annotated[str | None, Header()]
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -109,23 +108,17 @@ def _answer_callers(app: FastAPI, service: Service) -> None:
         deadline = edge.started + _timeout(x_timeout_seconds, service.limits)
         return await _raced(service.loaded(body.system), request.receive, deadline)
 
-    @app.post("/v1/predict")
-    async def predict(
-        body: PredictRequest, request: Request, x_timeout_seconds: Seconds = None
-    ) -> PredictResponse:
-        return await _answered(service, service.answer, body, x_timeout_seconds, request)
+    @app.post("/v1/predict", response_model=PredictResponse)
+    async def predict(body: PredictRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
+        return await _answered(service, body, x_timeout_seconds, request)
 
     @app.post("/v1/explain", response_model=ExplainResponse)
     async def explain(body: ExplainRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
-        return _written(await _answered(service, service.explanation, body, x_timeout_seconds, request))
+        return await _answered(service, body, x_timeout_seconds, request)
 
     @app.post("/v1/execute", response_model=ExecuteResponse)
     async def execute(body: ExecuteRequest, request: Request, x_timeout_seconds: Seconds = None) -> Response:
-        return _written(await _answered(service, service.execution, body, x_timeout_seconds, request))
-
-
-def _written(answer: BaseModel) -> Response:
-    return Response(answer.model_dump_json(), media_type="application/json")
+        return await _answered(service, body, x_timeout_seconds, request)
 
 
 def _timeout(header: str | None, limits: ServerLimits) -> float:
@@ -141,21 +134,16 @@ def _timeout(header: str | None, limits: ServerLimits) -> float:
     return seconds
 
 
-async def _answered(
-    service: Service,
-    work: Callable[[B, str], Coroutine[Any, Any, T]],
-    body: B,
-    timeout: str | None,
-    request: Request,
-) -> T:
-    """Do the work that a request about items asks for.
+async def _answered(service: Service, body: ItemsRequest, timeout: str | None, request: Request) -> Response:
+    """Answer a request about items.
 
     Raises UnknownSystem, Unavailable, InvalidRequest.
     """
     exchange: _Exchange = request.scope["exchange"]
     exchange.fields |= {"system": service.require(body.system), "items": len(body.items)}
     deadline = exchange.started + _timeout(timeout, service.limits)
-    return await _raced(work(body, exchange.request_id), request.receive, deadline)
+    answer = await _raced(service.answer(body, exchange.request_id), request.receive, deadline)
+    return Response(answer.model_dump_json(), media_type="application/json")
 
 
 async def _raced(work: Coroutine[Any, Any, T], receive: Receive, deadline: float) -> T:
@@ -343,7 +331,7 @@ class Edge:
             timeout = headers.get(b"x-timeout-seconds")
             given = None if timeout is None else timeout.decode("latin-1")
             asked = Request(scope, receive)
-            response = _written(await _answered(self._service, self._service.answer, body, given, asked))
+            response = await _answered(self._service, body, given, asked)
         except HTTPException as error:
             response = _http_error(error)
         except ModelServerError as error:

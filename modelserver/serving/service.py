@@ -46,7 +46,15 @@ from modelserver.wire.system_protocol import (
 )
 
 T = TypeVar("T")
+ItemsRequest = PredictRequest | ExplainRequest | ExecuteRequest
+ItemsResponse = PredictResponse | ExplainResponse | ExecuteResponse
 
+# The response to each kind of request, and its field for the outcomes.
+RESPONSES: dict[type[ItemsRequest], tuple[type[ItemsResponse], str]] = {
+    PredictRequest: (PredictResponse, "predictions"),
+    ExplainRequest: (ExplainResponse, "explanations"),
+    ExecuteRequest: (ExecuteResponse, "executions"),
+}
 QUICK_SECONDS = 0.001  # a check that takes no longer is made in the event loop
 # What the metrics say of an item that was done.
 DONE = {QAPrediction: "predicted", Explanation: "explained", Execution: "executed"}
@@ -187,40 +195,11 @@ class Service:
         self.cache.release(name)
         return self.cache.info(name)
 
-    async def answer(self, request: PredictRequest, request_id: str) -> PredictResponse:
-        """Predict a request's items, each by itself as far as errors go.
+    async def answer(self, request: ItemsRequest, request_id: str) -> ItemsResponse:
+        """Predict, explain or execute a request's items, as its type says.
 
-        When it is cancelled, what is still queued of the request is dropped.
-        """
-        revision, outcomes = await self._done(request, request_id, as_reader)
-        predictions = [one for one in outcomes if isinstance(one, QAPrediction | ItemError)]
-        return PredictResponse(system=request.system, revision=revision, predictions=predictions)
-
-    async def explanation(self, request: ExplainRequest, request_id: str) -> ExplainResponse:
-        """Explain a request's items, in all else as `answer` does.
-
-        Raises InvalidRequest for a system that has no saliency.
-        """
-        way = partial(ExplainTask, options=request.options)
-        revision, outcomes = await self._done(request, request_id, way)
-        explanations = [one for one in outcomes if isinstance(one, Explanation | ItemError)]
-        return ExplainResponse(system=request.system, revision=revision, explanations=explanations)
-
-    async def execution(self, request: ExecuteRequest, request_id: str) -> ExecuteResponse:
-        """Execute the programs of a request's items, in all else as `answer` does.
-
-        Raises InvalidRequest for a system that executes none.
-        """
-        revision, outcomes = await self._done(request, request_id, ExecuteTask)
-        executions = [one for one in outcomes if isinstance(one, Execution | ItemError)]
-        return ExecuteResponse(system=request.system, revision=revision, executions=executions)
-
-    async def _done(
-        self, request: PredictRequest | ExecuteRequest, request_id: str, way: Callable[[Served], BatchTask]
-    ) -> tuple[str, list[Outcome]]:
-        """Return the system's revision and an outcome for each item.
-
-        ``way`` makes the task from the system: predict, explain or execute.
+        Items fail one by one. When it is cancelled, what is still queued of the
+        request is dropped. Raises InvalidRequest for a system that cannot do it.
         """
         if len(request.items) > self.limits.items:
             message = f"{len(request.items)} items in one request; at most {self.limits.items} are taken"
@@ -229,13 +208,14 @@ class Service:
             system = await self.cache.acquire(request.system)
         try:
             revision = system.revision
-            outcomes = await self._outcomes(system, way(system), request, request_id)
+            outcomes = await self._outcomes(system, _task(system, request), request, request_id)
             if system.revision != revision:  # a remote server may be updated
                 raise Unavailable(f"{request.system} changed from revision {revision} to {system.revision}")
         finally:
             self.cache.release(request.system)
         _count(self.metrics, request.system, outcomes)
-        return revision, outcomes
+        response, field = RESPONSES[type(request)]
+        return response.model_validate({"system": request.system, "revision": revision, field: outcomes})
 
     @contextmanager
     def _expected(self, name: str, *, items: int) -> Iterator[None]:
@@ -250,7 +230,7 @@ class Service:
             self._expecting -= items
 
     async def _outcomes(
-        self, system: Served, task: BatchTask, request: PredictRequest | ExecuteRequest, request_id: str
+        self, system: Served, task: BatchTask, request: ItemsRequest, request_id: str
     ) -> list[Outcome]:
         """Check items one by one, queue the valid ones and wait for them."""
         items: Sequence[Asked] = request.items
@@ -298,6 +278,12 @@ class Service:
     def _batch_ended(self, report: BatchReport) -> None:
         self.metrics.count_batch(report)
         self.cache.notify()
+
+
+def _task(system: Served, request: ItemsRequest) -> BatchTask:
+    if isinstance(request, ExecuteRequest):
+        return ExecuteTask(system)
+    return ExplainTask(system, request.options) if isinstance(request, ExplainRequest) else as_reader(system)
 
 
 def _shutting_down() -> Unavailable:

@@ -1,63 +1,27 @@
-"""The interface of every system, which server and evaluation rely on.
-
-It also turns the answers of a user's own system into predictions.
-"""
+"""Identity of systems; answers of a user's own as predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MethodType
-from typing import Any, Protocol, TypedDict
+from typing import Any, TypedDict
 
 from pydantic import ValidationError
 
 from modelserver.wire.schema import (
     LONGEST_REVISION,
     AnswerLocation,
-    Execution,
     Fact,
-    ModuleItem,
     QAItem,
     QAPrediction,
     first_problem,
 )
-from modelserver.wire.system_protocol import Executor, Predictor
 
 WARM_UP = QAItem(
     id="warm-up",
     question="Which band did the singer found?",
     context=[("The singer", ["The singer founded the band.", " It toured for years."])],
 )
-
-
-class System(Predictor, Protocol):
-    """A trained system that answers questions and names the facts it used.
-
-    ``revision`` is 12 hex digits: a digest of weights and configuration, so that a stored prediction
-    says what made it. All methods may be called from several threads at once: the server looks at items
-    while a batch computes.
-    """
-
-    def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        """Answer the items as one padded batch, in their order.
-
-        Deterministic, and the answer to an item does not depend on the items beside it.
-        """
-        ...
-
-
-class ModularSystem(Executor, Protocol):
-    """A modular network: executes programs and returns each module's output.
-
-    Like `System`, with ``execute`` instead of ``predict``. ``warm_up`` is an item that it can execute.
-    """
-
-    def execute(self, items: Sequence[ModuleItem]) -> list[Execution]:
-        """Execute the items' programs as one batch, in their order.
-
-        Deterministic, and independent of the other items.
-        """
-        ...
 
 
 class Labels(TypedDict):

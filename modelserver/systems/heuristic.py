@@ -21,7 +21,7 @@ from modelserver.inputs import encoders
 from modelserver.inputs.answer_types import EncoderTypes, WordCNN, predict_types
 from modelserver.inputs.features import Vocabulary, lower_words, require_free_answer
 from modelserver.inputs.mentions import MentionType, mentions
-from modelserver.inputs.weight_files import finish_parts, load_weights, naming_file
+from modelserver.inputs.weight_files import load_weights, naming_file
 from modelserver.systems.base import Identified, Identity, Labels, words
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import AnswerLocation, QAItem, QAPrediction
@@ -136,16 +136,15 @@ def save(folder: Path, choice: Choice, words_model: WordCNN, encoder: EncoderTyp
 
     config.json comes last, so that a folder that has it is complete.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     encoders.save(folder / ENCODER, encoder.encoder, encoder.tokenizer, {})
     sizes = {"size": words_model.embed.embedding_dim, "channels": words_model.convolutions[0].out_channels}
     config = {"system": "heuristic", **asdict(choice), **sizes}
-    words_model.vocabulary.save(folder / "vocab.json.part")
-    for name, module in (("words", words_model), ("head", encoder.out)):
-        weights = {key: tensor.detach().cpu().contiguous() for key, tensor in module.state_dict().items()}
-        (folder / f"{name}.safetensors.part").write_bytes(save_weights(weights))
-    (folder / "config.json.part").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    finish_parts(folder, ("vocab.json", "words.safetensors", "head.safetensors", "config.json"))
+    with encoders.parts_of(folder, last="config.json") as part:
+        words_model.vocabulary.save(part / "vocab.json")
+        for name, module in (("words", words_model), ("head", encoder.out)):
+            weights = {key: tensor.detach().cpu().contiguous() for key, tensor in module.state_dict().items()}
+            (part / f"{name}.safetensors").write_bytes(save_weights(weights))
+        (part / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
 
 def load(

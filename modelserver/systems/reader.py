@@ -22,7 +22,7 @@ from modelserver.inputs.decoding import (
     text_logprob,
 )
 from modelserver.inputs.features import Features, Vocabulary, WordLimit, featurise
-from modelserver.inputs.weight_files import finish_parts, half_weights, load_half_weights, naming_file
+from modelserver.inputs.weight_files import half_weights, load_half_weights, naming_file
 from modelserver.saliency.attribution import explain
 from modelserver.systems import contextual
 from modelserver.systems.base import Identified, Identity, Labels
@@ -143,14 +143,13 @@ def save(folder: Path, model: Qi2019 | SelectAndForget, config: Config, vocabula
     Each file appears whole or not at all. An encoder's weights are among them; its configuration and
     tokenizer go into a folder beside them.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     if isinstance(model.embed, Contextual):
         encoder = Encoder(model.embed.encoder, model.embed.tokenizer)
         contextual.save(folder / contextual.FOLDER, encoder)
-    (folder / "model.safetensors.part").write_bytes(half_weights(model))
-    (folder / "config.json.part").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
-    vocabulary.save(folder / "vocab.json.part")
-    finish_parts(folder, ("model.safetensors", "config.json", "vocab.json"))
+    with encoders.parts_of(folder) as part:
+        (part / "model.safetensors").write_bytes(half_weights(model))
+        (part / "config.json").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
+        vocabulary.save(part / "vocab.json")
 
 
 def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> RecurrentSystem:

@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analysis.io.whole_files import whole
+
 # Colours: Okabe and Ito 2008; each curve has a marker of its own as well.
 CURVES = (
     ("em", "answer EM", "#0072B2", "o"),
@@ -47,9 +49,8 @@ def draw(path: Path, rows: Sequence[Mapping[str, float | None]], title: str) -> 
             axes.grid(alpha=0.3)
         if right.lines:
             right.legend(fontsize=7)
-        part = path.with_name(path.name + ".part")
-        figure.savefig(part, format="svg", metadata={"Date": None, "Creator": None})
-    part.replace(path)
+        with whole(path) as part:
+            figure.savefig(part, format="svg", metadata={"Date": None, "Creator": None})
 
 
 def _plot(

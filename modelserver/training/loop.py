@@ -24,6 +24,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from analysis.io.whole_files import json_lines, replace_file
 from modelserver.evaluation.progress import progress_bar
 from modelserver.training import checkpoint, curves
 from modelserver.training.options import Start
@@ -262,9 +263,7 @@ def _publish(trainer: Trainer[Any], rows: list[Row], out: Path) -> None:
     """Write the weights if they are the best so far, the log and the curves."""
     if trainer.is_candidate(rows[-1]) and rows[-1] is _best(trainer, rows):
         trainer.save(out)
-    part = out / f"{LOG}.part"
-    part.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    part.replace(out / LOG)
+    replace_file(out / LOG, json_lines(rows))
     curves.draw(out / CURVES, rows, trainer.title)
 
 

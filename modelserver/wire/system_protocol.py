@@ -1,7 +1,7 @@
 """The protocols of systems as serving needs them.
 
 They are declared here because importing the systems imports torch, which client, fake server and site
-must not do; `modelserver.systems.base` narrows them.
+must not do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ Explainer = Callable[[Sequence[QAItem], SaliencyOptions], Sequence[Explanation]]
 
 
 class Checker(Protocol[Item]):
-    """A system of any kind. Several threads may call its methods at once."""
+    """A system of any kind.
+
+    ``revision`` is at most 50 characters, of our own systems 12 hex digits: a digest of weights and
+    configuration, so that a stored prediction says what made it. Several threads may call its methods at
+    once: the server looks at items while a batch computes.
+    """
 
     name: str
     description: str
@@ -47,19 +52,25 @@ class Checker(Protocol[Item]):
 
 
 class Predictor(Checker[QAItem], Protocol):
-    """A reader, as ``modelserver.systems.base.System``.
+    """A reader: answers questions and names the facts it used.
 
     ``predict`` answers exactly its items, in their order. It raises Unavailable or LoadFailed if it
     cannot work at all, in which case no item is to blame.
     """
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
-        """Return an outcome for each item."""
+        """Return an outcome for each item, computed as one batch.
+
+        Our own systems are deterministic, and no outcome depends on the items beside it.
+        """
         ...
 
 
 class Executor(Checker[ModuleItem], Protocol):
-    """A modular network, as ``modelserver.systems.base.ModularSystem``."""
+    """A modular network: executes programs and returns each module's output.
+
+    ``warm_up`` is an item that it can execute; ``execute`` is to it as ``predict`` is to a reader.
+    """
 
     warm_up: ModuleItem
 

@@ -170,7 +170,7 @@ _EVENT_KINDS = {
 
 
 def _log(act: str, run: PredictionRun, by: User | None, details: dict[str, Any]) -> None:
-    events.record(kind=_EVENT_KINDS[act], by=by, data=_named(run) | details)
+    events.record(kind=_EVENT_KINDS[act], by=by, data=events.names_of(run) | details)
 
 
 RUNS = RunKind(model=PredictionRun, missing=missing, answer=_answer, log=_log)
@@ -246,7 +246,9 @@ def import_predictions(
     if run is not None and not dry_run:
         findings.check()
         if report.added:
-            events.record(kind="predictions_imported", by=by, data=_named(run) | {"added": report.added})
+            events.record(
+                kind="predictions_imported", by=by, data=events.names_of(run) | {"added": report.added}
+            )
     return run, report
 
 
@@ -314,7 +316,3 @@ def _check_ids(report: FileReport, file: PredictionsFile, dataset: Dataset, find
 
 def _first_unknown(file: PredictionsFile, dataset: Dataset) -> str:
     return min(file.ids - set(dataset.questions.values_list("external_id", flat=True)), default="")
-
-
-def _named(run: PredictionRun) -> dict[str, str | int]:
-    return {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}

@@ -13,10 +13,9 @@ from jobs.run_states import RunState, run_state
 from predictions.highlights import Highlights, highlights
 from predictions.models import Dataset, Prediction, PredictionRun, Question
 from predictions.queries.predictions import RunProgress, progress
-from predictions.queries.rest import matching_questions, with_counts
+from predictions.queries.rest import with_counts
 from predictions.saliency import has_sign
 
-PAGE = 50  # questions
 SYSTEMS_AT_ONCE = 12  # on the page of a question
 
 IMPORTS = ("import_dataset", "import_predictions")  # kinds of jobs
@@ -48,53 +47,6 @@ def imports_of(user: User, workspaces: Sequence[Workspace]) -> list[Job]:
             and not (job.result or {}).get("refused_count")
         )
     ]
-
-
-@dataclass(frozen=True)
-class QuestionPage:
-    """A page of a list of questions.
-
-    Attributes:
-        before: The key before which the previous page ends, or its number; None on the first page.
-        after: The key after which the next page begins, or its number; None on the last page.
-    """
-
-    questions: list[Question]
-    before: int | None
-    after: int | None
-
-
-def page_of_questions(
-    dataset: Dataset,
-    words: str,
-    *,
-    after: int | None = None,
-    before: int | None = None,
-    order: Sequence[str] = (),
-    number: int = 1,
-) -> QuestionPage:
-    """Return the page after or before a key, without their articles.
-
-    The time does not depend on how far down the page is. With an order of their own the questions come by the
-    number of the page, from 1, and its neighbours are numbers too.
-    """
-    rows = matching_questions(dataset, words).only("external_id", "text", "answer", "kind", "level")
-    if order:
-        start = (number - 1) * PAGE
-        numbered = list(rows.order_by(*order)[start : start + PAGE + 1])
-        following = number + 1 if len(numbered) > PAGE else None
-        return QuestionPage(numbered[:PAGE], number - 1 or None, following)
-    if before is not None:
-        backwards = list(rows.filter(pk__lt=before).order_by("-pk")[: PAGE + 1])
-        shown, more = backwards[:PAGE][::-1], len(backwards) > PAGE
-        return QuestionPage(shown, shown[0].pk if more else None, before - 1)
-    fetched = list(rows.filter(pk__gt=after or 0).order_by("pk")[: PAGE + 1])
-    shown = fetched[:PAGE]
-    return QuestionPage(
-        shown,
-        shown[0].pk if after and shown else None,
-        shown[-1].pk if len(fetched) > PAGE else None,
-    )
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from django import forms
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -15,12 +16,13 @@ from foundation.image_files import image_response
 from foundation.spreadsheet import csv_download
 from predictions.articles import Article, Sentence, articles, cut_pieces
 from predictions.models import Dataset, Question
-from predictions.queries.pages import SystemAnswer, answers_to, page_of_questions
-from predictions.queries.rest import QUESTION_COLUMNS, question_rows
+from predictions.queries.pages import SystemAnswer, answers_to
+from predictions.queries.rest import QUESTION_COLUMNS, matching_questions, question_rows
 from predictions.views.access import DataRequest, dataset_page, question_page
 from predictions.views.tables import QUESTIONS
 
 MOST_KEY = 2**63 - 1
+SHOWN = 50  # questions of a page
 
 
 class Search(forms.Form):
@@ -69,15 +71,8 @@ def questions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
     wishes: dict[str, Any] = search.cleaned_data if search.is_valid() else {"q": ""}
     words = wishes["q"]
     table = QUESTIONS.of(request.GET)
-    page = page_of_questions(
-        dataset,
-        words,
-        after=wishes.get("after"),
-        before=wishes.get("before"),
-        order=() if table.is_default else table.order(),
-        number=table.number,
-    )
-    backwards, forwards = ("before", "after") if table.is_default else ("page", "page")
+    listed = _listed(dataset, words)
+    page = table.page(listed, SHOWN, after=wishes.get("after"), before=wishes.get("before"))
     return render(
         request,
         "data/questions.html",
@@ -86,11 +81,14 @@ def questions(request: HttpRequest, dataset: Dataset) -> HttpResponse:
             "page": page,
             "words": words,
             "table": table,
-            "previous": table.address(**{backwards: page.before}) if page.before else "",
-            "next": table.address(**{forwards: page.after}) if page.after else "",
             "manages": cast(DataRequest, request).manages,
         },
     )
+
+
+def _listed(dataset: Dataset, words: str) -> QuerySet[Question]:
+    """Return the questions without their articles."""
+    return matching_questions(dataset, words).only("external_id", "text", "answer", "kind", "level")
 
 
 @require_safe
@@ -119,7 +117,7 @@ def question(request: HttpRequest, question: Question) -> HttpResponse:
             "named": [article for article in shown if article.is_named],
             "others": [article for article in shown if not article.is_named],
             "answers": [_shown(question, answer) for answer in answers],
-            "following": page_of_questions(question.dataset, "", after=question.pk).questions[:1],
+            "following": _listed(question.dataset, "").filter(pk__gt=question.pk).order_by("pk")[:1],
         },
     )
 

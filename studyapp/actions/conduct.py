@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 from django.db.models import Case, F, QuerySet, Value, When
@@ -13,6 +12,7 @@ from studyapp.definition.suspicion_flags import IMPOSSIBLE_SECONDS, ItemPage, nu
 from studyapp.models import Event, Item, ItemTime, Participant, Stage, StageResponse, StudyVersion, Trial
 from studyapp.queries.excluded import rule_condition, with_time
 from studyapp.queries.flags import HONEYPOT, pages_of
+from studyapp.queries.studies import once_per_version
 from studyapp.rules.page_timing import PageTiming
 
 COLUMNS = (
@@ -45,8 +45,7 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
         trial.refresh_from_db(fields=["shown_at"])
     seconds = seconds_between(trial.shown_at, now)
     page = ItemPage(trial.item.external_id, answers, seconds, timing.client_total_ms, timing.client_hidden_ms)
-    version = trial.participant.version
-    mark = _marking_hits(version.hash, version.pk)
+    mark = _marking_hits(trial.participant.version)
     hits = mark(trial=trial.pk) if mark else 0
     if seconds is not None:
         _add_time(trial.participant, round(10 * seconds), 1)
@@ -59,10 +58,10 @@ def count_item(*, trial: Trial, answers: Mapping[str, Any], timing: PageTiming, 
     )
 
 
-@lru_cache(maxsize=128)
-def _marking_hits(_version_hash: str, version_pk: int) -> PreparedUpdate | None:
+@once_per_version(128)
+def _marking_hits(version: StudyVersion) -> PreparedUpdate | None:
     """Return the update of a trial that a rule hits; None without rules."""
-    condition = rule_condition(StudyVersion.objects.defer("frozen").get(pk=version_pk))
+    condition = rule_condition(version)
     if condition is None:
         return None
     rows = with_time(Trial.objects.filter(pk=slot("trial", Trial))).filter(condition)

@@ -18,12 +18,14 @@ def record(
 ) -> Event:
     """Append one event row inside the transaction of an action.
 
-    Called by actions, inside their transaction.
+    The study of a participant need not be named.
 
     Raises:
         KeyError: a kind without words, so that no page has to show an identifier.
     """
     EVENT_LABELS.check(kind)
+    if study is None and participant is not None:
+        study = participant.version.study
     event = Event(kind=kind, study=study, participant=participant, actor=by, data=data or {})
     insert(event)
     return event

@@ -25,7 +25,7 @@ def exclude_participant(*, participant: Participant, reason: str, by: User | Non
     )
     if not is_new:
         raise Conflict(_("This participant is excluded already."))
-    _record("participant_excluded", participant, reason, by)
+    events.record(kind="participant_excluded", participant=participant, by=by, data={"reason": reason})
     return row
 
 
@@ -39,9 +39,4 @@ def include_participant(*, participant: Participant, reason: str, by: User | Non
     deleted, _rows = ManualExclusion.objects.filter(participant=participant).delete()
     if not deleted:
         raise Conflict(_("This participant is not excluded by hand."))
-    _record("participant_included", participant, reason, by)
-
-
-def _record(kind: str, participant: Participant, reason: str, by: User | None) -> None:
-    study = participant.version.study
-    events.record(kind=kind, study=study, participant=participant, by=by, data={"reason": reason})
+    events.record(kind="participant_included", participant=participant, by=by, data={"reason": reason})

@@ -21,7 +21,6 @@ from studyapp.actions.participants import (
     new_code,
     on_their_way,
     record,
-    stages_of,
 )
 from studyapp.definition.checks import is_admitted, is_comprehended
 from studyapp.definition.freezing import FrozenStudy
@@ -48,6 +47,7 @@ from studyapp.queries.question_pages import (
     page_questions,
     pages_on,
     seconds_on_page,
+    stages_of,
     viewer_of,
 )
 from studyapp.queries.studies import frozen

@@ -32,7 +32,7 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.policies import REFUSALS, Full, NotAdmitted, check_admission
-from studyapp.queries.question_pages import pages_on, viewer_of
+from studyapp.queries.question_pages import pages_on, stages_of, viewer_of
 from studyapp.queries.studies import counts_in_assignment, frozen, item_keys
 from studyapp.rules import assignment, pairs, states
 from studyapp.rules.balanced_blocks import lay_out_blocks
@@ -117,13 +117,7 @@ _SAME = Prepared(
 def revoke_links(*, participant: Participant, reason: str, by: User | None) -> None:
     """End all cookies and personal links of a participant."""
     Participant.objects.filter(pk=participant.pk).update(link_generation=F("link_generation") + 1)
-    events.record(
-        kind="links_revoked",
-        study=participant.version.study,
-        participant=participant,
-        by=by,
-        data={"reason": reason},
-    )
+    events.record(kind="links_revoked", participant=participant, by=by, data={"reason": reason})
 
 
 @transaction.atomic
@@ -139,7 +133,7 @@ def replace_link(*, participant: Participant, by: User | None) -> str:
     if not rows.update(link_generation=F("link_generation") + 1):
         raise Conflict(say("Only a participant in progress can have a new link."))
     participant.refresh_from_db(fields=["link_generation"])
-    events.record(kind="link_replaced", study=participant.version.study, participant=participant, by=by)
+    events.record(kind="link_replaced", participant=participant, by=by)
     return resume_token(participant)
 
 
@@ -158,18 +152,6 @@ def _claim(link: EntryLink, now: datetime) -> None:
     if not EntryLink.objects.filter(pk=link.pk, used_at__isnull=True).update(used_at=now):
         raise NotAdmitted(str(REFUSALS["link_used"]))
     link.used_at = now
-
-
-def stages_of(content: FrozenStudy) -> list[Stage]:
-    """Return the stages that the study has, in order."""
-    has = {
-        Stage.SCREENING: bool(content.screening),
-        Stage.INSTRUCTIONS: content.instructions_page,
-        Stage.COMPREHENSION: content.comprehension is not None,
-        Stage.PRE_SURVEY: bool(content.pre_survey),
-        Stage.ITEMS: True,
-    }
-    return [stage for stage in Stage if has[stage]]
 
 
 def enter_stage(participant: Participant, stage: Stage, now: datetime) -> None:
@@ -476,9 +458,6 @@ def end(*, participant: Participant, outcome: Outcome) -> None:
 
     Raises:
         ForbiddenTransition: it ended already.
-
-    Raises:
-        ForbiddenTransition: it ended.
     """
     now = timezone.now()
     participant.status = states.next_status(states.PARTICIPANT, "end", participant.status)
@@ -495,4 +474,4 @@ def new_code(length: int) -> str:
 
 def record(participant: Participant, kind: str, data: dict[str, Any]) -> None:
     """Log an event of a participant."""
-    events.record(kind=kind, study=participant.version.study, participant=participant, data=data)
+    events.record(kind=kind, participant=participant, data=data)

@@ -26,7 +26,6 @@ from studyapp.models import (
     Participant,
     Payment,
     ReceivedNotice,
-    Stage,
     StageResponse,
     StudyDelivery,
     StudyVersion,
@@ -34,6 +33,7 @@ from studyapp.models import (
     Trial,
 )
 from studyapp.queries.privacy import overdue_versions
+from studyapp.queries.question_pages import questions_on, stages_of
 from studyapp.queries.studies import frozen
 from studyapp.rules import states
 from studyapp.rules.survey_pages import answers_of
@@ -66,13 +66,8 @@ def withdraw(*, participant: Participant, by: User | None = None, reason: str = 
     elif participant.status != Participant.Status.WITHDRAWN:
         participant.status = states.next_status(states.PARTICIPANT, "withdraw", participant.status)
         participant.save(update_fields=["status"])
-        events.record(
-            kind="withdrawn",
-            study=participant.version.study,
-            participant=participant,
-            by=by,
-            data={"reason": reason} if reason else {},
-        )
+        data = {"reason": reason} if reason else {}
+        events.record(kind="withdrawn", participant=participant, by=by, data=data)
     return promise
 
 
@@ -108,12 +103,8 @@ def anonymise_participant(*, participant: Participant, by: User | None, reason: 
     if locked is None or locked.anonymised_on is not None:
         return False
     _anonymise(locked)
-    events.record(
-        kind="participant_anonymised",
-        study=locked.version.study,
-        by=by,
-        data={"mode": locked.mode, "reason": reason},
-    )
+    data = {"mode": locked.mode, "reason": reason}
+    events.record(kind="participant_anonymised", study=locked.version.study, by=by, data=data)
     return True
 
 
@@ -176,13 +167,9 @@ def _remove_typed_texts(participant: Participant) -> None:
     Choices and numbers stay.
     """
     content = frozen(participant.version)
-    asked: dict[Stage, Sequence[Question]] = {
-        Stage.SCREENING: content.screening,
-        Stage.COMPREHENSION: content.comprehension_questions,
-        Stage.PRE_SURVEY: content.pre_survey,
-    }
-    for stage, questions in asked.items():
-        _remove_texts(StageResponse.objects.filter(participant=participant, stage=stage), questions)
+    for stage in stages_of(content)[:-1]:
+        pages = StageResponse.objects.filter(participant=participant, stage=stage)
+        _remove_texts(pages, questions_on(content, stage))
     _remove_texts(Trial.objects.filter(participant=participant), content.item_questionnaire)
     if isinstance(content.task, Advice):
         _remove_own_answers(participant, content)

@@ -79,7 +79,7 @@ def come_back(*, participant: Participant, arrival: Arrival) -> None:
     Participant.objects.filter(pk=participant.pk, status=Participant.Status.ACTIVE).update(
         returned_at=None, last_seen_at=timezone.now()
     )
-    events.record(kind="came_back", study=participant.version.study, participant=participant)
+    events.record(kind="came_back", participant=participant)
 
 
 @transaction.atomic
@@ -106,10 +106,5 @@ def _give_back(participant: Participant, status: str) -> bool:
     free = Participant.objects.filter(pk=participant.pk, returned_at__isnull=True)
     if not free.update(returned_at=timezone.now()):
         return False
-    events.record(
-        kind="place_returned",
-        study=participant.version.study,
-        participant=participant,
-        data={"status": status},
-    )
+    events.record(kind="place_returned", participant=participant, data={"status": status})
     return True

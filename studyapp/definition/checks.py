@@ -12,10 +12,10 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from foundation.frozen_model import FrozenModel
 from foundation.messages import say, value_error
-from studyapp.definition.question_display import Given, Range, check_display
+from studyapp.definition.question_display import Given, Range, check_display, is_same
 from studyapp.definition.question_flow import visible
 from studyapp.definition.question_scales import MultipleChoice, NumberScale
-from studyapp.definition.questionnaires import Answer, Question, check_keys, parts_of
+from studyapp.definition.questionnaires import Answer, Question, asked_by, check_keys
 
 Accepted = Annotated[
     Annotated[list[Given], Tag("list")] | Annotated[Range, Tag("range")],
@@ -41,7 +41,7 @@ class ScreeningQuestion(Question):
         "numbers such as `{woman: 20, man: 20}`, with `yes`, `no` and points in quotes. Further ones end as "
         "when the study is full; answers that are left out have no limit",
     )
-    LATER = Question.LATER | {"quotas"}
+    FIRST = Question.FIRST | {"accept"}
 
     @model_validator(mode="after")
     def _quotas_fit(self) -> Self:
@@ -61,7 +61,9 @@ class ScreeningQuestion(Question):
     def quota_of(self, answer: Answer | None) -> int | None:
         """Return the quota of an answer; None without one."""
         sent = (
-            (key for key, value in self.values.items() if _same(value, answer)) if answer is not None else ()
+            (key for key, value in self.values.items() if is_same(value, answer))
+            if answer is not None
+            else ()
         )
         return self.quotas.get(next(iter(sent), ""))
 
@@ -216,7 +218,7 @@ class FrozenAttention(FrozenModel):
 
     def passes(self, answers: Mapping[str, Answer]) -> bool:
         """Return whether every expected answer was given."""
-        return all(key in answers and _same(answers[key], wanted) for key, wanted in self.expected.items())
+        return all(key in answers and is_same(answers[key], wanted) for key, wanted in self.expected.items())
 
 
 def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question], name: str) -> None:
@@ -224,24 +226,17 @@ def check_expected(expected: Mapping[str, Answer], questions: Sequence[Question]
 
     Nor if some participants are not asked it: they could not pass.
     """
-    asked = {question.key: question for question in parts_of(questions)}
     for key, answer in expected.items():
-        if key not in asked:
-            raise value_error(
-                "%(name)s: no item question has the key %(key)r; known keys: %(known)s",
-                name=name,
-                key=key,
-                known=", ".join(asked),
-            )
-        asked[key].check_answer(answer, name)
-        if asked[key].only or asked[key].except_ or asked[key].show_if:
+        question = asked_by(questions, key, name)
+        question.check_answer(answer, name)
+        if question.only or question.except_ or question.show_if:
             raise value_error("%(name)s: %(key)s is not asked of every participant", name=name, key=key)
 
 
 def is_comprehended(check: Comprehension, answers: Mapping[str, Answer]) -> bool:
     """Return whether every question was answered correctly."""
     return all(
-        question.key in answers and _same(answers[question.key], question.correct)
+        question.key in answers and is_same(answers[question.key], question.correct)
         for question in check.questions
     )
 
@@ -252,9 +247,3 @@ def is_admitted(questions: Sequence[ScreeningQuestion], answers: Mapping[str, An
     An answer that was declined does not pass; a question that was not shown does.
     """
     return all(question.passes(answers.get(question.key)) for question in visible(questions, answers))
-
-
-def _same(answer: Answer, other: Answer) -> bool:
-    if isinstance(answer, list) and isinstance(other, list):
-        return sorted(answer) == sorted(other)
-    return isinstance(answer, bool) == isinstance(other, bool) and answer == other

@@ -8,12 +8,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from foundation.frozen_model import FrozenModel
+from foundation.frozen_model import FrozenModel, kinds_of
 from foundation.messages import say, value_error
 from studyapp.definition import freezing
 from studyapp.definition.conditions import Name
 from studyapp.definition.freezing import Clock
-from studyapp.definition.questionnaires import Questionnaire, parts_of
+from studyapp.definition.questionnaires import Questionnaire, asked_by
 from studyapp.definition.suspicion_flags import FLAGS, Flag
 
 _FROZEN_RULE: TypeAdapter[freezing.Rule] = TypeAdapter(freezing.Rule)
@@ -145,6 +145,7 @@ RuleDefinition = Annotated[
     | DuplicateAnswersDefinition,
     Field(discriminator="kind"),
 ]
+KINDS = kinds_of(RuleDefinition)
 
 SCALE_KINDS = ("likert", "slider", "matrix")  # of questions whose answers straight-lining compares
 
@@ -164,15 +165,8 @@ RULES_PICTURES: list[RuleDefinition] = [
 
 def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, questionnaire: Questionnaire) -> None:
     """Raise ValueError if a rule does not fit the item questions."""
-    asked = {question.key: question for question in parts_of(questionnaire.item)}
-    if rule.question not in asked:
-        raise value_error(
-            "rule %(name)r: no item question has the key %(key)r; known keys: %(known)s",
-            name=rule.name,
-            key=rule.question,
-            known=", ".join(asked),
-        )
-    question = asked[rule.question]
+    where = say("rule %(name)r", name=rule.name)
+    question = asked_by(questionnaire.item, rule.question, where)
     if isinstance(rule, AnsweredNumberDefinition):
         if question.kind not in ("number", "slider"):
             raise value_error(
@@ -185,7 +179,7 @@ def check_question(rule: AnsweredDefinition | AnsweredNumberDefinition, question
             name=rule.name,
             key=rule.question,
         )
-    question.check_answer(rule.value, say("rule %(name)r", name=rule.name))
+    question.check_answer(rule.value, where)
 
 
 def check_person_rule(

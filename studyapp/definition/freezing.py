@@ -190,8 +190,6 @@ class FrozenItem(Growing):
     type or mark theirs. ``changed`` is the changed version, in the task counterfactual.
     """
 
-    LATER = frozenset({"images", "options", "changed"})
-
     id: str
     question: str | None
     gold_answer: str | None
@@ -223,13 +221,6 @@ class Shown(Growing):
     participants choose from. ``correct`` is whether the answer is correct, where participants predict it.
     """
 
-    LATER = frozenset(
-        {
-            *("tokens", "question_tokens", "steps", "rationale"),
-            *("changed_answer", "changed_correct", "options", "correct"),
-        }
-    )
-
     answer: str | None
     facts: list[tuple[str, int]] | None
     tokens: list[tuple[str, int, int, int, Level]] | None = None
@@ -259,8 +250,6 @@ class FrozenCondition(Growing):
     if they came with the predictions or there are none. A condition without advice has nothing in ``shown``.
     """
 
-    LATER = frozenset({"explanation", "group", "saliency", "represents", "quota", "advice"})
-
     name: str
     label: str
     system: str | None
@@ -284,13 +273,7 @@ class FrozenStudy(Growing):
     ``redirect_url``. ``translations`` holds complete ones only.
     """
 
-    LATER = frozenset(
-        {
-            *("language", "translations", "design", "condition_order", "screening", "instructions_page"),
-            *("comprehension", "practice", "attention", "pre_survey", "recruitment", "privacy", "scales"),
-            *("participants", "closes", "title_for_participants", "random_order", "plan", "task"),
-        }
-    )
+    FIRST = frozenset({"schema_version"})
 
     schema_version: Literal[1] = 1
     title: str

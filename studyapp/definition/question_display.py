@@ -58,13 +58,18 @@ def is_within(number: float, low: float | None, high: float | None) -> bool:
     return (low is None or number >= low) and (high is None or number <= high)
 
 
+def is_same(answer: object, other: object) -> bool:
+    """Return whether two answers are the same; True is not 1."""
+    if isinstance(answer, list) and isinstance(other, list):
+        return sorted(answer) == sorted(other)
+    return isinstance(answer, bool) == isinstance(other, bool) and answer == other
+
+
 class ShowIf(Growing):
     """The earlier answer that a question depends on.
 
     It is asked if the earlier question was asked too, and answered in one of these ways.
     """
-
-    LATER = frozenset({"is_", "at_least", "at_most"})
 
     question: str = Field(description="key of an earlier question of the same part")
     is_: Annotated[
@@ -93,16 +98,13 @@ class ShowIf(Growing):
             return False
         if self.is_ is not None:
             given = answer if isinstance(answer, list) else [answer]
-            return any(isinstance(one, bool) == isinstance(other, bool) and one == other
-                       for one in given for other in self.is_)  # fmt: skip
+            return any(is_same(one, other) for one in given for other in self.is_)
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
         return is_number and is_within(float(answer), self.at_least, self.at_most)  # type: ignore[arg-type]
 
 
 class InstructionPart(Growing):
     """A part of the instructions, for all conditions or for some."""
-
-    LATER = frozenset({"only", "except_"})
 
     text: Annotated[str, Field(min_length=1)] = Field(
         description="plain text; an empty line starts a paragraph"

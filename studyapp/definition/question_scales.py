@@ -204,8 +204,6 @@ class MatrixScale(Rating, Growing):
     Every row has a column of its own, `KEY_ROW`.
     """
 
-    LATER = frozenset({"points", "labels", "choices"})
-
     kind: Literal["matrix"] = Field(description="`matrix`")
     rows: Annotated[list[MatrixRow], Field(min_length=1, max_length=30)] = Field(
         description="the rows, in order: a mapping of key to text, or a list of both"
@@ -272,7 +270,7 @@ class RankingScale(Choices):
 class TextField(Growing):
     """A text that participants type, without leading and trailing blanks."""
 
-    LATER = frozenset({"min_length", "counter"})
+    FIRST = frozenset({"max_length", "lines"})
 
     kind: Literal["text"] = Field(description="`text`")
     max_length: Annotated[int, Field(ge=1, le=10_000)] = Field(

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from analysis.participants.study_version import Role
 from foundation.frozen_model import FrozenModel, Growing
 from foundation.messages import say, value_error
 from studyapp.definition.question_display import (
@@ -34,16 +35,6 @@ from studyapp.definition.question_scales import (
 )
 from studyapp.definition.scales import expand
 
-Role = Literal[
-    "correctness_rating",
-    "known_before",
-    "certainty",
-    "helpfulness",
-    "trust",
-    "relevant_information",
-    "irrelevant_information",
-    "satisfaction",
-]
 # A stored answer. Several choices are a sorted list; an unanswered question stores nothing.
 Answer = bool | int | float | str | list[str]
 
@@ -104,20 +95,7 @@ class Question(Growing):
     Measures find a question by its ``role``, whatever its key.
     """
 
-    LATER = frozenset(
-        {
-            *(
-                "only",
-                "except_",
-                "unexplained_text",
-                "show_if",
-                "prefer_not_to_say",
-                "random_choices",
-                "fixed",
-            ),
-            *("heading", "heading_text", "page_break", "image"),
-        }
-    )
+    FIRST = frozenset({"role", "required"})
 
     key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
     text: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -354,12 +332,33 @@ def check_keys(questions: Sequence[Question], name: str) -> None:
             raise value_error(
                 "%(name)s: two questions have %(kind)s %(value)r", name=name, kind=kind, value=value
             )
-    for taken in sorted(RESERVED_KEYS & columns.keys()):
+    check_free(sorted(RESERVED_KEYS & columns.keys()), name)
+
+
+def check_free(taken: Iterable[str], name: str) -> None:
+    """Raise ValueError, naming the part, if its questions take a name."""
+    for column in taken:
         raise value_error(
             "%(name)s: %(taken)r is the name of another column; choose another key or value",
             name=name,
-            taken=taken,
+            taken=column,
         )
+
+
+def asked_by(questions: Iterable[Question], key: str, name: str) -> Question:
+    """Return the item question, or part of one, that a field names by its key.
+
+    Raises ValueError, which lists those there are.
+    """
+    asked = {question.key: question for question in parts_of(questions)}
+    if key not in asked:
+        raise value_error(
+            "%(name)s: no item question has the key %(key)r; known keys: %(known)s",
+            name=name,
+            key=key,
+            known=", ".join(asked),
+        )
+    return asked[key]
 
 
 PARTS_ASKED = ("item", "post_survey", "pre_survey")
@@ -369,7 +368,7 @@ ORDER_COLUMN = "question_order"
 class Questionnaire(Growing):
     """Questions beside each item, and once before and after all items."""
 
-    LATER = frozenset({"random_order"})
+    FIRST = frozenset({"pre_survey"})
 
     item: list[Question] = Field(
         description="questions asked beside every item; none are needed where the task asks itself"
@@ -410,12 +409,7 @@ class Questionnaire(Growing):
             check_keys(getattr(self, name), name)
         for name in self.random_order:
             columns = {column.name for question in getattr(self, name) for column in question.columns}
-            if ORDER_COLUMN in columns:
-                raise value_error(
-                    "%(name)s: %(taken)r is the name of another column; choose another key or value",
-                    name=name,
-                    taken=ORDER_COLUMN,
-                )
+            check_free(columns & {ORDER_COLUMN}, name)
         return self
 
     @property
@@ -444,6 +438,14 @@ _SATISFIED: dict[str, Any] = {
     "text": "I am satisfied with the question answering system and its explanations.",
     "unexplained_text": "I am satisfied with the question answering system.",
 }
+_SURVEY = [_agree("trust", "I trust the question answering system."), *_EXPLANATIONS, _agree(**_SATISFIED)]
+_CORRECT = Question(
+    key="rated_correct",
+    text="Do you think the system's answer is correct?",
+    scale="yes_no",
+    role="correctness_rating",
+)
+_CERTAIN = _agree("certainty", "I am confident that my choice is correct.")
 _PREDICTED = Questionnaire(
     item=[
         _agree("certainty", "I am confident that my prediction is right."),
@@ -451,11 +453,7 @@ _PREDICTED = Questionnaire(
             "helpfulness", "The explanation helps me to predict what the system answers.", only=[EXPLAINED]
         ),
     ],
-    post_survey=[
-        _agree("trust", "I trust the question answering system."),
-        *_EXPLANATIONS,
-        _agree(**_SATISFIED),
-    ],
+    post_survey=_SURVEY,
 )
 
 # Schuff et al. 2020, appendix: the wording of the study; the labels of the five points are ours. All its
@@ -463,26 +461,17 @@ _PREDICTED = Questionnaire(
 TEMPLATES: dict[str, Questionnaire] = {
     "xqa-2020": Questionnaire(
         item=[
-            Question(
-                key="rated_correct",
-                text="Do you think the system's answer is correct?",
-                scale="yes_no",
-                role="correctness_rating",
-            ),
+            _CORRECT,
             Question(
                 key="known_before",
                 text="Did you know the answer without the system's answer or explanations?",
                 scale="yes_no",
                 role="known_before",
             ),
-            _agree("certainty", "I am confident that my choice is correct."),
+            _CERTAIN,
             _HELPFUL,
         ],
-        post_survey=[
-            _agree("trust", "I trust the question answering system."),
-            *_EXPLANATIONS,
-            _agree(**_SATISFIED),
-        ],
+        post_survey=_SURVEY,
     ),
     # For the task advice, which asks for answers and confidence itself: what is left of the above.
     "advice": Questionnaire(
@@ -499,13 +488,8 @@ TEMPLATES: dict[str, Questionnaire] = {
     # For sentences about pictures and the steps of programs: nobody knew such an answer before.
     "pictures": Questionnaire(
         item=[
-            Question(
-                key="rated_correct",
-                text="Do you think the system's answer is correct?",
-                scale="yes_no",
-                role="correctness_rating",
-            ),
-            _agree("certainty", "I am confident that my choice is correct."),
+            _CORRECT,
+            _CERTAIN,
             _agree(
                 "helpfulness",
                 "The steps of the system help me to decide if the answer is correct.",

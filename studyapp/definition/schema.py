@@ -63,6 +63,7 @@ from studyapp.definition.questionnaires import (
     TEMPLATES,
     Question,
     Questionnaire,
+    check_free,
     check_keys,
     template_named,
 )
@@ -528,13 +529,8 @@ def _check_task(asked: Questionnaire, task: Task) -> None:
         if not asked.item:
             raise value_error("item: must have at least 1 item")
         return
-    for column in (column for question in asked.item for column in question.columns):
-        if is_reserved(column.name):
-            raise value_error(
-                "%(name)s: %(taken)r is the name of another column; choose another key or value",
-                name="item",
-                taken=column.name,
-            )
+    columns = (column.name for question in asked.item for column in question.columns)
+    check_free(filter(is_reserved, columns), "item")
 
 
 def _instructed(attention: Sequence[AttentionDefinition]) -> list[str]:

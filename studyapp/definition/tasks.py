@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, field_validator, model_validator
 
-from foundation.frozen_model import FrozenModel, Growing
+from foundation.frozen_model import FrozenModel, kinds_of
 from foundation.messages import value_error
 
 Seconds = Annotated[int, Field(ge=5, le=3600)]
@@ -39,7 +39,7 @@ class Verification(FrozenModel):
     kind: Literal["verification"] = Field(default="verification", description="`verification`")
 
 
-class Advice(Growing):
+class Advice(FrozenModel):
     """Participants answer, see the system's answer, and answer again."""
 
     kind: Literal["advice"] = Field(description="`advice`")
@@ -58,7 +58,7 @@ class PredictionLimits(FrozenModel):
     prediction: Seconds | None = Field(default=None, description="for the prediction; no limit if left out")
 
 
-class Counterfactual(Growing):
+class Counterfactual(FrozenModel):
     """Participants predict what the system answers after a change."""
 
     kind: Literal["counterfactual"] = Field(description="`counterfactual`")
@@ -126,7 +126,7 @@ class SimulationLimits(FrozenModel):
     )
 
 
-class Simulation(Growing):
+class Simulation(FrozenModel):
     """Participants predict what the system answers, before and after learning."""
 
     kind: Literal["simulation"] = Field(description="`simulation`")
@@ -180,7 +180,7 @@ class Criterion(FrozenModel):
 OVERALL = {"explanation": "Which explanation is better?", "answer": "Which answer is better?"}
 
 
-class Preference(Growing):
+class Preference(FrozenModel):
     """Participants compare two conditions side by side."""
 
     kind: Literal["preference"] = Field(description="`preference`")
@@ -230,15 +230,7 @@ class Preference(Growing):
 
 
 Task = Annotated[Verification | Advice | Simulation | Counterfactual | Preference, Discriminator("kind")]
-KINDS: dict[
-    str, type[Verification] | type[Advice] | type[Simulation] | type[Counterfactual] | type[Preference]
-] = {
-    "verification": Verification,
-    "advice": Advice,
-    "simulation": Simulation,
-    "counterfactual": Counterfactual,
-    "preference": Preference,
-}
+KINDS = kinds_of(Task)
 # Tasks in which people predict the system.
 Predicting = Simulation | Counterfactual
 

@@ -25,51 +25,45 @@ def _stays(note: str) -> Field:
 
 
 _KEY = _stays("key of the database; means nothing outside it")
+_OF_SITE = _stays("of the site, not of the data")
+_OF_DRAFT = _stays("of the draft; what participants saw is StudyVersion.frozen")
+_STAFF = _stays("a member of staff")
 _DATE = " (public: the date only)"
 
 
+def _each(model: str, names: str, field: Field) -> dict[str, Field]:
+    return {f"{model}.{name}": field for name in names.split()}
+
+
 def _page_fields(model: str, table: str) -> dict[str, Field]:
-    times = {name: _out(table + _DATE) for name in ("shown_at", "submitted_at")}
-    clocks = {
-        name: _out(table)
-        for name in (
-            "client_total_ms",
-            "client_visible_ms",
-            "client_hidden_ms",
-            "hidden_count",
-            "first_interaction_ms",
-        )
+    clocks = "client_total_ms client_visible_ms client_hidden_ms hidden_count first_interaction_ms"
+    return {
+        **_each(model, "shown_at submitted_at", _out(table + _DATE)),
+        **_each(model, clocks, _out(table)),
+        **_each(model, "answers changes", _out(f"{table}, a column per question")),
     }
-    answers = {name: _out(f"{table}, a column per question") for name in ("answers", "changes")}
-    return {f"{model}.{name}": field for name, field in {**times, **clocks, **answers}.items()}
 
 
 # Every field of every model that stores a study. tests/studyapp/exports/test_codebook.py fails if one is
 # missing here, so that nothing new is exported unnoticed.
 FIELDS: dict[str, Field] = {
     "Study.id": _KEY,
-    "Study.workspace": _stays("of the site, not of the data"),
+    **_each("Study", "workspace status archived_at created_at", _OF_SITE),
     "Study.slug": _out("study_version.json"),
     "Study.title": _out("study_version.json"),
-    "Study.status": _stays("of the site, not of the data"),
-    "Study.draft_number": _stays("of the draft; what participants saw is StudyVersion.frozen"),
-    "Study.archived_at": _stays("of the site, not of the data"),
+    "Study.draft_number": _OF_DRAFT,
     "Study.definition": _stays("the draft; what participants saw is StudyVersion.frozen"),
     "Study.pseudonym_key": _stays("secret that keys the public pseudonyms"),
-    "Study.created_at": _stays("of the site, not of the data"),
-    "Study.created_by": _stays("a member of staff"),
-    **{
-        f"DraftRevision.{name}": _stays("of the draft; what participants saw is StudyVersion.frozen")
-        for name in ("id", "study", "number", "before", "content", "changed", "made_at", "made_by")
-    },
+    "Study.created_by": _STAFF,
+    **_each("DraftRevision", "id study number before content changed made_at made_by", _OF_DRAFT),
     "StudyVersion.id": _KEY,
     "StudyVersion.study": _out("study_version.json"),
-    "StudyVersion.number": _out("every table"),
     "StudyVersion.hash": _out("study_version.json"),
+    "StudyVersion.number": _out("every table"),
     "StudyVersion.frozen": _out("study_version.json, rules.json"),
     "StudyVersion.published": _out("study_version.json; its scores in scores.json"),
     "StudyVersion.frozen_at": _out("study_version.json" + _DATE),
-    "StudyVersion.frozen_by": _stays("a member of staff"),
+    "StudyVersion.frozen_by": _STAFF,
     "Condition.id": _KEY,
     "Condition.version": _out("items"),
     "Condition.position": _out("order of the conditions in study_version.json"),
@@ -78,43 +72,32 @@ FIELDS: dict[str, Field] = {
     "Condition.system": _out("items, study_version.json"),
     "Condition.run": _out("its revision in scores.json"),
     "Condition.weight": _out("study_version.json, in the definition"),
-    "Condition.is_open": _stays("of the site, not of the data"),
     "Condition.gives_advice": _out("study_version.json, in the definition"),
-    "Condition.quota": _stays("of the site, not of the data"),
+    "Condition.is_open": _OF_SITE,
+    "Condition.quota": _OF_SITE,
     "Item.id": _KEY,
     "Item.kind": _out("items, checks"),
-    "Item.version": _out("items"),
-    "Item.position": _out("items"),
+    **_each("Item", "version position text gold_answer", _out("items")),
     "Item.external_id": _out("items, trials"),
     "Item.question": _stays("key of the database; external_id names the question"),
-    "Item.text": _out("items"),
-    "Item.gold_answer": _out("items"),
     "Item.context": _out("study_version.json, in the definition"),
     "Stimulus.id": _KEY,
-    "Stimulus.condition": _out("items"),
-    "Stimulus.item": _out("items"),
-    "Stimulus.shown_answer": _out("items"),
-    "Stimulus.facts": _out("items"),
-    "Stimulus.exact_match": _out("items"),
-    "Stimulus.answer_f1": _out("items"),
+    **_each("Stimulus", "condition item shown_answer facts exact_match answer_f1", _out("items")),
     "Stimulus.system_correct": _out("items, trials"),
     "Stimulus.judged_by": _out("items (public: our own words only, because imported ones may be names)"),
     "Stimulus.decision": _out("items, by settled_how"),
     "Study.rehearsal_of": _stays("rehearsals are in no bundle"),
     "LaunchDecision.id": _KEY,
-    "LaunchDecision.study": _out("study_version.json"),
-    "LaunchDecision.check_name": _out("study_version.json"),
-    "LaunchDecision.reason": _out("study_version.json"),
+    **_each("LaunchDecision", "study check_name reason", _out("study_version.json")),
     "LaunchDecision.facts": _stays("keys of the database"),
     "LaunchDecision.hash": _stays("of the draft; that of the version is in study_version.json"),
     "LaunchDecision.made_at": _out("study_version.json" + _DATE),
     "LaunchDecision.made_by": _out("study_version.json", "withheld"),
     "ProposedVerdict.id": _KEY,
-    "ProposedVerdict.judged": _stays("a proposal decides nothing"),
-    "ProposedVerdict.proposed_by": _stays("a proposal decides nothing"),
-    "ProposedVerdict.is_correct": _stays("a proposal decides nothing"),
-    "ProposedVerdict.imported_at": _stays("a proposal decides nothing"),
-    "ProposedVerdict.imported_by": _stays("a member of staff"),
+    **_each(
+        "ProposedVerdict", "judged proposed_by is_correct imported_at", _stays("a proposal decides nothing")
+    ),
+    "ProposedVerdict.imported_by": _STAFF,
     "JudgedAnswer.id": _KEY,
     "JudgedAnswer.question": _out("items, by its item_id"),
     "JudgedAnswer.answer": _out("items, as shown_answer"),
@@ -128,8 +111,8 @@ FIELDS: dict[str, Field] = {
     "Judgement.id": _KEY,
     "Judgement.judged": _out("judgements, by item and condition"),
     "Judgement.place": _out("judgements"),
-    "Judgement.judge": _out("judgements", "withheld"),
     "Judgement.is_correct": _out("judgements"),
+    "Judgement.judge": _out("judgements", "withheld"),
     "Judgement.note": _out("judgements", "withheld"),
     "Judgement.at": _out("judgements" + _DATE),
     "QuestionScore.id": _KEY,
@@ -142,12 +125,9 @@ FIELDS: dict[str, Field] = {
     "EntryLink.label": _out("participants", "withheld"),
     "EntryLink.mode": _stays("copied to the participant at consent"),
     "EntryLink.behaviour": _out("participants"),
-    "EntryLink.single_use": _stays("of the site, not of the data"),
-    "EntryLink.used_at": _stays("of the site, not of the data"),
-    "EntryLink.quota": _stays("of the site, not of the data"),
+    **_each("EntryLink", "single_use used_at quota created_at", _OF_SITE),
     "EntryLink.recruitment": _stays("codes that prove completion"),
-    "EntryLink.created_at": _stays("of the site, not of the data"),
-    "EntryLink.created_by": _stays("a member of staff"),
+    "EntryLink.created_by": _STAFF,
     "Participant.id": _KEY,
     "Participant.version": _out("every table"),
     "Participant.link": _out("participants, by its label", "withheld"),
@@ -155,47 +135,34 @@ FIELDS: dict[str, Field] = {
         "exported", "pseudonymised", "participant_id; the public variant has a keyed hash of it"
     ),
     "Participant.mode": _out("trials, participants and the other tables of participants"),
-    "Participant.status": _out("participants"),
-    "Participant.stage": _out("participants"),
-    "Participant.outcome": _out("participants"),
-    "Participant.language": _out("participants"),
-    "Participant.device": _out("participants"),
-    "Participant.group": _out("participants"),
+    **_each(
+        "Participant",
+        "status stage outcome language device group order_row rotation items_submitted",
+        _out("participants"),
+    ),
     "Participant.condition": _out("participants, stages, pre_survey, post_survey"),
-    "Participant.order_row": _out("participants"),
-    "Participant.rotation": _out("participants"),
     "Participant.assignment_counts": _stays("what the assignment counted; kept for an audit"),
     "Participant.order_seed": _out("participants", "withheld"),
-    "Participant.items_submitted": _out("participants"),
-    "Participant.consented_at": _out("participants" + _DATE),
-    "Participant.assigned_at": _out("participants" + _DATE),
-    "Participant.started_at": _out("participants" + _DATE),
-    "Participant.last_seen_at": _stays("of the site, not of the data"),
-    "Participant.completed_at": _out("participants" + _DATE),
-    "Participant.ended_at": _out("participants" + _DATE),
+    **_each(
+        "Participant",
+        "consented_at assigned_at started_at completed_at ended_at returned_at",
+        _out("participants" + _DATE),
+    ),
+    **_each("Participant", "last_seen_at link_generation anonymised_on", _OF_SITE),
     "Participant.completion_code": _stays("proof of payment of one person"),
-    "Participant.returned_at": _out("participants" + _DATE),
     "Participant.withdrawal_code": _stays("opens the withdrawal of one person"),
-    "Participant.link_generation": _stays("of the site, not of the data"),
-    "Participant.anonymised_on": _stays("of the site, not of the data"),
-    **{
-        f"Participant.{name}": _stays("follows from the pages of the participant")
-        for name in (
-            *("timed_items", "fast_items", "client_ms", "hidden_ms", "same_answers", "pattern", "rule_hits"),
-            *("is_trapped", "failed_attention", "failed_comprehension"),
-        )
-    },
-    **{
-        f"ItemTime.{name}": _stays("follows from the times of trials")
-        for name in ("id", "version", "mode", "group", "tenths", "number")
-    },
+    **_each(
+        "Participant",
+        "timed_items fast_items client_ms hidden_ms same_answers pattern rule_hits is_trapped "
+        "failed_attention failed_comprehension",
+        _stays("follows from the pages of the participant"),
+    ),
+    **_each("ItemTime", "id version mode group tenths number", _stays("follows from the times of trials")),
     "Trial.hits_rule": _stays("follows from the rules, which are exported"),
     "Trial.id": _KEY,
     "Trial.participant": Field("exported", "pseudonymised", "trials"),
-    "Trial.item": _out("trials, checks"),
-    "Trial.condition": _out("trials, checks"),
+    **_each("Trial", "item condition position", _out("trials, checks")),
     "Trial.passed": _out("checks"),
-    "Trial.position": _out("trials, checks"),
     "Trial.block": _out("trials, of a simulation"),
     "Trial.other_condition": _out("trials, as right_condition"),
     "Trial.page": _stays("follows from the answers"),
@@ -206,9 +173,7 @@ FIELDS: dict[str, Field] = {
     **_page_fields("Trial", "trials"),
     "StageResponse.id": _KEY,
     "StageResponse.participant": Field("exported", "pseudonymised", "stages, pre_survey"),
-    "StageResponse.stage": _out("stages"),
-    "StageResponse.attempt": _out("stages"),
-    "StageResponse.passed": _out("stages"),
+    **_each("StageResponse", "stage attempt passed", _out("stages")),
     "StageResponse.page": _stays("follows from the answers"),
     "StageResponse.earlier": _out("stages, pre_survey, merged into the row of the part"),
     **_page_fields("StageResponse", "stages"),
@@ -218,44 +183,33 @@ FIELDS: dict[str, Field] = {
     "SurveyResponse.earlier": _out("post_survey, merged into the row of the part"),
     **_page_fields("SurveyResponse", "post_survey"),
     "ExternalIds.id": _KEY,
-    **{
-        f"ExternalIds.{name}": _stays("leads to one person; the command external_ids lists them")
-        for name in ("participant", "study", "mode", "platform", "person_id", "study_id_there", "session_id")
-    },
+    **_each(
+        "ExternalIds",
+        "participant study mode platform person_id study_id_there session_id",
+        _stays("leads to one person; the command external_ids lists them"),
+    ),
     "Payment.id": _KEY,
-    **{
-        f"Payment.{name}": _stays("of paying people; the page of payments lists it")
-        for name in (
-            *("study", "participant", "kind", "batch", "state", "transfer"),
-            *("seen_before", "note", "created_at", "created_by", "sent_at"),
-        )
-    },
+    **_each(
+        "Payment",
+        "study participant kind batch state transfer seen_before note created_at created_by sent_at",
+        _stays("of paying people; the page of payments lists it"),
+    ),
     "Payment.amount": _out("participants, as paid"),
     "Payment.currency": _out("participants, as paid_currency"),
     "ManualExclusion.id": _KEY,
     "ManualExclusion.participant": Field("exported", "pseudonymised", "participants, rules.json"),
     "ManualExclusion.reason": _out("participants, as excluded_reason", "withheld"),
     "ManualExclusion.excluded_at": _stays("in events, with the act"),
-    "ManualExclusion.excluded_by": _stays("a member of staff"),
-    **{
-        f"Report.{name}": _stays("of the report, which has a file of its own")
-        for name in (
-            "id",
-            "study",
-            "job",
-            "version",
-            "mode",
-            "seed",
-            "resamples",
-            "data",
-            "summary",
-            "made_at",
-        )
-    },
+    "ManualExclusion.excluded_by": _STAFF,
+    **_each(
+        "Report",
+        "id study job version mode seed resamples data summary made_at",
+        _stays("of the report, which has a file of its own"),
+    ),
     "Event.id": _KEY,
     "Event.study": _stays("the bundle is of one study"),
     "Event.participant": Field("exported", "pseudonymised", "events"),
-    "Event.actor": _stays("a member of staff"),
+    "Event.actor": _STAFF,
     "Event.kind": _out("events"),
     "Event.at": _out("events" + _DATE),
     "Event.data": _out("events", "withheld"),

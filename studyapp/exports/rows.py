@@ -125,13 +125,10 @@ class StudyData:
 
     @staticmethod
     def _written(content: FrozenStudy, questionnaire: str) -> Sequence[Question]:
-        by_name: dict[str, Sequence[Question]] = {
-            "item_questionnaire": content.item_questionnaire,
-            "pre_survey": content.pre_survey,
-            "post_survey": content.post_survey,
-            "stages": [*content.screening, *content.comprehension_questions],
-        }
-        return by_name[questionnaire]
+        if questionnaire == "stages":
+            return [*content.screening, *content.comprehension_questions]
+        asked: Sequence[Question] = getattr(content, questionnaire)
+        return asked
 
     def asked(self, version: int, questionnaire: str) -> list[Question]:
         """Return the questions of a questionnaire in one version, by their parts.
@@ -398,32 +395,31 @@ def pre_survey_rows(data: StudyData) -> Iterator[Row]:
 def _stages(data: StudyData) -> Iterator[tuple[Row, Row]]:
     if not any(has_stages(content) for content in data.frozen.values()):
         return
+    yield from _each(data, results.stages)
+
+
+def _each(data: StudyData, read: Callable[[list[int]], dict[int, list[Row]]]) -> Iterator[tuple[Row, Row]]:
+    """Yield each participant with each of the rows that are read about them."""
     for chunk in data.chunks():
-        stages = results.stages([person["pk"] for person in chunk])
+        rows = read([person["pk"] for person in chunk])
         for person in chunk:
-            for page in stages.get(person["pk"], ()):
-                yield person, page
+            for row in rows.get(person["pk"], ()):
+                yield person, row
 
 
 def post_survey_rows(data: StudyData) -> Iterator[Row]:
     """Yield submitted post surveys."""
     columns = data.questions("post_survey")
-    for chunk in data.chunks():
-        surveys = results.surveys([person["pk"] for person in chunk])
-        for person in chunk:
-            for survey in surveys.get(person["pk"], ()):
-                yield {**_who(person), **_page(data, person, survey, "post_survey", columns)}
+    for person, survey in _each(data, results.surveys):
+        yield {**_who(person), **_page(data, person, survey, "post_survey", columns)}
 
 
 def event_rows(data: StudyData) -> Iterator[Row]:
     """Yield the events of staff, then those of each participant."""
     for event in results.staff_events(data.study):
         yield {**event, "participant_id": None}
-    for chunk in data.chunks():
-        events = results.events([person["pk"] for person in chunk])
-        for person in chunk:
-            for event in events.get(person["pk"], ()):
-                yield {**event, "participant_id": person["participant_id"]}
+    for person, event in _each(data, results.events):
+        yield {**event, "participant_id": person["participant_id"]}
 
 
 def item_rows(data: StudyData) -> Iterator[Row]:

@@ -14,6 +14,7 @@ from studyapp.definition.task_questions import YES_NO, asked_on_check, questions
 from studyapp.definition.tasks import Advice, Predicting, Simulation
 from studyapp.link_tokens import read_participant
 from studyapp.models import EntryLink, Stage, StageResponse, Stimulus, Study, SurveyResponse, Trial
+from studyapp.queries.question_pages import questions_on, stages_of
 from studyapp.queries.studies import condition_names, current_page, frozen, latest_version
 from studyapp.simulation.walk import StudyPlan, as_read
 
@@ -94,14 +95,7 @@ def _blocks(content: FrozenStudy) -> list[str]:
 
 def _stages(content: FrozenStudy) -> dict[str, Sequence[Question]]:
     """Return the questions of the pages before the items, in order."""
-    asked: dict[str, Sequence[Question]] = {
-        Stage.SCREENING.value: content.screening,
-        Stage.INSTRUCTIONS.value: [],
-        Stage.COMPREHENSION.value: content.comprehension_questions,
-        Stage.PRE_SURVEY.value: content.pre_survey,
-    }
-    has_instructions = {Stage.INSTRUCTIONS.value} if content.instructions_page else set()
-    return {stage: questions for stage, questions in asked.items() if questions or stage in has_instructions}
+    return {stage.value: questions_on(content, stage) for stage in stages_of(content)[:-1]}
 
 
 def _heeded(content: FrozenStudy) -> dict[str, dict[str, Answer]]:

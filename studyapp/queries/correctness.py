@@ -142,14 +142,18 @@ def missed_answers(run: PredictionRun) -> Iterator[Answer]:
 
 def missed_answers_of_design(plan: Design) -> Iterator[Answer]:
     """Yield the answers shown by a design that miss the gold answer."""
+    for _condition, question, answer in _of_systems(plan):
+        if answer and not hotpotqa.exact_match(question.answer, answer):
+            yield question.pk, answer
+
+
+def _of_systems(plan: Design) -> Iterator[tuple[PlannedCondition, Question, str]]:
+    """Yield condition, question and answer of each answer of a system shown."""
     for condition in plan.conditions:
-        if condition.run is None:
-            continue
-        shown = plan.content.condition(condition.definition.name).shown
-        for question in plan.questions:
-            answer = shown[question.external_id].answer
-            if answer and not hotpotqa.exact_match(question.answer, answer):
-                yield question.pk, answer
+        if condition.run is not None:
+            shown = plan.content.condition(condition.definition.name).shown
+            for question in plan.questions:
+                yield condition, question, shown[question.external_id].answer or ""
 
 
 # A queued answer is one of a prediction's run.
@@ -293,15 +297,10 @@ class ShownAnswer:
 def shown_answers(plan: Design) -> list[ShownAnswer]:
     """Return the answers of systems that a launch would freeze, by condition."""
     judged = decisions(missed_answers_of_design(plan))
-    rows = []
-    for condition in plan.conditions:
-        if condition.run is None:
-            continue
-        shown = plan.content.condition(condition.definition.name).shown
-        for question in plan.questions:
-            answer = shown[question.external_id].answer or ""
-            rows.append(ShownAnswer(condition, question, answer, verdict(question, answer, judged)))
-    return rows
+    return [
+        ShownAnswer(condition, question, answer, verdict(question, answer, judged))
+        for condition, question, answer in _of_systems(plan)
+    ]
 
 
 def correctness_of_design(plan: Design) -> list[ConditionCorrectness]:

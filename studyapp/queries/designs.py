@@ -172,30 +172,22 @@ def _pool(
     keys = dict(Question.objects.filter(dataset=dataset).values_list("external_id", "pk"))
     shows = {}
     for index, condition in enumerate(conditions):
-        shows[condition.definition.name] = _can_show(dataset, condition)
-        if condition.definition.explanation in WITH_TOKENS and not shows[condition.definition.name]:
-            raise StudyRefused(
-                ("conditions", index, "explanation"),
-                say(
-                    "%(run)s has neither token weights nor fact probabilities",
-                    run=str(condition.run),
-                ),
-            )
-        if condition.definition.explanation == "program" and not shows[condition.definition.name]:
-            raise StudyRefused(
-                ("conditions", index, "explanation"),
-                say("%(whose)s has no program steps", whose=_whose(condition)),
-            )
-        if condition.definition.explanation in WITH_RATIONALE and not shows[condition.definition.name]:
-            raise StudyRefused(
-                ("conditions", index, "explanation"),
-                say("%(run)s has no rationales", run=str(condition.run)),
-            )
+        shown = shows[condition.definition.name] = _can_show(dataset, condition)
+        if not shown and (lack := _lack_of_all(condition)):
+            raise StudyRefused(("conditions", index, "explanation"), lack)
     return _Pool(dataset, conditions, keys, shows, changed, simulated)
 
 
-def _whose(condition: PlannedCondition) -> str:
-    return str(condition.run) if condition.run else say("the gold of this dataset")
+def _lack_of_all(condition: PlannedCondition) -> str:
+    """Return what no question has that a condition would show, if it is known."""
+    run = str(condition.run) if condition.run else say("the gold of this dataset")
+    if condition.definition.explanation in WITH_TOKENS:
+        return say("%(run)s has neither token weights nor fact probabilities", run=run)
+    if condition.definition.explanation == "program":
+        return say("%(whose)s has no program steps", whose=run)
+    if condition.definition.explanation in WITH_RATIONALE:
+        return say("%(run)s has no rationales", run=run)
+    return ""
 
 
 def _items(pool: _Pool, field: str, items: ItemsDefinition, taken: set[str]) -> list[Question]:

@@ -10,7 +10,7 @@ from studyapp.definition.tasks import Advice, Bonus, Predicting
 from studyapp.models import Item, Mode, Outcome, Study, StudyVersion, Trial
 from studyapp.queries.correctness import Answer, decided_answers
 from studyapp.queries.decisions import digest
-from studyapp.queries.studies import condition_name, frozen
+from studyapp.queries.studies import frozen, names_of_conditions
 from studyapp.rules.survey_pages import answers_of
 
 # Bots give made-up answers, which nobody has to judge.
@@ -68,7 +68,7 @@ def bonuses(study: Study) -> dict[str, Decimal]:
             who, question, gold, given, condition, item = row
             answers = given or {}
             if isinstance(frozen(version).task, Predicting):
-                shown = frozen(version).condition(condition_name(version, condition)).shown[item]
+                shown = frozen(version).condition(names_of_conditions(version)[condition]).shown[item]
                 is_right = is_prediction_right(answers, shown) is True
             else:
                 is_right = _is_correct(answers.get("final_answer"), question, gold, decided)

@@ -1,6 +1,6 @@
 """Reads of participants for staff: the table, one participant's way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import reduce
@@ -30,6 +30,7 @@ from studyapp.models import (
 )
 from studyapp.queries.excluded import excluded_people
 from studyapp.queries.flags import having, having_any, kept_flags
+from studyapp.queries.question_pages import questions_on
 from studyapp.queries.studies import frozen
 from studyapp.rules.survey_pages import answers_of
 
@@ -234,37 +235,20 @@ def way_of(person: Person) -> list[Step]:
     return sorted(steps, key=lambda step: step.at or latest)
 
 
-def _pages_of(row: Participant) -> list[Step]:
+def _pages_of(row: Participant) -> Iterator[Step]:
     content = frozen(row.version)
-    asked: dict[str, Any] = {
-        "screening": content.screening,
-        "comprehension": content.comprehension_questions,
-        "pre_survey": content.pre_survey,
-    }
-    steps = [
-        Step(page.shown_at, page.stage, "", page=page, answers=_answers(asked.get(page.stage, ()), page))
-        for page in StageResponse.objects.filter(participant=row, shown_at__isnull=False)
-    ]
-    seen = Trial.objects.filter(participant=row, shown_at__isnull=False) | Trial.objects.filter(
-        participant=row, answers__isnull=False
-    )
-    steps += [
-        Step(
-            trial.shown_at,
-            "item",
-            trial.item.external_id,
-            trial.item.text or "",
-            page=trial,
-            answers=_answers([*all_questions(content.task, _), *content.item_questionnaire], trial),
-        )
-        for trial in seen.select_related("item", "condition", "other_condition").order_by("position")
-    ]
-    survey = SurveyResponse.objects.filter(participant=row, shown_at__isnull=False).first()
-    if survey is not None:
-        steps.append(
-            Step(survey.shown_at, "survey", "", page=survey, answers=_answers(content.post_survey, survey))
-        )
-    return steps
+    for page in StageResponse.objects.filter(participant=row, shown_at__isnull=False):
+        answers = _answers(questions_on(content, page.stage), page)
+        yield Step(page.shown_at, page.stage, page=page, answers=answers)
+    seen = Q(shown_at__isnull=False) | Q(answers__isnull=False)
+    trials = Trial.objects.filter(seen, participant=row).order_by("position")
+    asked = [*all_questions(content.task, _), *content.item_questionnaire]
+    for trial in trials.select_related("item", "condition", "other_condition"):
+        item, answers = trial.item, _answers(asked, trial)
+        yield Step(trial.shown_at, "item", item.external_id, item.text or "", page=trial, answers=answers)
+    for survey in SurveyResponse.objects.filter(participant=row, shown_at__isnull=False):
+        answers = _answers(content.post_survey, survey)
+        yield Step(survey.shown_at, "survey", page=survey, answers=answers)
 
 
 def _answers(

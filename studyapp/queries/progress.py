@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
+from typing import Literal, get_args
 
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
@@ -15,17 +16,18 @@ from studyapp.models import Condition, ItemTime, Mode, Participant, Study, Study
 from studyapp.queries.access import studies_of
 from studyapp.queries.studies import frozen
 
+ModeName = Literal["live", "pilot", "bot"]
 Key = tuple[str, int, str]  # mode, key of the version, group
 STATES = ("completed", "active", "stale", "returned", "ended", "withdrawn")
 
 
 @dataclass(frozen=True)
 class ConditionProgress:
-    """Counts of participants of a condition, or of a group of conditions.
+    """The participants of one condition, or of a group of conditions.
 
     ``active`` were seen within the stale window, ``stale`` were not; ``returned`` returned their submission
     on the recruitment platform; ``ended`` were sent away after their assignment. ``quota`` is the smallest
-    of the group. ``median_seconds`` is the median server time of a submitted item, None before the first.
+    of the group. ``median_seconds`` is the median server time of a submitted item, null before the first.
     """
 
     version: int
@@ -45,12 +47,12 @@ class ConditionProgress:
 
 @dataclass(frozen=True)
 class ModeProgress:
-    """All conditions for the participants who came in one mode.
+    """The participants who came in one mode.
 
-    ``unassigned`` counts participants who consented and were not assigned, by outcome ("" is in progress).
+    ``unassigned`` counts those who consented and have no condition, by outcome ("" is in progress).
     """
 
-    mode: str
+    mode: ModeName
     conditions: list[ConditionProgress]
     unassigned: dict[str, int]
 
@@ -105,7 +107,7 @@ def study_progress(study: Study) -> list[ModeProgress]:
             ],
             _unassigned(counts, mode),
         )
-        for mode in Mode.values
+        for mode in get_args(ModeName)
         if mode == Mode.LIVE or any(key[0] == mode for key in counts)
     ]
 

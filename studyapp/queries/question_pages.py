@@ -17,8 +17,8 @@ from studyapp.definition.task_questions import (
     task_pages,
 )
 from studyapp.definition.tasks import Simulation
-from studyapp.models import Item, Participant, Trial
-from studyapp.queries.studies import condition_name
+from studyapp.models import Item, Participant, Stage, Trial
+from studyapp.queries.studies import names_of_conditions
 from studyapp.rules.assignment import derive_seed
 from studyapp.rules.survey_pages import answers_of
 
@@ -26,9 +26,9 @@ from studyapp.rules.survey_pages import answers_of
 PageName = Literal["item", "survey", "screening", "instructions", "comprehension", "pre_survey"]
 
 
-def questions_on(content: FrozenStudy, page: PageName) -> Sequence[Question]:
+def questions_on(content: FrozenStudy, page: str) -> Sequence[Question]:
     """Return all questions of a part, also those for some conditions."""
-    questions: dict[PageName, Sequence[Question]] = {
+    questions: dict[str, Sequence[Question]] = {
         "item": content.item_questionnaire,
         "survey": content.post_survey,
         "screening": content.screening,
@@ -37,6 +37,18 @@ def questions_on(content: FrozenStudy, page: PageName) -> Sequence[Question]:
         "pre_survey": content.pre_survey,
     }
     return questions[page]
+
+
+def stages_of(content: FrozenStudy) -> list[Stage]:
+    """Return the stages that a study has, in order; items come last."""
+    has = {
+        Stage.SCREENING: bool(content.screening),
+        Stage.INSTRUCTIONS: content.instructions_page,
+        Stage.COMPREHENSION: content.comprehension is not None,
+        Stage.PRE_SURVEY: bool(content.pre_survey),
+        Stage.ITEMS: True,
+    }
+    return [stage for stage in Stage if has[stage]]
 
 
 def pages_on(content: FrozenStudy, page: PageName, viewer: Viewer) -> list[list[Question]]:
@@ -120,7 +132,7 @@ def advice_of(content: FrozenStudy, trial: Trial) -> str | None:
 
 def _condition(trial: Trial) -> str:
     assert trial.condition_id is not None  # only an attention item has none
-    return condition_name(trial.participant.version, trial.condition_id)
+    return names_of_conditions(trial.participant.version)[trial.condition_id]
 
 
 def time_limit(content: FrozenStudy, trial: Trial) -> int | None:

@@ -1,10 +1,10 @@
 """Reads of running studies: a participant's page and the frozen content."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any, Literal
+from functools import lru_cache, wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from django.db.models import Q
 
@@ -27,6 +27,10 @@ from studyapp.models import (
     SurveyResponse,
     Trial,
 )
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+_OfVersion = Callable[Concatenate[StudyVersion, Arguments], Result]
 
 
 class AlteredVersion(StudyappError):
@@ -113,12 +117,35 @@ def _read_way(participant: Participant) -> bool:
     return True
 
 
-def frozen(version: StudyVersion) -> FrozenStudy:
-    """Return the content of a version, cached by its hash.
+def once_per_version(
+    most: int,
+) -> Callable[[_OfVersion[Arguments, Result]], _OfVersion[Arguments, Result]]:
+    """Keep the ``most`` latest results of a function of a version in memory.
 
-    Kept in memory by its hash: what was hashed cannot change.
+    They are kept by the hash: what was hashed cannot change. The function gets a version with key and hash
+    alone.
     """
-    return _frozen(version.hash, version.pk)
+
+    def decorate(function: _OfVersion[Arguments, Result]) -> _OfVersion[Arguments, Result]:
+        @lru_cache(maxsize=most)
+        def kept(key: int, version_hash: str, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            return function(StudyVersion(pk=key, hash=version_hash), *args, **kwargs)
+
+        @wraps(function)
+        def of_version(version: StudyVersion, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            return kept(version.pk, version.hash, *args, **kwargs)  # type: ignore[arg-type]
+
+        return of_version
+
+    return decorate
+
+
+@once_per_version(64)
+def frozen(version: StudyVersion) -> FrozenStudy:
+    """Return the content of a version."""
+    return FrozenStudy.model_validate(
+        StudyVersion.objects.values_list("frozen", flat=True).get(pk=version.pk)
+    )
 
 
 def study_slug(version_pk: int) -> str:
@@ -126,55 +153,38 @@ def study_slug(version_pk: int) -> str:
     return StudyVersion.objects.values_list("study__slug", flat=True).get(pk=version_pk)
 
 
+def image_slug(version: StudyVersion) -> str:
+    """Return the study in the addresses of images; empty without any."""
+    return study_slug(version.pk) if image_paths(version) else ""
+
+
+@once_per_version(128)
 def image_paths(version: StudyVersion) -> frozenset[str]:
     """Return the paths of a version's images in the image folder."""
-    return _image_paths(version.hash, version.pk)
-
-
-@lru_cache(maxsize=128)
-def _image_paths(version_hash: str, pk: int) -> frozenset[str]:
-    content = _frozen(version_hash, pk)
+    content = frozen(version)
     of_items = (image.path for item in (*content.items, *content.practice) for image in item.images)
     return frozenset((*of_items, *(question.image.path for question in content.asked if question.image)))
 
 
+@once_per_version(128)
 def localised(version: StudyVersion, language: str) -> FrozenStudy:
     """Return the content of a version in one of its languages.
 
     An empty name is the study's own language.
     """
-    return _localised(version.hash, version.pk, language)
+    return frozen(version).in_language(language)
 
 
-@lru_cache(maxsize=128)
-def _localised(version_hash: str, pk: int, language: str) -> FrozenStudy:
-    return _frozen(version_hash, pk).in_language(language)
+@once_per_version(128)
+def names_of_conditions(version: StudyVersion) -> Mapping[int, str]:
+    """Return the names of the conditions of a version by key."""
+    return dict(Condition.objects.filter(version=version).values_list("pk", "name"))
 
 
-def condition_name(version: StudyVersion, pk: int) -> str:
-    """Return the name of a condition of a version.
-
-    A name never changes, so it is read once per process.
-    """
-    return _condition_names(version.hash, version.pk)[pk]
-
-
-@lru_cache(maxsize=128)
-def _condition_names(_version_hash: str, version_pk: int) -> dict[int, str]:
-    return dict(Condition.objects.filter(version=version_pk).values_list("pk", "name"))
-
-
+@once_per_version(128)
 def item_keys(version: StudyVersion) -> Mapping[str, int]:
-    """Return the keys of the rows of a version's items, by the items' ids.
-
-    They never change either.
-    """
-    return _item_keys(version.hash, version.pk)
-
-
-@lru_cache(maxsize=128)
-def _item_keys(_version_hash: str, version_pk: int) -> dict[str, int]:
-    return dict(Item.objects.filter(version=version_pk).values_list("external_id", "pk"))
+    """Return the keys of the rows of a version's items, by the items' ids."""
+    return dict(Item.objects.filter(version=version).values_list("external_id", "pk"))
 
 
 def study_named(slug: str) -> Study:
@@ -206,15 +216,10 @@ def latest_version(study: Study) -> StudyVersion | None:
     return version
 
 
-@lru_cache(maxsize=64)
-def _frozen(version_hash: str, pk: int) -> FrozenStudy:
-    return FrozenStudy.model_validate(StudyVersion.objects.values_list("frozen", flat=True).get(pk=pk))
-
-
 def condition_names(trial: Trial) -> tuple[str, ...]:
     """Return the conditions of a trial: one, two side by side, or none."""
     keys = (trial.condition_id, trial.other_condition_id)
-    return tuple(condition_name(trial.participant.version, key) for key in keys if key is not None)
+    return tuple(names_of_conditions(trial.participant.version)[key] for key in keys if key is not None)
 
 
 def counts_in_assignment(stale_after_minutes: float | None, now: datetime) -> Q:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.access import require
-from accounts.actions.audit import record, record_export
+from accounts.actions.audit import record_export, record_reading
 from accounts.models import Workspace
 from accounts.policy import Act
 from accounts.rest.bodies import JSON, LINES, read_body, read_query
@@ -25,8 +24,9 @@ from accounts.rest.problems import Refused
 from accounts.rest.views import RestView
 from analysis.participants.estimates import Estimate
 from foundation.errors import NotFound
+from foundation.frozen_model import FrozenModel
 from jobs.rest.endpoints import JobRow, job_row
-from jobs.tasks import start_job
+from jobs.tasks import start_job_about
 from studyapp.actions import studies as life
 from studyapp.actions.drafts import save_draft, start_draft
 from studyapp.actions.links import create_link
@@ -126,16 +126,6 @@ class Draft(StudyView):
         return _draft(self.study(slug, Act.STUDY_EDIT))
 
 
-class Lifecycle(StudyView):
-    """The base of the acts of a study's life cycle."""
-
-    act: Callable[..., Any]
-
-    def _act(self, slug: str) -> HttpResponse:
-        type(self).act(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
-        return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
-
-
 class Revoke(StudyView):
     """Ends the cookies and personal links of a participant."""
 
@@ -158,13 +148,7 @@ class PersonFile(StudyView):
         participant = person_named(study, person).row
         if participant.status == Participant.Status.WITHDRAWN:
             raise NotFound(f"{slug}: {person} withdrew; the command export_participant prints their data")
-        record(
-            kind="personal_data_read",
-            by=self.user,
-            workspace=study.workspace,
-            subject=study,
-            data={"page": "participant_file"},
-        )
+        record_reading(by=self.user, subject=study, page="participant_file")
         return answer(shapes.PersonData(tables=stored_data(participant)))
 
 
@@ -208,48 +192,21 @@ class Launch(StudyView):
         return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
 
 
-class Pause(Lifecycle):
-    """Admits no participants for a while."""
+def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
+    """Return the endpoint of an act of a study's life cycle."""
 
-    act = pause_study
+    def post(self: StudyView, request: Request, slug: str) -> HttpResponse:
+        act(study=self.study(slug, Act.STUDY_EDIT), by=self.user)
+        return answer(_study_row(_counted(self.study(slug, Act.STUDY_EDIT))))
 
-    @described(answers=shapes.StudyRow, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Pause a study."""
-        return self._act(slug)
-
-
-class Resume(Lifecycle):
-    """Ends a pause."""
-
-    act = resume_study
-
-    @described(answers=shapes.StudyRow, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Resume a study."""
-        return self._act(slug)
+    post.__doc__ = summary
+    return type("LifeCycle", (StudyView,), {"post": described(answers=shapes.StudyRow, errors=(409,))(post)})
 
 
-class Close(Lifecycle):
-    """Admits no more participants."""
-
-    act = life.close_study
-
-    @described(answers=shapes.StudyRow, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Close a study."""
-        return self._act(slug)
-
-
-class Reopen(Lifecycle):
-    """Admits participants again."""
-
-    act = life.reopen_study
-
-    @described(answers=shapes.StudyRow, errors=(409,))
-    def post(self, request: Request, slug: str) -> HttpResponse:
-        """Reopen a study."""
-        return self._act(slug)
+Pause = _life_cycle(pause_study, "Pause a study.")
+Resume = _life_cycle(resume_study, "Resume a study.")
+Close = _life_cycle(life.close_study, "Close a study.")
+Reopen = _life_cycle(life.reopen_study, "Reopen a study.")
 
 
 class Versions(StudyView):
@@ -291,10 +248,7 @@ class Progress(StudyView):
     def get(self, request: Request, slug: str) -> HttpResponse:
         """The progress of a study."""
         study = self.study(slug, Act.STUDY_SEE)
-        modes = [asdict(mode) for mode in study_progress(study)]
-        return answer(
-            shapes.Progress.model_validate({"study": study.slug, "status": study.status, "modes": modes})
-        )
+        return answer(row_of(shapes.Progress, study, study=study.slug, modes=study_progress(study)))
 
 
 class Flow(StudyView):
@@ -333,13 +287,7 @@ class Rows(StudyView):
         """List the rows of an exported table."""
         study = self.study(slug, Act.STUDY_RESULTS)
         query = read_query(request, Page)
-        record(
-            kind="personal_data_read",
-            by=self.user,
-            workspace=study.workspace,
-            subject=study,
-            data={"page": f"API: {table}"},
-        )
+        record_reading(by=self.user, subject=study, page=f"API: {table}")
         if LINES in request.headers.get("Accept", ""):
             return StreamingHttpResponse(
                 (json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(study, table)),
@@ -367,12 +315,10 @@ class Exports(StudyView):
         study = self.study(slug, Act.STUDY_RESULTS)
         new = read_body(request, shapes.NewExport)
         options = BundleOptions(study=study.pk, **new.model_dump())
-        return self._job(request, "export_bundle", study, options.model_dump())
+        return self._job(request, "export_bundle", study, options)
 
-    def _job(self, request: Request, kind: str, study: Study, options: dict[str, Any]) -> HttpResponse:
-        job = start_job(
-            kind=kind, workspace=study.workspace, by=self.user, subject=study.slug, options=options
-        )
+    def _job(self, request: Request, kind: str, study: Study, options: FrozenModel) -> HttpResponse:
+        job = start_job_about(study, kind=kind, by=self.user, options=options)
         record_export(by=self.user, subject=study, kind=kind)
         return answer(job_row(request, job), status=202)
 
@@ -387,7 +333,7 @@ class Reports(Exports):
         study = self.study(slug, Act.STUDY_RESULTS)
         new = read_body(request, shapes.NewReport)
         options = ReportOptions(study=study.pk, **new.model_dump())
-        return self._job(request, "report", study, options.model_dump())
+        return self._job(request, "report", study, options)
 
 
 def _checked(definition: dict[str, Any]) -> dict[str, Any]:

@@ -9,22 +9,20 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.access import existing
-from accounts.actions.audit import record
+from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import described
 from accounts.rest.idempotency import once
 from accounts.rest.pages import Page, answer, page_of, row_of
-from foundation.frozen_model import FrozenModel
 from foundation.translated_messages import translated
-from jobs.models import Job
 from jobs.rest.endpoints import JobRow, job_row
-from jobs.tasks import start_job
+from jobs.tasks import start_job_about
 from studyapp.actions.links import create_link
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.actions.rehearsals import start_rehearsal
 from studyapp.definition.payments import PaymentOrder
-from studyapp.models import Mode, Payment, Study
+from studyapp.models import Mode, Payment
 from studyapp.payments import PayOptions
 from studyapp.queries.payments import Plan, payments_of, plan_payments
 from studyapp.rest import shapes
@@ -39,7 +37,7 @@ class Payments(StudyView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the payments of a study."""
         study = self.study(slug, Act.STUDY_PERSONAL)
-        self._note_reading(study)
+        record_reading(by=self.user, subject=study, page="API: payments")
         return page_of(request, read_query(request, Page), payments_of(study), _payments)
 
     @described(
@@ -57,16 +55,14 @@ class Payments(StudyView):
         new = read_body(request, shapes.NewPayments)
         order = PaymentOrder.model_validate(new.model_dump(exclude={"payments", "total"}))
         if is_dry:
-            self._note_reading(study)
+            record_reading(by=self.user, subject=study, page="API: payments")
             return answer(_plan(plan_payments(study, order), None))
         agreed = (new.payments, new.total)
         plan = store_order(study=study, order=order, by=self.user, agreed=agreed)
-        job = _job(self, study, "pay_participants", PayOptions(study=study.pk))
+        job = start_job_about(
+            study, kind="pay_participants", by=self.user, options=PayOptions(study=study.pk)
+        )
         return answer(_plan(plan, job_row(request, job)), status=201)
-
-    def _note_reading(self, study: Study) -> None:
-        data = {"page": "API: payments"}
-        record(kind="personal_data_read", by=self.user, workspace=study.workspace, subject=study, data=data)
 
 
 class Settle(StudyView):
@@ -91,7 +87,7 @@ class Rehearsals(StudyView):
         new = read_body(request, shapes.NewRehearsal)
         rehearsal = start_rehearsal(study=study, by=self.user)
         options = SimulationOptions(study=study.pk, rehearsal=rehearsal.pk, **new.model_dump())
-        job = _job(self, study, "simulate_participants", options)
+        job = start_job_about(study, kind="simulate_participants", by=self.user, options=options)
         return answer(job_row(request, job), status=202)
 
 
@@ -108,16 +104,6 @@ class RehearsalLinks(StudyView):
         )
         address = settings.SITE_URL + reverse("studyapp:join", args=[token])
         return answer(shapes.RehearsalLink(address=address), status=201)
-
-
-def _job(view: StudyView, study: Study, kind: str, options: FrozenModel) -> Job:
-    return start_job(
-        kind=kind,
-        workspace=study.workspace,
-        by=view.user,
-        subject=study.slug,
-        options=options.model_dump(mode="json"),
-    )
 
 
 def _plan(plan: Plan, job: JobRow | None) -> shapes.PaymentPlan:

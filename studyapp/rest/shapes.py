@@ -11,11 +11,11 @@ from accounts.rest.pages import Page, PageOf
 from foundation.import_fields import Text
 from jobs.rest.endpoints import JobRow
 from studyapp.definition.payments import MOST_ROWS, Amount, Group
+from studyapp.queries.progress import ModeName, ModeProgress
 from studyapp.simulation.behaviours import BEHAVIOURS
 
 Slug = Annotated[Text, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$", max_length=100)]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
-ModeName = Literal["live", "pilot", "bot"]
 StudyStatus = Literal["draft", "open", "paused", "closed"]
 
 
@@ -148,35 +148,6 @@ class MadeLink(LinkRow):
     """A new entry link with its address, which is shown once."""
 
     address: str
-
-
-class ConditionProgress(Payload):
-    """The participants of one condition, or of a group of conditions."""
-
-    version: int
-    condition: str
-    label: str
-    is_open: bool
-    quota: int | None
-    assigned: int
-    completed: int
-    active: int
-    stale: int
-    returned: int
-    ended: int
-    withdrawn: int
-    median_seconds: float | None
-
-
-class ModeProgress(Payload):
-    """The participants who came in one mode.
-
-    ``unassigned`` counts those who consented and have no condition, by outcome ("" is in progress).
-    """
-
-    mode: ModeName
-    conditions: list[ConditionProgress]
-    unassigned: dict[str, int]
 
 
 class Progress(Payload):

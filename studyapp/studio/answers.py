@@ -3,6 +3,7 @@
 Pure.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from studyapp.definition.analysis_plan import measures_of_questions
 from studyapp.definition.checks import ComprehensionQuestion, ScreeningQuestion
 from studyapp.definition.conditions import ConditionDefinition
+from studyapp.definition.question_display import is_same
 from studyapp.definition.questionnaires import Question, Questionnaire, template_named
 from studyapp.definition.scale_scores import ScaleKey
 from studyapp.definition.task_questions import asked_on_check
@@ -49,11 +51,16 @@ def accept(draft: Draft, widget: Widget, value: Any) -> Widget:
         bounds = value if isinstance(value, dict) else {}
         widget.kind, widget.is_dropped_empty = "group", True
         widget.hint = "Leave both empty to accept every number."
-        for name, label in (("at_least", "At least"), ("at_most", "At most")):
-            number = Widget("number", (*widget.location, name), label, value=shown(bounds.get(name)))
-            widget.children.append(number)
+        widget.children = _bounds(widget, bounds)
         return widget
     return _answers(widget, question, value)
+
+
+def _bounds(widget: Widget, given: Mapping[str, Any]) -> list[Widget]:
+    return [
+        Widget("number", (*widget.location, name), label, value=shown(given.get(name)))
+        for name, label in (("at_least", "At least"), ("at_most", "At most"))
+    ]
 
 
 def quotas(draft: Draft, widget: Widget, value: Any) -> Widget:
@@ -162,9 +169,7 @@ def show_if(draft: Draft, widget: Widget, value: Any) -> Widget:
         given = written.get("is")
         widget.children.append(_answers(answers, question, given if isinstance(given, list) else [given]))
     if (question is not None and not question.choices) or written.keys() & {"at_least", "at_most"}:
-        for name, label in (("at_least", "At least"), ("at_most", "At most")):
-            bound = Widget("number", (*widget.location, name), label, value=shown(written.get(name)))
-            widget.children.append(bound)
+        widget.children += _bounds(widget, written)
     return widget
 
 
@@ -206,7 +211,7 @@ def _rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
         (
             code
             for code, (stored, _label) in answers.items()
-            if code.startswith(f"{value}=") and _same(stored, row.get("value"))
+            if code.startswith(f"{value}=") and is_same(stored, row.get("value"))
         ),
         "",
     )
@@ -224,7 +229,7 @@ def _answers(widget: Widget, question: Question, value: Any) -> Widget:
     chosen = value if isinstance(value, list) else []
     widget.kind, widget.options, widget.answers = "answers", list(question.choices), question.values
     widget.value = [
-        sent for sent, stored in question.values.items() if any(_same(stored, answer) for answer in chosen)
+        sent for sent, stored in question.values.items() if any(is_same(stored, answer) for answer in chosen)
     ]
     return widget
 
@@ -242,10 +247,5 @@ def _answer(widget: Widget, question: Question, value: Any) -> Widget:
     """One of the question's choices."""
     widget.kind, widget.answers = "answer", question.values
     widget.options = [("", "–"), *question.choices]
-    widget.value = next((sent for sent, stored in question.values.items() if _same(stored, value)), "")
+    widget.value = next((sent for sent, stored in question.values.items() if is_same(stored, value)), "")
     return widget
-
-
-def _same(stored: Any, value: Any) -> bool:
-    """Return whether two answers are the same; True is not 1."""
-    return isinstance(stored, bool) == isinstance(value, bool) and stored == value

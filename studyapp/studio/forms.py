@@ -18,19 +18,8 @@ from pydantic.fields import FieldInfo
 from studyapp.definition.analysis_plan import Contrast, Margin
 from studyapp.definition.checks import AttentionDefinition
 from studyapp.definition.conditions import ConditionDefinition, ItemsDefinition, PracticeDefinition
-from studyapp.definition.exclusion_rules import (
-    AnsweredDefinition,
-    AnsweredNumberDefinition,
-    ComprehensionTriesDefinition,
-    DuplicateAnswersDefinition,
-    ExcludedTrialsDefinition,
-    FailedAttentionDefinition,
-    FlaggedDefinition,
-    ItemDefinition,
-    MaxTimeDefinition,
-    MinTimeDefinition,
-    StraightLiningDefinition,
-)
+from studyapp.definition.exclusion_rules import KINDS as RULES
+from studyapp.definition.exclusion_rules import MinTimeDefinition
 from studyapp.definition.question_display import EXPLAINED, UNEXPLAINED, InstructionPart, allows
 from studyapp.definition.questionnaires import Question, Questionnaire
 from studyapp.definition.recruitment import PLATFORMS
@@ -43,20 +32,6 @@ from studyapp.studio.drafts import Draft, Problem
 from studyapp.studio.steps import Step
 from studyapp.studio.translating import translations
 from studyapp.studio.widgets import Widget, shown
-
-_RULES: dict[str, type[BaseModel]] = {
-    "min_time": MinTimeDefinition,
-    "max_time": MaxTimeDefinition,
-    "answered": AnsweredDefinition,
-    "answered_number": AnsweredNumberDefinition,
-    "item": ItemDefinition,
-    "flagged": FlaggedDefinition,
-    "failed_attention": FailedAttentionDefinition,
-    "excluded_trials": ExcludedTrialsDefinition,
-    "comprehension_tries": ComprehensionTriesDefinition,
-    "straight_lining": StraightLiningDefinition,
-    "duplicate_answers": DuplicateAnswersDefinition,
-}
 
 
 class KnownNames(NamedTuple):
@@ -186,7 +161,7 @@ class _Builder:
         return widget
 
     def _row(self, kind: Any, location: Location, row: Mapping[str, Any]) -> Widget:
-        model = kind if isinstance(kind, type) else _RULES.get(str(row.get("kind")), MinTimeDefinition)
+        model = kind if isinstance(kind, type) else RULES.get(str(row.get("kind")), MinTimeDefinition)
         return Widget(
             "row",
             location,
@@ -241,8 +216,8 @@ class _Builder:
         fields = value if isinstance(value, dict) else {}
         widget.kind, widget.is_dropped_empty = "group", True
         for key in get_args(keys):
-            named = Widget("group", (*widget.location, key), is_dropped_empty=True)
-            named.label = steps.lookup(steps.LABELS, named.location) or key
+            place = (*widget.location, key)
+            named = Widget("group", place, steps.label(place), is_dropped_empty=True)
             part = fields.get(key)
             named.children = list(self.fields(inner, named.location, part if isinstance(part, dict) else {}))
             widget.children.append(named)

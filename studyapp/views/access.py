@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils import translation
 
 from accounts.access import require, require_somewhere, user_of
-from accounts.actions.audit import record
+from accounts.actions.audit import record_reading
 from accounts.models import User
 from accounts.policy import Act, Roles
 from studyapp import link_tokens
@@ -168,13 +168,7 @@ def study_page(act: Act, *, reads: str = "") -> Callable[..., Any]:
             access = cast("StudyRequest", request)
             access.roles, access.may = roles, acts_of(roles)
             if reads and request.method == "GET":
-                record(
-                    kind="personal_data_read",
-                    by=user,
-                    workspace=study.workspace,
-                    subject=study,
-                    data={"page": reads},
-                )
+                record_reading(by=user, subject=study, page=reads)
             return view(request, study, *args, **kwargs)
 
         return checked

@@ -36,7 +36,7 @@ from studyapp.queries.question_pages import (
     viewer_of,
 )
 from studyapp.queries.recruitment import way_back_of
-from studyapp.queries.studies import CurrentPage, condition_names, current_page, localised
+from studyapp.queries.studies import CurrentPage, condition_names, current_page, image_slug, localised
 from studyapp.rules.survey_pages import answers_of
 from studyapp.rules.time_limits import has_run_out, is_too_late, time_left
 from studyapp.web.comparison_html import comparison_html
@@ -44,7 +44,6 @@ from studyapp.web.participant_forms import (
     CLOCK_FIELDS,
     Row,
     empty_questions_html,
-    image_slug,
     is_same_for_all,
     page_key,
     questions_html,

@@ -8,7 +8,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import formats
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import user_of
@@ -18,7 +20,7 @@ from foundation import charts
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import errors_shown
 from studyapp.actions import studies as actions
-from studyapp.actions.running import pause_study, resume_study
+from studyapp.actions.running import pause_study, restore_study, resume_study
 from studyapp.models import Study
 from studyapp.queries import overview
 from studyapp.queries.answer_quotas import answer_quotas
@@ -116,36 +118,22 @@ def _minutes(start: Any, end: Any) -> str:
     }
 
 
-@require_POST
-@study_page(Act.STUDY_EDIT)
-def pause(request: HttpRequest, study: Study) -> HttpResponse:
-    """Stop admitting participants for a while."""
-    return _act(request, study, pause_study, _("Study paused. Participants in progress can finish."))
+def act_page(action: Callable[..., Any], done: str | Promise) -> Callable[..., HttpResponse]:
+    """Return the view of an act on a study, which goes back to its page."""
+
+    @require_POST
+    @study_page(Act.STUDY_EDIT)
+    def page(request: HttpRequest, study: Study) -> HttpResponse:
+        with errors_shown(request, TouchstoneError, ForbiddenTransition):
+            action(study=study, by=user_of(request))
+            messages.success(request, str(done))
+        return redirect("studyapp:staff_study", study.slug)
+
+    return page
 
 
-@require_POST
-@study_page(Act.STUDY_EDIT)
-def resume(request: HttpRequest, study: Study) -> HttpResponse:
-    """End a pause."""
-    return _act(request, study, resume_study, _("The study is open again."))
-
-
-@require_POST
-@study_page(Act.STUDY_EDIT)
-def close(request: HttpRequest, study: Study) -> HttpResponse:
-    """Stop admitting participants."""
-    return _act(request, study, actions.close_study, _("Study closed. Participants in progress can finish."))
-
-
-@require_POST
-@study_page(Act.STUDY_EDIT)
-def reopen(request: HttpRequest, study: Study) -> HttpResponse:
-    """Admit participants again."""
-    return _act(request, study, actions.reopen_study, _("The study is open again."))
-
-
-def _act(request: HttpRequest, study: Study, action: Callable[..., Any], done: str) -> HttpResponse:
-    with errors_shown(request, TouchstoneError, ForbiddenTransition):
-        action(study=study, by=user_of(request))
-        messages.success(request, done)
-    return redirect("studyapp:staff_study", study.slug)
+pause = act_page(pause_study, gettext_lazy("Study paused. Participants in progress can finish."))
+resume = act_page(resume_study, gettext_lazy("The study is open again."))
+close = act_page(actions.close_study, gettext_lazy("Study closed. Participants in progress can finish."))
+reopen = act_page(actions.reopen_study, gettext_lazy("The study is open again."))
+restore = act_page(restore_study, gettext_lazy("Study restored from the archive."))

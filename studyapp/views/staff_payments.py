@@ -15,14 +15,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import existing, user_of
-from accounts.actions.audit import record
+from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.spreadsheet import write_csv
 from foundation.translated_messages import errors_shown, translated, translated_error
-from jobs.actions.jobs import create_job
 from jobs.queries import jobs_of
-from jobs.tasks import enqueue_job
 from studyapp.actions.payments import settle_unknown, store_order
 from studyapp.definition.payments import PaymentOrder
 from studyapp.exports.payments import ID_COLUMNS, external_id_rows, payment_file
@@ -39,7 +37,7 @@ from studyapp.queries.payments import (
     state_counts,
 )
 from studyapp.views.access import study_page
-from studyapp.views.staff_results import attached
+from studyapp.views.staff_results import attached, start_job
 from studyapp.web.payment_forms import GROUP_LABELS, OrderForm, PaymentsForm
 from studyapp.web.tables import SUBMISSIONS
 
@@ -67,7 +65,7 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
     except TouchstoneError as error:
         form.add_error(None, translated_error(error))
         return _page(request, study, order=form, status=422)
-    _read(request, study, "payments")
+    record_reading(by=user_of(request), subject=study, page="payments")
     agreed = {
         "order": order.model_dump(mode="json"),
         "number": len(plan.due),
@@ -102,14 +100,14 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     except TouchstoneError as error:
         messages.error(request, translated_error(error))
         return redirect("studyapp:staff_payments", study.slug)
-    return _start_job(request, study)
+    return start_job(request, study, "pay_participants", PayOptions(study=study.pk))
 
 
 @require_POST
 @study_page(Act.STUDY_PERSONAL)
 def resume(request: HttpRequest, study: Study) -> HttpResponse:
     """Start the job for what is planned or sent."""
-    return _start_job(request, study)
+    return start_job(request, study, "pay_participants", PayOptions(study=study.pk))
 
 
 @require_POST
@@ -140,18 +138,6 @@ def download_file(request: HttpRequest, study: Study) -> HttpResponse:
     earned = bonuses(study) if form.cleaned_data.get("earned") else {}
     head, rows = payment_file(study, form.amounts(), form.cleaned_data["format"] or "all", earned)
     return _csv(request, study, "payments", head, rows)
-
-
-def _start_job(request: HttpRequest, study: Study) -> HttpResponse:
-    job = create_job(
-        kind="pay_participants",
-        workspace=study.workspace,
-        by=user_of(request),
-        subject=study.slug,
-        options=PayOptions(study=study.pk).model_dump(mode="json"),
-    )
-    enqueue_job(job)
-    return redirect("jobs:job", job.pk)
 
 
 def _page(
@@ -208,16 +194,6 @@ def _csv(
 ) -> HttpResponse:
     file = StringIO()
     write_csv(file, header, rows)
-    _read(request, study, kind)
+    record_reading(by=user_of(request), subject=study, page=kind)
     text = file.getvalue() if header else file.getvalue().partition("\n")[2]
     return attached(text, f"{study.slug}-{kind.replace('_', '-')}.csv", "text/csv; charset=utf-8")
-
-
-def _read(request: HttpRequest, study: Study, page: str) -> None:
-    record(
-        kind="personal_data_read",
-        by=user_of(request),
-        workspace=study.workspace,
-        subject=study,
-        data={"page": page},
-    )

@@ -1,14 +1,15 @@
 """Participants of a study for staff: the table, one participant, and acts."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -79,41 +80,16 @@ def person(request: StudyRequest, study: Study, person: str) -> HttpResponse:
 
 
 @require_POST
-@study_page(Act.STUDY_EDIT)
-def exclude(request: StudyRequest, study: Study, person: str) -> HttpResponse:
-    """Exclude every trial of a participant from the analysis."""
-    return _act(request, study, person, "exclude", exclusions.exclude_participant, _("Participant excluded."))
-
-
-@require_POST
-@study_page(Act.STUDY_EDIT)
-def include(request: StudyRequest, study: Study, person: str) -> HttpResponse:
-    """End the exclusion of a participant."""
-    return _act(
-        request, study, person, "include", exclusions.include_participant, _("Participant included again.")
-    )
-
-
-@require_POST
-@study_page(Act.STUDY_PERSONAL)
-def revoke(request: StudyRequest, study: Study, person: str) -> HttpResponse:
-    """End all cookies and personal links of a participant."""
-    return _act(request, study, person, "revoke", revoke_links, _("Personal links ended."))
-
-
-@require_POST
 @study_page(Act.STUDY_PERSONAL)
 @never_cache
 def replace_link(request: StudyRequest, study: Study, person: str) -> HttpResponse:
     """Make a new personal link and show it, only once; the old ones end."""
     row = _person(study, person).row
-    try:
+    with errors_shown(request, TouchstoneError):
         token = make_new_link(participant=row, by=user_of(request))
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-        return redirect("studyapp:staff_person", study.slug, person)
-    link = settings.SITE_URL + reverse("studyapp:resume", args=[token])
-    return _page(request, study, _person(study, person), new_link=link)
+        link = settings.SITE_URL + reverse("studyapp:resume", args=[token])
+        return _page(request, study, _person(study, person), new_link=link)
+    return redirect("studyapp:staff_person", study.slug, person)
 
 
 @require_safe
@@ -128,44 +104,45 @@ def export_person(request: StudyRequest, study: Study, person: str) -> HttpRespo
     return response
 
 
-@require_POST
-@study_page(Act.STUDY_PERSONAL)
-def withdraw(request: StudyRequest, study: Study, person: str) -> HttpResponse:
-    """Withdraw a participant who asked for it, as the study promised."""
-    return _act(request, study, person, "withdraw", privacy.withdraw, _("Participant withdrawn."))
+class PersonAct(NamedTuple):
+    """An act on a participant: the right it needs, and the message after it."""
+
+    right: Act
+    act: Callable[..., Any]
+    done: str | Promise
 
 
-@require_POST
-@study_page(Act.STUDY_PERSONAL)
-def anonymise(request: StudyRequest, study: Study, person: str) -> HttpResponse:
-    """Cut every tie between a participant and the answers."""
-    return _act(
-        request, study, person, "anonymise", privacy.anonymise_participant, _("Participant anonymised.")
-    )
+ACTS = {
+    "exclude": PersonAct(Act.STUDY_EDIT, exclusions.exclude_participant, _("Participant excluded.")),
+    "include": PersonAct(Act.STUDY_EDIT, exclusions.include_participant, _("Participant included again.")),
+    "revoke": PersonAct(Act.STUDY_PERSONAL, revoke_links, _("Personal links ended.")),
+    "withdraw": PersonAct(Act.STUDY_PERSONAL, privacy.withdraw, _("Participant withdrawn.")),
+    "anonymise": PersonAct(Act.STUDY_PERSONAL, privacy.anonymise_participant, _("Participant anonymised.")),
+    "delete": PersonAct(Act.STUDY_PERSONAL, privacy.delete_participant, _("Participant deleted.")),
+}
 
 
-@require_POST
-@study_page(Act.STUDY_PERSONAL)
-def delete(request: StudyRequest, study: Study, person: str) -> HttpResponse:
-    """Delete a participant with all answers."""
-    return _act(request, study, person, "delete", privacy.delete_participant, _("Participant deleted."))
+def act_page(name: str) -> Callable[..., HttpResponse]:
+    """Return the view that does one of `ACTS` for a reason."""
+    right, act, done = ACTS[name]
 
+    @require_POST
+    @study_page(right)
+    def page(request: StudyRequest, study: Study, person: str) -> HttpResponse:
+        shown = _person(study, person)
+        form = ReasonForm(request.POST, prefix=name)
+        if not form.is_valid():
+            return _page(request, study, shown, failed=(name, form), status=422)
+        with errors_shown(request, TouchstoneError):
+            act(participant=shown.row, reason=form.cleaned_data["reason"], by=user_of(request))
+            messages.success(request, str(done))
+        # The participant may be gone, or have another ID now.
+        kept = Participant.objects.filter(pk=shown.row.pk, public_id=person).exists()
+        if kept:
+            return redirect("studyapp:staff_person", study.slug, person)
+        return redirect("studyapp:staff_people", study.slug)
 
-def _act(
-    request: StudyRequest, study: Study, public_id: str, name: str, act: Callable[..., Any], done: str
-) -> HttpResponse:
-    person = _person(study, public_id)
-    form = ReasonForm(request.POST, prefix=name)
-    if not form.is_valid():
-        return _page(request, study, person, failed=(name, form), status=422)
-    with errors_shown(request, TouchstoneError):
-        act(participant=person.row, reason=form.cleaned_data["reason"], by=user_of(request))
-        messages.success(request, done)
-    # The participant may be gone, or have another ID now.
-    kept = Participant.objects.filter(pk=person.row.pk, public_id=public_id).exists()
-    if kept:
-        return redirect("studyapp:staff_person", study.slug, public_id)
-    return redirect("studyapp:staff_people", study.slug)
+    return page
 
 
 def _page(
@@ -179,7 +156,7 @@ def _page(
 ) -> HttpResponse:
     row = person.row
     behaviour = row.link.behaviour if row.link else ""
-    names = [name for name, act in _acts_on(person) if act in request.may]
+    names = [name for name in _acts_on(person) if ACTS[name].right in request.may]
     may_identify = Act.STUDY_PERSONAL in request.may
     context = {
         "study": study,
@@ -202,15 +179,15 @@ def _page(
     return render(request, "studyapp/staff/person.html", context, status=status)
 
 
-def _acts_on(person: Person) -> list[tuple[str, Act]]:
-    """Return the acts on a participant, with the rights they ask for."""
-    acts = [("exclude" if person.exclusion is None else "include", Act.STUDY_EDIT)]
-    acts.append(("revoke", Act.STUDY_PERSONAL))
-    if person.row.status != Participant.Status.WITHDRAWN:
-        acts.append(("withdraw", Act.STUDY_PERSONAL))
-    if person.row.anonymised_on is None:
-        acts.append(("anonymise", Act.STUDY_PERSONAL))
-    return [*acts, ("delete", Act.STUDY_PERSONAL)]
+def _acts_on(person: Person) -> list[str]:
+    """Return the names of the acts that are possible on a participant."""
+    impossible = {
+        "exclude": person.exclusion is not None,
+        "include": person.exclusion is None,
+        "withdraw": person.row.status == Participant.Status.WITHDRAWN,
+        "anonymise": person.row.anonymised_on is not None,
+    }
+    return [name for name in ACTS if not impossible.get(name)]
 
 
 def _steps(study: Study, person: Person) -> list[dict[str, Any]]:

@@ -19,11 +19,10 @@ from analysis.report.page import SORTING_HASH
 from foundation import charts
 from foundation.errors import TouchstoneError
 from foundation.frozen_model import FrozenModel
-from foundation.translated_messages import translated_error
-from jobs.actions.jobs import create_job
+from foundation.translated_messages import errors_shown
 from jobs.models import Job
 from jobs.queries import jobs_of
-from jobs.tasks import enqueue_job
+from jobs.tasks import start_job_about
 from studyapp.actions.reports import delete_report, report_file
 from studyapp.downloads import BundleOptions, ReportOptions
 from studyapp.exports.codebook import codebook, codebook_page
@@ -149,15 +148,9 @@ def download_preregistration(request: HttpRequest, study: Study) -> HttpResponse
 def start_job(request: HttpRequest, study: Study, kind: str, options: FrozenModel) -> HttpResponse:
     """Start a job about a study, and go to its page."""
     user = user_of(request)
-    job = create_job(
-        kind=kind,
-        workspace=study.workspace,
-        by=user,
-        subject=study.slug,
-        options=options.model_dump(mode="json"),
-    )
-    record_export(by=user_of(request), subject=study, kind=kind)
-    enqueue_job(job)
+    if kind in KINDS:
+        record_export(by=user, subject=study, kind=kind)
+    job = start_job_about(study, kind=kind, by=user, options=options)
     return redirect("jobs:job", job.pk)
 
 
@@ -256,13 +249,11 @@ def _report(study: Study, pk: int) -> Report:
 
 
 def _text(request: HttpRequest, study: Study, kind: str, write: Any) -> HttpResponse:
-    try:
+    with errors_shown(request, TouchstoneError):
         text = write()
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-        return redirect("studyapp:staff_results", study.slug)
-    record_export(by=user_of(request), subject=study, kind=kind)
-    return attached(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
+        record_export(by=user_of(request), subject=study, kind=kind)
+        return attached(text, f"{study.slug}-{kind}.md", "text/markdown; charset=utf-8")
+    return redirect("studyapp:staff_results", study.slug)
 
 
 def attached(content: str | bytes, name: str, kind: str) -> HttpResponse:

@@ -16,7 +16,7 @@ from accounts.actions.audit import record_export
 from accounts.policy import Act
 from foundation.errors import TouchstoneError
 from foundation.spreadsheet import csv_download
-from foundation.translated_messages import translated_error
+from foundation.translated_messages import errors_shown, translated_error
 from studyapp.actions import running as actions
 from studyapp.exports.estimates import running_estimates
 from studyapp.models import Condition, Event, Study
@@ -139,21 +139,10 @@ def archive(request: HttpRequest) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def archive_study(request: HttpRequest, study: Study) -> HttpResponse:
     """Move a study to the archive."""
-    try:
+    with errors_shown(request, TouchstoneError):
         actions.archive_study(study=study, by=user_of(request))
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-        return redirect("studyapp:staff_study", study.slug)
-    messages.success(request, _("Study archived."))
-    return redirect("studyapp:staff_home")
-
-
-@require_POST
-@study_page(Act.STUDY_EDIT)
-def restore_study(request: HttpRequest, study: Study) -> HttpResponse:
-    """Restore a study from the archive."""
-    actions.restore_study(study=study, by=user_of(request))
-    messages.success(request, _("Study restored from the archive."))
+        messages.success(request, _("Study archived."))
+        return redirect("studyapp:staff_home")
     return redirect("studyapp:staff_study", study.slug)
 
 

@@ -28,6 +28,7 @@ from studyapp.studio.files import read_draft
 from studyapp.studio.forms import form
 from studyapp.studio.steps import BY_NAME, STEPS, Step, label
 from studyapp.views.access import study_page, workspaces_page
+from studyapp.views.staff_results import attached
 from studyapp.views.studio_forms import Submitted, submitted
 from studyapp.views.studio_preview import choices, offers
 from studyapp.web.studio_forms import FileStartForm, ScaleForm, StartForm
@@ -307,8 +308,7 @@ def _travel(
 def export(request: HttpRequest, study: Study) -> HttpResponse:
     """Download the draft as a YAML file."""
     text = as_yaml(edited(study).draft)
-    headers = {"Content-Disposition": f'attachment; filename="{study.slug}.yaml"'}
-    return HttpResponse(text, content_type="application/yaml; charset=utf-8", headers=headers)
+    return attached(text, f"{study.slug}.yaml", "application/yaml; charset=utf-8")
 
 
 def _step_or_404(name: str) -> Step:

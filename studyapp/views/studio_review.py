@@ -14,7 +14,7 @@ from accounts.access import user_of
 from accounts.policy import Act
 from analysis.planning.registration_forms import FORMS
 from foundation.errors import TouchstoneError
-from foundation.translated_messages import translated, translated_error
+from foundation.translated_messages import errors_shown, translated, translated_error
 from studyapp.actions import drafts as actions
 from studyapp.actions.links import create_link
 from studyapp.actions.rehearsals import start_rehearsal
@@ -34,7 +34,7 @@ from studyapp.studio.drafts import Problem, valid
 from studyapp.studio.files import read_draft
 from studyapp.studio.widgets import Widget
 from studyapp.views.access import study_page
-from studyapp.views.staff_results import start_job
+from studyapp.views.staff_results import attached, start_job
 from studyapp.views.studio import named, step_of, studio_frame
 from studyapp.web.event_labels import CHANGES
 from studyapp.web.launch_checks import CHECK_TITLES
@@ -86,58 +86,49 @@ def accept(request: HttpRequest, study: Study, check: str) -> HttpResponse:
 @study_page(Act.STUDY_EDIT)
 def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
     """Have bots walk the draft, frozen provisionally."""
-    try:
+    with errors_shown(request, TouchstoneError):
         rehearsal = start_rehearsal(study=study, by=user_of(request))
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-        return redirect("studyapp:studio_review", study.slug)
-    bots = max(FEWEST_BOTS, len(study.definition["conditions"]))
-    options = SimulationOptions(study=study.pk, rehearsal=rehearsal.pk, n=bots)
-    return start_job(request, study, "simulate_participants", options)
+        bots = max(FEWEST_BOTS, len(study.definition["conditions"]))
+        options = SimulationOptions(study=study.pk, rehearsal=rehearsal.pk, n=bots)
+        return start_job(request, study, "simulate_participants", options)
+    return redirect("studyapp:studio_review", study.slug)
 
 
 @require_POST
 @study_page(Act.STUDY_EDIT)
 def rehearsal_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Create a link by which the team walks the draft, and show it once."""
-    try:
+    with errors_shown(request, TouchstoneError):
         rehearsal = start_rehearsal(study=study, by=user_of(request))
         _link, token = create_link(
             study=rehearsal, by=user_of(request), label="rehearsal of the team", mode=Mode.PILOT
         )
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-        return redirect("studyapp:studio_review", study.slug)
-    return _review(request, study, new_link=settings.SITE_URL + reverse("studyapp:join", args=[token]))
+        return _review(request, study, new_link=settings.SITE_URL + reverse("studyapp:join", args=[token]))
+    return redirect("studyapp:studio_review", study.slug)
 
 
 @require_POST
 @study_page(Act.STUDY_EDIT)
 def launch(request: HttpRequest, study: Study) -> HttpResponse:
     """Freeze the draft into a version and open the study."""
-    try:
+    with errors_shown(request, TouchstoneError, ForbiddenTransition):
         version = launch_study(study=study, by=user_of(request))
-    except (TouchstoneError, ForbiddenTransition) as error:
-        messages.error(request, translated_error(error))
-        return redirect("studyapp:studio_review", study.slug)
-    messages.success(
-        request,
-        _("Launched version %(n)d. Create an entry link to invite participants.") % {"n": version.number},
-    )
-    return redirect("studyapp:staff_study", study.slug)
+        messages.success(
+            request,
+            _("Launched version %(n)d. Create an entry link to invite participants.") % {"n": version.number},
+        )
+        return redirect("studyapp:staff_study", study.slug)
+    return redirect("studyapp:studio_review", study.slug)
 
 
 @require_safe
 @study_page(Act.STUDY_EDIT)
 def preregistration(request: HttpRequest, study: Study, form: str) -> HttpResponse:
     """Download the pre-registration of the draft."""
-    try:
+    with errors_shown(request, TouchstoneError):
         text = draft_preregistration(study, form)
-    except TouchstoneError as error:
-        messages.error(request, translated_error(error))
-        return redirect("studyapp:studio_review", study.slug)
-    headers = {"Content-Disposition": f'attachment; filename="{study.slug}-{form}.md"'}
-    return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)
+        return attached(text, f"{study.slug}-{form}.md", "text/markdown; charset=utf-8")
+    return redirect("studyapp:studio_review", study.slug)
 
 
 def _review(

@@ -4,7 +4,6 @@ As `stimulus_html`, each piece is rendered once per process.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -15,7 +14,7 @@ from studyapp.definition.comparing import SIDES
 from studyapp.definition.freezing import FrozenItem, FrozenStudy
 from studyapp.definition.tasks import Preference
 from studyapp.models import StudyVersion
-from studyapp.queries.studies import image_paths, localised, study_slug
+from studyapp.queries.studies import image_slug, localised, once_per_version
 from studyapp.web.stimulus_html import program_context, shown_context
 
 # Characters of text that stand above the two sides. A longer text opens on demand, as does one that a side
@@ -23,23 +22,15 @@ from studyapp.web.stimulus_html import program_context, shown_context
 SHORT = 700
 
 
+@once_per_version(1024)
 def comparison_html(
-    version: StudyVersion, conditions: Sequence[str], *, item_id: str, language: str = ""
+    version: StudyVersion, conditions: tuple[str, ...], *, item_id: str, language: str = ""
 ) -> SafeString:
     """Return the part of an item page with the left and the right condition.
 
     ``language`` has to be the active one, since the cache key contains it.
     """
-    return _comparison_html(version.hash, version.pk, *conditions, item_id, language)
-
-
-@lru_cache(maxsize=1024)
-def _comparison_html(
-    version_hash: str, version_pk: int, left: str, right: str, item_id: str, language: str
-) -> SafeString:
-    version = StudyVersion(pk=version_pk, hash=version_hash)
-    slug = study_slug(version_pk) if image_paths(version) else ""
-    return rendered_comparison(localised(version, language), (left, right), item_id, slug=slug)
+    return rendered_comparison(localised(version, language), conditions, item_id, slug=image_slug(version))
 
 
 def rendered_comparison(

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
 
 from jobs import request_ids
 from studyapp.web import rate_limit
@@ -31,32 +32,24 @@ class RequestId:
         return response
 
 
-class NoStore:
+class NoStore(MiddlewareMixin):
     """Forbid caches to store pages.
 
     WhiteNoise serves static files before this, with its own cache header.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Add the headers unless the view has set them."""
-        response = self.get_response(request)
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
         return response
 
 
-class RateLimit:
+class RateLimit(MiddlewareMixin):
     """Answer 429 above the rate limit: see ``studyapp.web.rate_limit``."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Count the response."""
-        response = self.get_response(request)
         match = request.resolver_match
         if match is not None and not getattr(request, "is_uncounted", False):
             rate_limit.count(request, match.view_name, response.status_code)

@@ -4,7 +4,6 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from typing import Any
 
 from django import forms
@@ -29,7 +28,7 @@ from studyapp.definition.questionnaires import DECLINED, Answer, Question, Quest
 from studyapp.definition.task_questions import task_pages
 from studyapp.models import Mode, StudyVersion
 from studyapp.queries.question_pages import PageName, is_shuffled, page_questions, pages_on, questions_on
-from studyapp.queries.studies import image_paths, localised, study_slug
+from studyapp.queries.studies import image_slug, localised, once_per_version
 from studyapp.rules.page_timing import PageTiming
 from studyapp.simulation.behaviours import BEHAVIOURS
 from studyapp.web.posted_answers import Sent
@@ -266,21 +265,15 @@ def empty_questions_html(
     ``language`` has to be the active one. The page must be the same for all participants of the viewer's
     conditions, see `is_same_for_all`.
     """
-    return _empty_questions_html(version.hash, version.pk, page, language, viewer._replace(seed=None), number)
+    return _empty_questions_html(version, page, language, viewer._replace(seed=None), number)
 
 
-@lru_cache(maxsize=128)
+@once_per_version(128)
 def _empty_questions_html(
-    version_hash: str, version_pk: int, page: PageName, language: str, viewer: Viewer, number: int
+    version: StudyVersion, page: PageName, language: str, viewer: Viewer, number: int
 ) -> SafeString:
-    version = StudyVersion(pk=version_pk, hash=version_hash)
     pages = pages_on(localised(version, language), page, viewer)
     return questions_html(rows(page_questions(pages, number, {})[1], {}, {}), image_slug(version))
-
-
-def image_slug(version: StudyVersion) -> str:
-    """Return the study in the addresses of images; empty without any."""
-    return study_slug(version.pk) if image_paths(version) else ""
 
 
 def is_same_for_all(content: FrozenStudy, page: PageName) -> bool:

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from predictions.box_labels import Rectangle, place_labels
+from predictions.module_words import module_words
 from predictions.program_steps import ItemImage, Step, StepBox
-from studyapp.web.program_labels import step_words
 
 IMAGES = 2  # of a program that runs for each of them
 WIDTH = 1000  # units of an image's drawing
@@ -106,7 +106,7 @@ def _shown(
     objects = step.boxes if step.boxes is not None else step.tokens
     return StepShown(
         number=number,
-        words=step_words(step),
+        words=module_words(step.module, step.argument),
         inputs=", ".join(str(one) for one in step.inputs),
         value=_rounded(step.value),
         values=list(zip(_runs(len(step.values), is_tried), map(_rounded, step.values), strict=True)),

@@ -21,17 +21,20 @@ LARGEST_PROPOSALS = 10_000_000  # bytes
 VERDICTS = [("yes", _("Correct")), ("no", _("Not correct"))]
 
 
-class VerdictForm(forms.Form):
-    """The judgement of an answer."""
-
-    answer = forms.IntegerField(widget=forms.HiddenInput)
+class _VerdictForm(forms.Form):
     verdict = forms.ChoiceField(choices=VERDICTS, widget=forms.RadioSelect)
-    note = forms.CharField(max_length=2000, required=False, widget=forms.Textarea(attrs={"rows": 2}))
 
     @property
     def is_correct(self) -> bool:
         """True if the answer is judged correct."""
         return bool(self.cleaned_data["verdict"] == "yes")
+
+
+class VerdictForm(_VerdictForm):
+    """The judgement of an answer."""
+
+    answer = forms.IntegerField(widget=forms.HiddenInput)
+    note = forms.CharField(max_length=2000, required=False, widget=forms.Textarea(attrs={"rows": 2}))
 
 
 class ProposalsForm(forms.Form):
@@ -56,10 +59,9 @@ class ProposalsForm(forms.Form):
         return file
 
 
-class SettleForm(forms.Form):
+class SettleForm(_VerdictForm):
     """The decision on a disagreement."""
 
-    verdict = forms.ChoiceField(choices=VERDICTS, widget=forms.RadioSelect)
     how = forms.ChoiceField(
         choices=[
             (JudgedAnswer.How.THIRD_JUDGE, _("I am the third judge")),
@@ -68,11 +70,6 @@ class SettleForm(forms.Form):
         widget=forms.RadioSelect,
     )
     note = forms.CharField(max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
-
-    @property
-    def is_correct(self) -> bool:
-        """True if the answer is judged correct."""
-        return bool(self.cleaned_data["verdict"] == "yes")
 
 
 class ConditionForm(forms.Form):
@@ -148,6 +145,10 @@ class _AssumptionsForm(WorkspaceForm):
     kind: type[SizeSettings | SystemSettings]
     settings: SizeSettings | SystemSettings | None = None
 
+    target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
+    alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
+    simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
+
     def clean(self) -> dict[str, Any]:
         """Validate the assumptions together."""
         data: dict[str, Any] = super().clean() or {}
@@ -188,9 +189,6 @@ class SizeForm(_AssumptionsForm):
     item_sd = forms.FloatField(min_value=0, initial=0)
     mean = forms.FloatField(min_value=0, max_value=1, required=False, initial=0.6)
     residual_sd = forms.FloatField(min_value=0, required=False)
-    target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
-    alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
-    simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
 
     def clean_measure(self) -> str:
         """Take the mean over trials unless another measure is chosen."""
@@ -213,9 +211,6 @@ class SystemSizeForm(_AssumptionsForm):
         choices=[("pearson", _("Pearson")), ("spearman", _("Spearman")), ("kendall", _("Kendall"))]
     )
     noise = forms.FloatField(min_value=0, max_value=100, required=False)
-    target = forms.FloatField(min_value=0.01, max_value=0.99, initial=0.8)
-    alpha = forms.FloatField(min_value=0.0001, max_value=0.5, initial=0.05)
-    simulations = forms.IntegerField(min_value=100, max_value=20_000, initial=2000)
 
     def clean_correlations(self) -> list[float]:
         """Parse the correlations."""

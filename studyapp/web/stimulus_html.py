@@ -5,7 +5,6 @@ rendered once per process.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Literal
 
 from django.template.loader import render_to_string
@@ -20,22 +19,22 @@ from studyapp.definition.freezing import Explanation, FrozenStudy, Shown
 from studyapp.definition.question_flow import Viewer
 from studyapp.definition.tasks import Advice, Simulation
 from studyapp.models import StudyVersion
-from studyapp.queries.studies import image_paths, localised, study_slug
+from studyapp.queries.studies import image_slug, localised, once_per_version
 from studyapp.web.program_html import pictures, shown_steps
 from studyapp.web.word_changes import changed_context, changed_words
 
 
 def instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
     """Return the instructions of the viewer's conditions as paragraphs."""
-    return _instructions_html(version.hash, version.pk, language, viewer._replace(seed=None))
+    return _instructions_html(version, language, viewer._replace(seed=None))
 
 
-@lru_cache(maxsize=128)
-def _instructions_html(version_hash: str, version_pk: int, language: str, viewer: Viewer) -> SafeString:
-    content = localised(StudyVersion(pk=version_pk, hash=version_hash), language)
-    return paragraphs(content.instructions_for(viewer))
+@once_per_version(128)
+def _instructions_html(version: StudyVersion, language: str, viewer: Viewer) -> SafeString:
+    return paragraphs(localised(version, language).instructions_for(viewer))
 
 
+@once_per_version(1024)
 def stimulus_html(
     version: StudyVersion, *, condition: str, item_id: str, language: str = "", has_answer: bool = True
 ) -> SafeString:
@@ -45,17 +44,8 @@ def stimulus_html(
     active one, since the cache key contains it. An attention item is the same in every condition. Without
     the answer, only its explanation is shown.
     """
-    return _stimulus_html(version.hash, version.pk, condition, item_id, language, has_answer)
-
-
-@lru_cache(maxsize=1024)
-def _stimulus_html(
-    version_hash: str, version_pk: int, condition: str, item_id: str, language: str, has_answer: bool
-) -> SafeString:
-    version = StudyVersion(pk=version_pk, hash=version_hash)
     content = localised(version, language)
-    slug = study_slug(version_pk) if image_paths(version) else ""
-    return rendered_stimulus(content, condition, item_id, slug=slug, has_answer=has_answer)
+    return rendered_stimulus(content, condition, item_id, slug=image_slug(version), has_answer=has_answer)
 
 
 def rendered_stimulus(
@@ -120,17 +110,13 @@ def shown_context(
     }
 
 
+@once_per_version(1024)
 def changed_html(version: StudyVersion, *, item_id: str, language: str = "") -> SafeString:
     """Return the changed version of an item, empty without one.
 
     ``language`` has to be the active one.
     """
-    return _changed_html(version.hash, version.pk, item_id, language)
-
-
-@lru_cache(maxsize=1024)
-def _changed_html(version_hash: str, version_pk: int, item_id: str, language: str) -> SafeString:
-    return rendered_change(localised(StudyVersion(pk=version_pk, hash=version_hash), language), item_id)
+    return rendered_change(localised(version, language), item_id)
 
 
 def rendered_change(content: FrozenStudy, item_id: str) -> SafeString:

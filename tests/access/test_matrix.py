@@ -12,7 +12,7 @@ import pytest
 from celery import Task
 from celery.app.control import Control
 from django.db import connection, transaction
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponseBase, HttpResponseNotFound, StreamingHttpResponse
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 from django.urls import reverse as address_of
@@ -159,6 +159,16 @@ def idle_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """A queue that takes every task and does none; a test would wait seconds for a missing one."""
     monkeypatch.setattr(Task, "apply_async", lambda *_args, **_options: None)
     monkeypatch.setattr(Control, "ping", lambda *_args, **_options: [])
+
+
+@pytest.fixture(autouse=True)
+def short_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer 404 and 405 without a page, whose frame takes most of a request's time; make soak has pages."""
+    if not WHOLE:
+        monkeypatch.setattr(
+            "config.urls.handler404", lambda *_args, **_named: HttpResponseNotFound(), raising=False
+        )
+        monkeypatch.setattr("config.failures.render_to_string", lambda *_: "")
 
 
 @pytest.fixture(scope="module")

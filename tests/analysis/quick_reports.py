@@ -4,7 +4,7 @@ import pytest
 
 from analysis.planning.declared_plan import Plan
 from analysis.report.build import build_report
-from analysis.report.page import Page
+from analysis.report.page import Figure, Page
 from analysis.study import inference
 from analysis.study.analysis import Study
 
@@ -13,6 +13,10 @@ def build_words(study: Study, plan: Plan | None = None) -> Page:
     """Build a report whose figures are empty and which has no Bayesian models."""
     with pytest.MonkeyPatch.context() as patch:
         for module in ("figures", "distribution_figures"):  # where it is called from
-            patch.setattr(f"analysis.report.{module}.drawn", lambda canvas: ("<svg></svg>", b""))
+            patch.setattr(f"analysis.report.{module}.drawn", _empty)
         patch.setattr(inference, "MOST_BAYES_TRIALS", 0)
         return build_report(study, plan)
+
+
+def _empty(canvas: object, name: str, caption: str, alternative: str, *, half: bool = False) -> Figure:
+    return Figure(name, caption, alternative, "<svg></svg>", half)

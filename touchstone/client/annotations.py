@@ -6,23 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from .connection import Connection, address
+from .connection import Subject
 from .project_rows import AnnotationDetail, AnnotationRow, CommentRow, EditorState, GoldRow, Saved
 
 
-class Annotations:
+class Annotations(Subject):
     """The annotations that you see, each named by its ID."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    _root = "annotations"
 
     def get(self, annotation: str) -> AnnotationDetail:
         """Return an annotation with every edit and its comments."""
-        return self._connection.get(address("annotations", annotation))
+        return self._get(annotation)
 
     def editor(self, annotation: str) -> EditorState:
         """Return an annotation as the editor shows it."""
-        return self._connection.get(address("annotations", annotation, "editor"))
+        return self._get(annotation, "editor")
 
     def save(self, annotation: str, edits: Iterable[Mapping[str, Any]], *, revision: int) -> Saved:
         """Save edits in order, all or none.
@@ -40,7 +39,7 @@ class Annotations:
         operations = [
             {"id": str(uuid4()), "base": revision + place, **edit} for place, edit in enumerate(edits)
         ]
-        return self._post(annotation, "operations", {"operations": operations})
+        return self._post(annotation, "operations", body={"operations": operations})
 
     def submit(self, annotation: str, *, revision: int) -> None:
         """Hand in an annotation; an adjudication becomes the gold.
@@ -48,7 +47,7 @@ class Annotations:
         Raises:
             Invalid: Steps are open; ``members["nodes"]`` names them.
         """
-        self._post(annotation, "submit", {"revision": revision})
+        self._post(annotation, "submit", body={"revision": revision})
 
     def release(self, annotation: str) -> None:
         """Release an unfinished item; the annotation is kept."""
@@ -60,31 +59,26 @@ class Annotations:
 
     def note_shown(self, annotation: str, outputs: Sequence[str]) -> None:
         """Note the model outputs that you see, each as ``system@revision``."""
-        path = address("annotations", annotation, "shown")
-        self._connection.send("POST", path, {"outputs": list(outputs)})
+        self._act(annotation, "shown", body={"outputs": list(outputs)})
 
     def accept(self, annotation: str, *, revision: int) -> GoldRow:
         """Make an annotation the gold of its item."""
-        return self._post(annotation, "accept", {"revision": revision})
+        return self._post(annotation, "accept", body={"revision": revision})
 
     def send_back(
         self, annotation: str, *, revision: int, text: str, node: int | None = None
     ) -> AnnotationRow:
         """Return an annotation to its annotator with requested changes."""
         body = {"revision": revision, "text": text, "node": node}
-        return self._post(annotation, "return", body)
+        return self._post(annotation, "return", body=body)
 
     def comment(
         self, annotation: str, text: str, *, node: int | None = None, object: str | None = None
     ) -> CommentRow:
         """Comment on an annotation, a node or an object."""
-        path, body = address("annotations", annotation, "comments"), {"text": text, "node": node}
-        return self._connection.send("POST", path, {**body, "object": object}, once=True).json()
+        body = {"text": text, "node": node, "object": object}
+        return self._create(annotation, "comments", body=body)
 
     def resolve_comment(self, annotation: str, comment: str) -> CommentRow:
         """Mark a comment as resolved."""
-        path = address("annotations", annotation, "comments", comment, "resolve")
-        return self._connection.send("POST", path).json()
-
-    def _post(self, annotation: str, act: str, body: Mapping[str, Any] | None = None) -> Any:
-        return self._connection.send("POST", address("annotations", annotation, act), body).json()
+        return self._post(annotation, "comments", comment, "resolve")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import IOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -180,6 +180,45 @@ class Connection:
                 response.read()
                 raise _error(response)
             yield response
+
+
+class Subject:
+    """A part of a site, at addresses below ``_root``."""
+
+    _root: ClassVar[str]
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def _get(self, *parts: str, **query: str | int | bool | None) -> Any:
+        return self._connection.get(address(self._root, *parts), **query)
+
+    def _pages(self, *parts: str, **query: str | int | bool | None) -> Iterator[Any]:
+        return self._connection.pages(address(self._root, *parts), query)
+
+    def _send(self, method: str, *parts: str, body: Any = None, once: bool = False) -> Any:
+        return self._connection.send(method, address(self._root, *parts), body, once=once).json()
+
+    def _post(self, *parts: str, body: Any = None) -> Any:
+        return self._send("POST", *parts, body=body)
+
+    def _create(self, *parts: str, body: Any = None) -> Any:
+        return self._send("POST", *parts, body=body, once=True)
+
+    def _act(self, *parts: str, body: Any) -> None:
+        """Send what the site answers without a body."""
+        self._connection.send("POST", address(self._root, *parts), body)
+
+    def _delete(self, *parts: str) -> None:
+        self._connection.send("DELETE", address(self._root, *parts))
+
+    def _upload(self, file: str | Path, query: Query, *parts: str, once: bool = False) -> Any:
+        path = address(self._root, *parts)
+        with Path(file).open("rb") as content:
+            return self._connection.upload(path, content, FILE, query, once=once)
+
+    def _download(self, *parts: str, to: str | Path) -> Path:
+        return self._connection.download(address(self._root, *parts), Path(to))
 
 
 def _key(once: bool) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from .connection import FILE, Connection, Query, address
+from .connection import Query, Subject
 from .errors import RunFailed
 from .rows import (
     DatasetFormat,
@@ -24,19 +24,18 @@ from .rows import (
 )
 
 
-class Datasets:
+class Datasets(Subject):
     """The datasets of your workspaces."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    _root = "datasets"
 
     def list(self, *, workspace: str | None = None, name: str | None = None) -> Iterator[DatasetRow]:
         """Yield datasets."""
-        return self._connection.pages(address("datasets"), {"workspace": workspace, "name": name})
+        return self._pages(workspace=workspace, name=name)
 
     def get(self, dataset: str) -> DatasetRow:
         """Return a dataset."""
-        return self._connection.get(address("datasets", dataset))
+        return self._get(dataset)
 
     def delete(self, dataset: str) -> None:
         """Delete a dataset that nothing refers to.
@@ -44,21 +43,19 @@ class Datasets:
         Raises:
             Conflict: Something refers to it; the message names it.
         """
-        self._connection.send("DELETE", address("datasets", dataset))
+        self._delete(dataset)
 
     def questions(
         self, dataset: str, *, external_id: str | None = None, search: str | None = None
     ) -> Iterator[QuestionRow]:
         """Yield the questions of a dataset; ``search`` finds words in them."""
-        query = {"external_id": external_id, "search": search}
-        return self._connection.pages(address("datasets", dataset, "questions"), query)
+        return self._pages(dataset, "questions", external_id=external_id, search=search)
 
 
-class Imports:
+class Imports(Subject):
     """Imports of files, each in a job; wait for it with ``jobs.wait``."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    _root = "imports"
 
     def dataset(
         self,
@@ -82,12 +79,12 @@ class Imports:
                 does it.
         """
         query = {"kind": "dataset", "workspace": workspace, "name": name, "format": format}
-        return self._upload(path, {**query, "licence": licence or None, "dry_run": dry_run})
+        return self._import(path, {**query, "licence": licence or None, "dry_run": dry_run})
 
     def predictions(self, path: str | Path, *, dataset: str, system: str, dry_run: bool = False) -> JobRow:
         """Upload a file of a system's predictions for a dataset."""
         query = {"kind": "predictions", "dataset": dataset, "system": system}
-        return self._upload(path, {**query, "dry_run": dry_run})
+        return self._import(path, {**query, "dry_run": dry_run})
 
     def apply(self, job: str) -> JobRow:
         """Apply a preview, from its upload; applying again returns the same job.
@@ -95,35 +92,30 @@ class Imports:
         Raises:
             Conflict: The preview refused something, is not finished, or its upload is gone.
         """
-        return self._connection.send("POST", address("imports", job, "apply")).json()
+        return self._post(job, "apply")
 
-    def _upload(self, path: str | Path, query: Query) -> JobRow:
-        named = {**query, "file_name": Path(path).name[-100:]}
-        with Path(path).open("rb") as file:
-            row: JobRow = self._connection.upload(address("imports"), file, FILE, named, once=True)
-        return row
+    def _import(self, path: str | Path, query: Query) -> JobRow:
+        return self._upload(path, {**query, "file_name": Path(path).name[-100:]}, once=True)
 
 
-class Systems:
+class Systems(Subject):
     """The systems that ran on datasets of your workspaces."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    _root = "systems"
 
     def list(self, *, workspace: str | None = None) -> Iterator[SystemRow]:
         """Yield systems."""
-        return self._connection.pages(address("systems"), {"workspace": workspace})
+        return self._pages(workspace=workspace)
 
     def served(self) -> ServedRows:
         """Return the model servers, and the systems that they serve now."""
-        return self._connection.get(address("systems", "served"))
+        return self._get("served")
 
 
-class Runs:
+class Runs(Subject):
     """The runs of systems over datasets."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    _root = "runs"
 
     def list(
         self,
@@ -134,12 +126,11 @@ class Runs:
         status: RunStatus | None = None,
     ) -> Iterator[RunRow]:
         """Yield runs."""
-        query = {"workspace": workspace, "dataset": dataset, "system": system, "status": status}
-        return self._connection.pages(address("runs"), query)
+        return self._pages(workspace=workspace, dataset=dataset, system=system, status=status)
 
     def get(self, run: str) -> RunRow:
         """Return a run with its progress."""
-        return self._connection.get(address("runs", run))
+        return self._get(run)
 
     def start(self, *, dataset: str, system: str, kind: RunKind = "predict") -> RunRow:
         """Let a system of the model server work on a dataset, or go on.
@@ -149,8 +140,7 @@ class Runs:
             system: The system.
             kind: ``predict`` for readers, ``execute`` for modular systems.
         """
-        body = {"dataset": dataset, "system": system, "kind": kind}
-        return self._connection.send("POST", address("runs"), body, once=True).json()
+        return self._create(body={"dataset": dataset, "system": system, "kind": kind})
 
     def wait(
         self,
@@ -175,11 +165,11 @@ class Runs:
 
     def score(self, run: str) -> JobRow:
         """Score a run in a job; wait for it with ``jobs.wait``."""
-        return self._connection.send("POST", address("runs", run, "score")).json()
+        return self._post(run, "score")
 
     def weigh(self, run: str, *, method: SaliencyMethod = "integrated-gradients") -> JobRow:
         """Compute the saliency of words for a run's predictions, in a job."""
-        return self._connection.send("POST", address("runs", run, "saliency"), {"method": method}).json()
+        return self._post(run, "saliency", body={"method": method})
 
     def delete(self, run: str) -> None:
         """Delete a run that nothing refers to.
@@ -187,19 +177,19 @@ class Runs:
         Raises:
             Conflict: Something refers to it; the message names it.
         """
-        self._connection.send("DELETE", address("runs", run))
+        self._delete(run)
 
     def cancel(self, run: str) -> RunRow:
         """Cancel a run; its predictions so far stay."""
-        return self._connection.send("POST", address("runs", run, "cancel")).json()
+        return self._post(run, "cancel")
 
     def errors(self, run: str) -> Sequence[FailureGroup]:
         """Return the questions without a prediction, by reason."""
-        return self._connection.get(address("runs", run, "errors"))["results"]
+        return self._get(run, "errors")["results"]
 
     def predictions(self, run: str, *, question: str | None = None) -> Iterator[PredictionRow]:
         """Yield the predictions of a run."""
-        return self._connection.pages(address("runs", run, "predictions"), {"question": question})
+        return self._pages(run, "predictions", question=question)
 
     def scores(self, run: str) -> ScoreRow:
         """Return the scores of a run.
@@ -207,4 +197,4 @@ class Runs:
         Raises:
             NotFound: They are not computed yet.
         """
-        return self._connection.get(address("runs", run, "scores"))
+        return self._get(run, "scores")

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from .connection import Connection, address
+from .connection import Subject
 from .errors import JobFailed
 from .rows import JobRow, JobStatus
 
 
-class Jobs:
+class Jobs(Subject):
     """The jobs that you started."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    _root = "jobs"
 
     def list(self, *, kind: str | None = None, status: JobStatus | None = None) -> Iterator[JobRow]:
         """Yield your jobs."""
-        return self._connection.pages(address("jobs"), {"kind": kind, "status": status})
+        return self._pages(kind=kind, status=status)
 
     def get(self, job: str) -> JobRow:
         """Return a job with its progress."""
-        return self._connection.get(address("jobs", job))
+        return self._get(job)
 
     def wait(
         self,
@@ -53,8 +52,8 @@ class Jobs:
 
     def cancel(self, job: str) -> JobRow:
         """Cancel a job that is not finished."""
-        return self._connection.send("POST", address("jobs", job, "cancel")).json()
+        return self._post(job, "cancel")
 
     def download(self, job: str, path: str | Path) -> Path:
         """Write the file that a job made, and return its path."""
-        return self._connection.download(address("jobs", job, "file"), Path(path))
+        return self._download(job, "file", to=path)

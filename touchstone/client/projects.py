@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import httpx
 
-from .connection import FILE, LINES, Connection, address
+from .connection import LINES, Connection, Query, Subject, address
 from .jobs import Jobs
 from .project_rows import (
     Agreement,
@@ -61,18 +61,20 @@ class ProjectSettings:
     etag: str
 
 
-class Projects:
+class Projects(Subject):
     """The annotation projects that you see."""
 
+    _root = "projects"
+
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._jobs = Jobs(connection)
 
     def list(
         self, *, workspace: str | None = None, status: ProjectStatus | None = None
     ) -> Iterator[ProjectRow]:
         """Yield projects."""
-        return self._connection.pages(address("projects"), {"workspace": workspace, "status": status})
+        return self._pages(workspace=workspace, status=status)
 
     def create(self, slug: str, *, workspace: str, title: str, kind: Kind, **settings: Any) -> ProjectDetail:
         """Create a project, of which you become a manager.
@@ -86,7 +88,7 @@ class Projects:
                 task: ``{"layers": [...]}`` as `labels` returns them.
         """
         body = {"workspace": workspace, "slug": slug, "title": title, "kind": kind, **settings}
-        return self._connection.send("POST", address("projects"), body, once=True).json()
+        return self._create(body=body)
 
     def get(self, project: str) -> ProjectDetail:
         """Return a project with its settings and progress."""
@@ -94,7 +96,7 @@ class Projects:
 
     def settings(self, project: str) -> ProjectSettings:
         """Return a project with the state of its settings."""
-        return _settings(self._connection.send("GET", _address(project)))
+        return _settings(self._connection.send("GET", address("projects", project)))
 
     def change_settings(self, project: str, settings: Mapping[str, Any], *, etag: str) -> ProjectSettings:
         """Change settings of a project.
@@ -109,7 +111,7 @@ class Projects:
         Raises:
             Conflict: Somebody changed the settings since.
         """
-        return _settings(self._connection.send("PATCH", _address(project), settings, etag=etag))
+        return _settings(self._connection.send("PATCH", address("projects", project), settings, etag=etag))
 
     def close(self, project: str) -> ProjectDetail:
         """Assign no more items."""
@@ -121,7 +123,7 @@ class Projects:
 
     def members(self, project: str) -> Iterator[ProjectMemberRow]:
         """Yield the people of a project."""
-        return self._connection.pages(_address(project, "members"), {})
+        return self._pages(project, "members")
 
     def set_member(
         self, project: str, user: str, *, role: ProjectRole = "annotator", blind: bool | None = None
@@ -135,21 +137,19 @@ class Projects:
             blind: True hides model outputs from them; None leaves that as it is.
         """
         body = {"user": user, "role": role} | ({} if blind is None else {"blind": blind})
-        return self._post(project, "members", body)
+        return self._post(project, "members", body=body)
 
     def end_member(self, project: str, user: str) -> ProjectMemberRow:
         """End the share of a person; their annotations stay."""
-        return self._connection.send("DELETE", _address(project, "members", user)).json()
+        return self._send("DELETE", project, "members", user)
 
     def qualify(self, project: str, user: str, *, qualified: bool = True) -> ProjectMemberRow:
         """Decide if a person qualified; it lifts a failed qualification."""
-        return self._connection.send(
-            "POST", _address(project, "members", user, "qualify"), {"qualified": qualified}
-        ).json()
+        return self._post(project, "members", user, "qualify", body={"qualified": qualified})
 
     def labels(self, project: str) -> Sequence[Mapping[str, Any]]:
         """Return the layers of the label configuration; none for programs."""
-        return self._connection.get(_address(project, "labels"))["layers"]
+        return self._get(project, "labels")["layers"]
 
     def change_labels(self, project: str, layers: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """Change the label configuration, and return its layers.
@@ -157,42 +157,39 @@ class Projects:
         Raises:
             Conflict: The project has items, to which the new layers do not fit.
         """
-        sent = self._connection.send("PUT", _address(project, "labels"), {"layers": [*layers]})
-        return sent.json()["layers"]
+        return self._send("PUT", project, "labels", body={"layers": [*layers]})["layers"]
 
     def invitations(self, project: str) -> Iterator[InvitationRow]:
         """Yield the invitations to a project that can still be accepted."""
-        return self._connection.pages(_address(project, "invitations"), {})
+        return self._pages(project, "invitations")
 
     def invite(
         self, project: str, *, role: ProjectRole = "annotator", days: int = 7, email: str = ""
     ) -> NewInvitationRow:
         """Create an invitation. Its address is in this row alone."""
-        path, body = _address(project, "invitations"), {"role": role, "days": days, "email": email}
-        return self._connection.send("POST", path, body, once=True).json()
+        return self._create(project, "invitations", body={"role": role, "days": days, "email": email})
 
     def revoke(self, project: str, invitation: str) -> None:
         """Revoke an invitation."""
-        self._connection.send("DELETE", _address(project, "invitations", invitation))
+        self._delete(project, "invitations", invitation)
 
     def guidelines(self, project: str, *, module: str | None = None) -> Iterator[GuidelineRow]:
         """Yield every version of the instructions to annotators."""
-        return self._connection.pages(_address(project, "guidelines"), {"module": module})
+        return self._pages(project, "guidelines", module=module)
 
     def write_guideline(self, project: str, text: str, *, module: str = "") -> GuidelineRow:
         """Write the next version for a module, "" for the whole project."""
-        return self._post(project, "guidelines", {"module": module, "text": text})
+        return self._post(project, "guidelines", body={"module": module, "text": text})
 
     def items(
         self, project: str, *, status: ItemStatus | None = None, external_id: str | None = None
     ) -> Iterator[ItemRow]:
         """Yield items."""
-        query = {"status": status, "external_id": external_id}
-        return self._connection.pages(_address(project, "items"), query)
+        return self._pages(project, "items", status=status, external_id=external_id)
 
     def item(self, project: str, item: str) -> ItemRow:
         """Return an item, named by its ID."""
-        return self._connection.get(_address(project, "items", item))
+        return self._get(project, "items", item)
 
     def add_items(
         self, project: str, items: Rows, *, purpose: Purpose = "ordinary", dry_run: bool = False
@@ -205,8 +202,7 @@ class Projects:
             purpose: Their purpose.
             dry_run: Check the items, and store nothing.
         """
-        query = {"purpose": purpose, "dry_run": dry_run}
-        return self._connection.upload(_address(project, "items"), _lines(items), LINES, query)
+        return self._add_lines(project, "items", items, {"purpose": purpose, "dry_run": dry_run})
 
     def import_file(
         self,
@@ -237,9 +233,7 @@ class Projects:
             "dry_run": dry_run,
             "file_name": Path(path).name[-100:],
         }
-        with Path(path).open("rb") as file:
-            row: JobRow = self._connection.upload(_address(project, "imports"), file, FILE, query, once=True)
-        return row
+        return self._upload(path, query, project, "imports", once=True)
 
     def order_items(self, project: str, order: Order, *, items: Sequence[str] = ()) -> int:
         """Order the assignment of items, and return how many were ordered.
@@ -250,26 +244,24 @@ class Projects:
                 disagreement first) for all items; "first" or "last" moves ``items``.
             items: External IDs, in the order wanted.
         """
-        path, body = _address(project, "items", "order"), {"order": order, "items": [*items]}
-        return int(self._connection.send("POST", path, body).json()["items"])
+        body = {"order": order, "items": [*items]}
+        return int(self._post(project, "items", "order", body=body)["items"])
 
     def images(self, project: str, *, name: str | None = None) -> Iterator[ImageRow]:
         """Yield the images of a project."""
-        return self._connection.pages(_address(project, "images"), {"name": name})
+        return self._pages(project, "images", name=name)
 
     def add_image(self, project: str, path: str | Path, *, name: str | None = None) -> ImageRow:
         """Upload an image under the name by which items refer to it.
 
         The name is that of the file, unless another is given.
         """
-        with Path(path).open("rb") as file:
-            query = {"name": name if name is not None else Path(path).name}
-            row: ImageRow = self._connection.upload(_address(project, "images"), file, FILE, query)
-        return row
+        query = {"name": name if name is not None else Path(path).name}
+        return self._upload(path, query, project, "images")
 
     def download_image(self, project: str, image: str, path: str | Path) -> Path:
         """Write an image, named by its ID, to a file."""
-        return self._connection.download(_address(project, "images", image), Path(path))
+        return self._download(project, "images", image, to=path)
 
     def next(self, project: str) -> NextItem:
         """Start or resume your next annotation, which `annotations` saves."""
@@ -284,16 +276,15 @@ class Projects:
         status: AnnotationStatus | None = None,
     ) -> Iterator[AnnotationRow]:
         """Yield annotations with their documents."""
-        query = {"item": item, "annotator": annotator, "status": status}
-        return self._connection.pages(_address(project, "annotations"), query)
+        return self._pages(project, "annotations", item=item, annotator=annotator, status=status)
 
     def assign(self, project: str, item: str, *, annotator: str) -> AnnotationRow:
         """Assign an item, named by its external ID, to a person."""
-        return self._post(project, "annotations", {"item": item, "annotator": annotator})
+        return self._post(project, "annotations", body={"item": item, "annotator": annotator})
 
     def batches(self, project: str) -> Iterator[BatchRow]:
         """Yield the batches that you see, the oldest first."""
-        return self._connection.pages(_address(project, "batches"), {})
+        return self._pages(project, "batches")
 
     def assign_batch(
         self,
@@ -319,39 +310,35 @@ class Projects:
             Conflict: The person has one of the items already, or a batch of this name.
         """
         body = {"name": name, "annotator": annotator, "number": number, "items": [*items], "due_on": due_on}
-        path = _address(project, "batches")
-        return self._connection.send("POST", path, body, once=True).json()
+        return self._create(project, "batches", body=body)
 
     def change_due_date(self, project: str, batch: str, due_on: str | None) -> BatchRow:
         """Give a batch, named by its ID, another due date, or none."""
-        path = _address(project, "batches", batch)
-        return self._connection.send("PATCH", path, {"due_on": due_on}).json()
+        return self._send("PATCH", project, "batches", batch, body={"due_on": due_on})
 
     def release_batch(self, project: str, batch: str) -> None:
         """Release the unfinished items of a batch; annotations are kept."""
-        self._connection.send("DELETE", _address(project, "batches", batch))
+        self._delete(project, "batches", batch)
 
     def pace(self, project: str, *, days: int = 30) -> Sequence[PaceRow]:
         """Return the submissions of each person on each of the last days."""
-        return self._connection.get(_address(project, "pace"), days=days)["results"]
+        return self._get(project, "pace", days=days)["results"]
 
     def adjudicate(self, project: str, item: str) -> EditorState:
         """Start or resume the adjudication of an item, named by its ID."""
-        path = _address(project, "items", item, "adjudicate")
-        return self._connection.send("POST", path).json()
+        return self._post(project, "items", item, "adjudicate")
 
     def agreement(self, project: str) -> Agreement:
         """Measure inter-annotator agreement."""
-        return self._connection.get(_address(project, "agreement"))
+        return self._get(project, "agreement")
 
     def gold(self, project: str, *, item: str | None = None, versions: bool = False) -> Iterator[GoldRow]:
         """Yield current gold, or every version of it."""
-        return self._connection.pages(_address(project, "gold"), {"item": item, "versions": versions})
+        return self._pages(project, "gold", item=item, versions=versions)
 
     def set_gold(self, project: str, item: str, document: Mapping[str, Any]) -> GoldRow:
         """Give an item, named by its ID, a new version of its gold."""
-        path = _address(project, "items", item, "gold")
-        return self._connection.send("POST", path, {"document": document}, once=True).json()
+        return self._create(project, "items", item, "gold", body={"document": document})
 
     def export(
         self,
@@ -378,16 +365,15 @@ class Projects:
             WaitTimeout: The job is not finished in time.
         """
         body = {"format": format, "gold_only": gold_only}
-        sent = self._connection.send("POST", _address(project, "exports"), body, once=True)
-        job: JobRow = self._jobs.wait(sent.json()["id"], progress=progress, timeout=timeout)
+        sent: JobRow = self._create(project, "exports", body=body)
+        job = self._jobs.wait(sent["id"], progress=progress, timeout=timeout)
         return self._jobs.download(job["id"], path)
 
     def outputs(
         self, project: str, *, item: str | None = None, system: str | None = None, revision: str | None = None
     ) -> Iterator[OutputRow]:
         """Yield model outputs."""
-        query = {"item": item, "system": system, "revision": revision}
-        return self._connection.pages(_address(project, "outputs"), query)
+        return self._pages(project, "outputs", item=item, system=system, revision=revision)
 
     def add_outputs(self, project: str, outputs: Rows, *, system: str, revision: str) -> int:
         """Add model outputs, all or none, and return how many are new.
@@ -399,11 +385,11 @@ class Projects:
             revision: Its revision.
         """
         query = {"system": system, "revision": revision}
-        return self._connection.upload(_address(project, "outputs"), _lines(outputs), LINES, query)["added"]
+        return self._add_lines(project, "outputs", outputs, query)["added"]
 
     def systems(self, project: str) -> Sequence[OutputSystem]:
         """Return the systems with outputs in a project."""
-        return self._connection.get(_address(project, "outputs", "systems"))["results"]
+        return self._get(project, "outputs", "systems")["results"]
 
     def faithfulness(
         self, project: str, *, system: str, revision: str, worst: int = 50, resamples: int = 0, seed: int = 0
@@ -419,9 +405,8 @@ class Projects:
             seed: The seed of the resamples.
         """
         query: dict[str, Any] = {"system": system, "revision": revision, "worst": worst}
-        return self._connection.get(
-            _address(project, "outputs", "faithfulness"), **query, resamples=resamples, seed=seed
-        )
+        query |= {"resamples": resamples, "seed": seed}
+        return self._get(project, "outputs", "faithfulness", **query)
 
     def compare(
         self,
@@ -437,55 +422,40 @@ class Projects:
         """Compare two systems, each a name and revision, by a permutation test."""
         names = ("first_system", "first_revision", "second_system", "second_revision")
         query: dict[str, Any] = dict(zip(names, (*first, *second), strict=True))
-        return self._connection.get(
-            _address(project, "outputs", "comparison"),
-            **query,
-            averaging=averaging,
-            module=module,
-            trials=trials,
-            seed=seed,
-        )
+        query |= {"averaging": averaging, "module": module, "trials": trials, "seed": seed}
+        return self._get(project, "outputs", "comparison", **query)
 
     def runs(self, project: str) -> Iterator[OutputRun]:
         """Yield the runs of served systems over a project."""
-        return self._connection.pages(_address(project, "runs"), {})
+        return self._pages(project, "runs")
 
     def start_run(self, project: str, *, system: str) -> OutputRun:
         """Start or resume a served modular network over the programs."""
-        path = _address(project, "runs")
-        return self._connection.send("POST", path, {"system": system}, once=True).json()
+        return self._create(project, "runs", body={"system": system})
 
     def cancel_run(self, project: str, run: str) -> OutputRun:
         """Cancel a run; its outputs so far stay."""
-        return self._connection.send("POST", _address(project, "runs", run, "cancel")).json()
+        return self._post(project, "runs", run, "cancel")
 
     def webhooks(self, project: str) -> Iterator[WebhookRow]:
         """Yield the webhooks, without their secrets."""
-        return self._connection.pages(_address(project, "webhooks"), {})
+        return self._pages(project, "webhooks")
 
     def add_webhook(self, project: str, url: str, *, kinds: Sequence[str] = ()) -> NewWebhookRow:
         """Add a webhook. Its signing secret is in this row alone."""
-        path, body = _address(project, "webhooks"), {"url": url, "kinds": [*kinds]}
-        return self._connection.send("POST", path, body, once=True).json()
+        return self._create(project, "webhooks", body={"url": url, "kinds": [*kinds]})
 
     def deliveries(self, project: str, webhook: str) -> Iterator[DeliveryRow]:
         """Yield the deliveries of a webhook, oldest first."""
-        return self._connection.pages(_address(project, "webhooks", webhook, "deliveries"), {})
+        return self._pages(project, "webhooks", webhook, "deliveries")
 
     def end_webhook(self, project: str, webhook: str) -> None:
         """Send nothing more to a webhook."""
-        self._connection.send("DELETE", _address(project, "webhooks", webhook))
+        self._delete(project, "webhooks", webhook)
 
-    def _post(self, project: str, part: str, body: Mapping[str, Any] | None = None) -> Any:
-        return self._connection.send("POST", _address(project, part), body).json()
-
-
-def _address(*parts: str) -> str:
-    return address("projects", *parts)
-
-
-def _lines(rows: Rows) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    def _add_lines(self, project: str, part: str, rows: Rows, query: Query) -> Any:
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        return self._connection.upload(address("projects", project, part), lines.encode(), LINES, query)
 
 
 def _settings(response: httpx.Response) -> ProjectSettings:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import httpx
 import yaml
 
-from .connection import Connection, address
+from .connection import Connection, Subject, address
 from .jobs import Jobs
 from .rows import (
     BundleFormat,
@@ -58,11 +58,13 @@ class Draft:
     etag: str
 
 
-class Studies:
+class Studies(Subject):
     """The studies that you see."""
 
+    _root = "studies"
+
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._jobs = Jobs(connection)
 
     def list(
@@ -73,12 +75,11 @@ class Studies:
         archived: bool | None = None,
     ) -> Iterator[StudyRow]:
         """Yield studies."""
-        query = {"workspace": workspace, "status": status, "archived": archived}
-        return self._connection.pages(address("studies"), query)
+        return self._pages(workspace=workspace, status=status, archived=archived)
 
     def get(self, study: str) -> StudyRow:
         """Return a study."""
-        return self._connection.get(address("studies", study))
+        return self._get(study)
 
     def create(self, definition: Definition, *, workspace: str) -> StudyRow:
         """Create a study with a draft.
@@ -88,8 +89,7 @@ class Studies:
                 ``study`` is the short name.
             workspace: The workspace that gets the study.
         """
-        body = {"workspace": workspace, "definition": read_definition(definition)}
-        return self._connection.send("POST", address("studies"), body, once=True).json()
+        return self._create(body={"workspace": workspace, "definition": read_definition(definition)})
 
     def draft(self, study: str) -> Draft:
         """Return the draft of a study with its problems."""
@@ -116,31 +116,31 @@ class Studies:
             study: The short name of the study.
             accept: Decisions to launch although a check is open: the reason by the name of the check.
         """
-        return self._act(study, "launch", {"accept": dict(accept)} if accept else None)
+        return self._post(study, "launch", body={"accept": dict(accept)} if accept else None)
 
     def pause(self, study: str) -> StudyRow:
         """Admit no participants for a while."""
-        return self._act(study, "pause")
+        return self._post(study, "pause")
 
     def resume(self, study: str) -> StudyRow:
         """End a pause."""
-        return self._act(study, "resume")
+        return self._post(study, "resume")
 
     def close(self, study: str) -> StudyRow:
         """Admit no more participants."""
-        return self._act(study, "close")
+        return self._post(study, "close")
 
     def reopen(self, study: str) -> StudyRow:
         """Admit participants again."""
-        return self._act(study, "reopen")
+        return self._post(study, "reopen")
 
     def versions(self, study: str) -> Iterator[VersionRow]:
         """Yield the versions that launches froze."""
-        return self._connection.pages(address("studies", study, "versions"), {})
+        return self._pages(study, "versions")
 
     def links(self, study: str) -> Iterator[LinkRow]:
         """Yield the entry links, without their addresses."""
-        return self._connection.pages(address("studies", study, "links"), {})
+        return self._pages(study, "links")
 
     def create_link(
         self,
@@ -153,22 +153,19 @@ class Studies:
     ) -> NewLinkRow:
         """Create an entry link. Its address is in this row alone."""
         body = {"label": label, "mode": mode, "single_use": single_use, "quota": quota}
-        path = address("studies", study, "links")
-        return self._connection.send("POST", path, body, once=True).json()
+        return self._create(study, "links", body=body)
 
     def rehearse(self, study: str, *, n: int = 4, behaviour: str = "honest") -> JobRow:
         """Have bots rehearse the draft, and return the job."""
-        path, body = address("studies", study, "rehearsals"), {"n": n, "behaviour": behaviour}
-        return self._connection.send("POST", path, body, once=True).json()
+        return self._create(study, "rehearsals", body={"n": n, "behaviour": behaviour})
 
     def create_rehearsal_link(self, study: str) -> str:
         """Return an address by which the team rehearses the draft, shown once."""
-        path = address("studies", study, "rehearsals", "links")
-        return self._connection.send("POST", path, once=True).json()["address"]
+        return self._create(study, "rehearsals", "links")["address"]
 
     def payments(self, study: str) -> Iterator[PaymentRow]:
         """Yield the payments by the API of the platform."""
-        return self._connection.pages(address("studies", study, "payments"), {})
+        return self._pages(study, "payments")
 
     def plan_payments(self, study: str, order: Mapping[str, Any]) -> PaymentPlan:
         """Return what an order of payments would do; nothing is stored or paid.
@@ -192,17 +189,15 @@ class Studies:
             Conflict: Something has changed since.
         """
         body = {**order, "payments": plan["payments"], "total": plan["total"]}
-        path = address("studies", study, "payments")
-        return self._connection.send("POST", path, body, once=True).json()
+        return self._create(study, "payments", body=body)
 
     def settle_payment(self, study: str, payment: str, *, paid: bool) -> None:
         """Say if an unknown payment was paid, as you saw on the platform."""
-        path = address("studies", study, "payments", payment, "settle")
-        self._connection.send("POST", path, {"paid": paid})
+        self._act(study, "payments", payment, "settle", body={"paid": paid})
 
     def webhooks(self, study: str) -> Iterator[WebhookRow]:
         """Yield the webhooks, without their secrets."""
-        return self._connection.pages(address("studies", study, "webhooks"), {})
+        return self._pages(study, "webhooks")
 
     def add_webhook(self, study: str, url: str, *, kinds: Sequence[WebhookKind] = ()) -> NewWebhookRow:
         """Add a webhook. Its signing secret is in this row alone.
@@ -212,28 +207,27 @@ class Studies:
             url: The public address that gets the events.
             kinds: The kinds of events; all without any.
         """
-        path, body = address("studies", study, "webhooks"), {"url": url, "kinds": [*kinds]}
-        return self._connection.send("POST", path, body, once=True).json()
+        return self._create(study, "webhooks", body={"url": url, "kinds": [*kinds]})
 
     def deliveries(self, study: str, webhook: str) -> Iterator[DeliveryRow]:
         """Yield the deliveries of a webhook, oldest first."""
-        return self._connection.pages(address("studies", study, "webhooks", webhook, "deliveries"), {})
+        return self._pages(study, "webhooks", webhook, "deliveries")
 
     def end_webhook(self, study: str, webhook: str) -> None:
         """Send nothing more to a webhook."""
-        self._connection.send("DELETE", address("studies", study, "webhooks", webhook))
+        self._delete(study, "webhooks", webhook)
 
     def progress(self, study: str) -> Progress:
         """Return the counts of participants."""
-        return self._connection.get(address("studies", study, "progress"))
+        return self._get(study, "progress")
 
     def flow(self, study: str) -> Flow:
         """Return the numbers of participants at each step."""
-        return self._connection.get(address("studies", study, "flow"))
+        return self._get(study, "flow")
 
     def estimates(self, study: str, *, mode: Mode = "live") -> EstimatesSoFar:
         """Return interim estimates with their 95 % confidence intervals."""
-        return self._connection.get(address("studies", study, "estimates"), mode=mode)
+        return self._get(study, "estimates", mode=mode)
 
     def rows(self, study: str, table: TableName) -> Iterator[dict[str, Any]]:
         """Yield the rows of an exported table as the site streams them."""
@@ -295,9 +289,6 @@ class Studies:
         body = {"mode": mode, "seed": seed, "resamples": resamples}
         return self._file_of("reports", study, body, path, progress, timeout)
 
-    def _act(self, study: str, act: str, body: Mapping[str, Any] | None = None) -> StudyRow:
-        return self._connection.send("POST", address("studies", study, act), body).json()
-
     def _file_of(
         self,
         kind: str,
@@ -307,7 +298,7 @@ class Studies:
         progress: OnProgress | None,
         timeout: float | None,
     ) -> Path:
-        job: JobRow = self._connection.send("POST", address("studies", study, kind), body, once=True).json()
+        job: JobRow = self._create(study, kind, body=body)
         self._jobs.wait(job["id"], progress=progress, timeout=timeout)
         return self._jobs.download(job["id"], path)
 

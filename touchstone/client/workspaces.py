@@ -5,51 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from .connection import Connection, address
+from .connection import Subject
 from .rows import InvitationRow, MemberRow, NewInvitationRow, RoleName, WorkspaceRow
 
 
-class Workspaces:
+class Workspaces(Subject):
     """The workspaces in which you have a role."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    _root = "workspaces"
 
     def list(self) -> Iterator[WorkspaceRow]:
         """Yield workspaces."""
-        return self._connection.pages(address("workspaces"), {})
+        return self._pages()
 
     def get(self, workspace: str) -> WorkspaceRow:
         """Return a workspace."""
-        return self._connection.get(address("workspaces", workspace))
+        return self._get(workspace)
 
     def create(self, slug: str, *, name: str) -> WorkspaceRow:
         """Create a workspace; only administrators of the site may."""
-        body = {"slug": slug, "name": name}
-        return self._connection.send("POST", address("workspaces"), body, once=True).json()
+        return self._create(body={"slug": slug, "name": name})
 
     def rename(self, workspace: str, *, name: str) -> WorkspaceRow:
         """Rename a workspace; its short name stays."""
-        path = address("workspaces", workspace)
-        return self._connection.send("PATCH", path, {"name": name}).json()
+        return self._send("PATCH", workspace, body={"name": name})
 
     def members(self, workspace: str) -> Sequence[MemberRow]:
         """Return the people of a workspace, by user name."""
-        return self._connection.get(address("workspaces", workspace, "members"))["results"]
+        return self._get(workspace, "members")["results"]
 
     def give_role(self, workspace: str, *, user: str, role: RoleName) -> Sequence[MemberRow]:
         """Give a person a role, and return the people of the workspace."""
-        path, body = address("workspaces", workspace, "members"), {"user": user, "role": role}
-        return self._connection.send("POST", path, body).json()["results"]
+        return self._post(workspace, "members", body={"user": user, "role": role})["results"]
 
     def end_role(self, workspace: str, *, user: str, role: RoleName) -> Sequence[MemberRow]:
         """End a role of a person, and return the people of the workspace."""
-        path = address("workspaces", workspace, "members", user, role)
-        return self._connection.send("DELETE", path).json()["results"]
+        return self._send("DELETE", workspace, "members", user, role)["results"]
 
     def invitations(self, workspace: str) -> Iterator[InvitationRow]:
         """Yield the invitations that can still be accepted."""
-        return self._connection.pages(address("workspaces", workspace, "invitations"), {})
+        return self._pages(workspace, "invitations")
 
     def invite(
         self,
@@ -71,10 +66,9 @@ class Workspaces:
             kind: The kind of the one object to share; "" invites to the whole workspace.
             object: The short name of that object.
         """
-        path = address("workspaces", workspace, "invitations")
         body = {"role": role, "days": days, "email": email, "kind": kind, "object": object}
-        return self._connection.send("POST", path, body, once=True).json()
+        return self._create(workspace, "invitations", body=body)
 
     def revoke(self, workspace: str, invitation: str) -> None:
         """Revoke an invitation."""
-        self._connection.send("DELETE", address("workspaces", workspace, "invitations", invitation))
+        self._delete(workspace, "invitations", invitation)

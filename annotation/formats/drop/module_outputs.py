@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, lists_of, program_of
+from analysis.programs.drop import Date, marked_words
 from annotation.formats.texts import Tokens, span_of, tokenize
 from annotation.operations import resolved
 from annotation.schemas import Box, Chosen, Document, Layer, Object, Span, Value
@@ -30,15 +31,9 @@ UNLINKED = "number or date that lies in no single event, not linked"
 Places = dict[tuple[int, int], Span]  # spans by their tokens
 
 
-class _Date(BaseModel):
-    day: str = ""
-    month: str = ""
-    year: str = ""
-
-
 class _Answer(BaseModel):
     number: str | float = ""
-    date: _Date = _Date()
+    date: Date = Date()
     spans: list[Text] = []
 
     def value(self) -> Value | None:
@@ -50,7 +45,7 @@ class _Answer(BaseModel):
             return _number(str(self.number))
         if self.spans:
             return "; ".join(self.spans)
-        return " ".join(part for part in (self.date.day, self.date.month, self.date.year) if part) or None
+        return str(self.date) or None
 
 
 class Question(BaseModel):
@@ -71,11 +66,7 @@ class Question(BaseModel):
 
         They are the words of the question that its attention marks.
         """
-        words = self.tokenized_question.split(" ")
-        return [
-            " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
-            for weights in self.ques_attention_supervision
-        ]
+        return marked_words(self.tokenized_question, self.ques_attention_supervision)
 
     def program(self) -> Program | None:
         """Return the program of the question's type; None without a type.

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from analysis.io.errors import AnalysisError
 from analysis.programs import Program, lists_of, program_of
+from analysis.programs.drop import Date, marked_words
 from modelserver.inputs.data_files import read_json
 from modelserver.modular.text.examples import Example, GoldList, Words, answer
 from modelserver.modular.text.reading import Place
@@ -23,23 +24,16 @@ from modelserver.wire.schema import ModuleItem, first_problem
 from modelserver.world.games.prose import tokenise
 
 
-class _Date(BaseModel):
-    day: str = ""
-    month: str = ""
-    year: str = ""
-
-
 class _Answer(BaseModel):
     number: str | float = ""
-    date: _Date = _Date()
+    date: Date = Date()
     spans: list[str] = []
 
     def texts(self) -> tuple[str, ...]:
         """Return the texts of the answer, none if there is no answer."""
         if self.number != "":
             return (str(self.number),)
-        date = " ".join(part for part in (self.date.day, self.date.month, self.date.year) if part)
-        return tuple(self.spans) if self.spans else (date,) if date else ()
+        return tuple(self.spans or filter(None, (str(self.date),)))
 
 
 class _Pair(BaseModel):
@@ -57,11 +51,7 @@ class _Pair(BaseModel):
 
         They are those that the given attention marks.
         """
-        words = self.tokenized_question.split(" ")
-        return [
-            " ".join(word for word, weight in zip(words, weights, strict=False) if weight > 0)
-            for weights in self.ques_attention_supervision
-        ]
+        return marked_words(self.tokenized_question, self.ques_attention_supervision)
 
 
 class _Passage(BaseModel):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from modelserver.inputs import encoders
 from modelserver.inputs.features import Ints
-from modelserver.inputs.weight_files import finish_parts, half_weights, load_half_weights, naming_file
+from modelserver.inputs.weight_files import half_weights, load_half_weights, naming_file
 from modelserver.inputs.windows import Inputs, Window, WindowSettings
 from modelserver.modular.text.grammar import Language
 from modelserver.modular.text.modules import Modules, Text
@@ -139,12 +139,11 @@ def save(folder: Path, network: Network) -> None:
 
     Each file appears whole or not at all, the weights last.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     contextual.save(folder / contextual.FOLDER, Encoder(network.encoder, network.tokenizer))
-    text = json.dumps(asdict(network.config), indent=2) + "\n"
-    (folder / f"{CONFIG}.part").write_text(text, encoding="utf-8")
-    (folder / f"{WEIGHTS}.part").write_bytes(half_weights(network))
-    finish_parts(folder, (CONFIG, WEIGHTS))
+    with encoders.parts_of(folder, last=WEIGHTS) as part:
+        text = json.dumps(asdict(network.config), indent=2) + "\n"
+        (part / CONFIG).write_text(text, encoding="utf-8")
+        (part / WEIGHTS).write_bytes(half_weights(network))
 
 
 def load(folder: Path, device: torch.device) -> tuple[Network, str]:

@@ -10,26 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.programs import date_of, number_of
+from analysis.programs.values import MONTH, SCALES, SMALL
 
-_SMALL = (
-    "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
-    "seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-)
-_SCALE = "hundred|thousand|million|billion"
+_SMALL, _SCALE = "|".join(SMALL), "|".join(SCALES)
 _NUMBER = re.compile(
     r"(?<![^\W_])(?<!\d[.,])(?:\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|(?<!\d)\.\d+)"
     rf"(?![^\W_])(?:[ -](?:{_SCALE})\b)?"
     rf"|\b(?:{_SMALL})\b(?:(?:[ -]|[ -]and[ -])(?:{_SMALL}|{_SCALE})\b)*",
     re.IGNORECASE,
 )
-_MONTH = (
-    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
-    "Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
-)
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _DATE = re.compile(
-    rf"\b{_DAY} (?:of )?{_MONTH}\b\.?,? \d{{3,4}}(?!\d)"
-    rf"|\b{_MONTH}\b\.? (?:{_DAY}(?: ?, ?| ))?\d{{3,4}}(?!\d)"
+    rf"\b{_DAY} (?:of )?(?:{MONTH})\b\.?,? \d{{3,4}}(?!\d)"
+    rf"|\b(?:{MONTH})\b\.? (?:{_DAY}(?: ?, ?| ))?\d{{3,4}}(?!\d)"
     r"|(?<![\d.,-])\d{4}-\d{1,2}(?:-\d{1,2})?(?![\d-])"
     r"|(?<!\d)\d{1,4} B\.?C\.?(?:E\.?)?(?![A-Za-z])"
     r"|(?<![^\W_])(?<![\d.,-])(?:1\d|20)\d\d(?![^\W_])(?![.,]\d)"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from analysis.programs.values import date_parts
 from modelserver.modular.text.quantities import Quantity
 from modelserver.modular.text.reading import Quantities
 
@@ -108,13 +109,8 @@ def amount(state: State) -> Amount:
 
 def stated(quantities: Sequence[Quantity]) -> Tensor:
     """Return the values of numbers, or the years of dates."""
-    values = [_year(one.value) if isinstance(one.value, str) else one.value for one in quantities]
+    values = [date_parts(one.value)[0] if isinstance(one.value, str) else one.value for one in quantities]
     return torch.tensor(values, dtype=torch.float64)
-
-
-def _year(date: str) -> int:
-    digits = date.removeprefix("-").partition("-")[0]
-    return -int(digits) if date.startswith("-") else int(digits)
 
 
 def present(attention: Tensor) -> Tensor:

@@ -50,10 +50,7 @@ TABLE = {
     ),
 }
 # Subramanian et al. 2020, §5.2, for text: train on find-max-num and greater, test on find-min-num and less.
-SPLIT = {
-    "programs": Variant("gold programs", Supervision(auxiliary=False, outputs="none")),
-    "programs-arguments": Variant("gold programs, numbers and dates", _ARGUMENTS),
-}
+SPLIT = {name: TABLE[name] for name in ("programs", "programs-arguments")}
 
 
 def learned(example: Example) -> bool:

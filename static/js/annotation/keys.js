@@ -1,7 +1,9 @@
 /**
  * The keyboard of the editor: which key does what, each person's own choice of keys, and the list of them.
  *
- * @typedef {{name: string, key: string, text: string, group: string, kind?: "boxes" | "spans", act: () => void}} Action
+ * @typedef {{name: string, key: string, text: string, group: string, act: () => void}} Action
+ * @typedef {[string, string, string, () => void, ("boxes" | "spans")?]} Row name, key, text and act; and the kind of
+ *   items, if it is for one alone
  */
 import { openDialog } from "./dialogs.js";
 import { gettext } from "./language.js";
@@ -30,7 +32,7 @@ const FIXED = {
 };
 
 /** Name a key event: "Ctrl+Shift+z", "n", "?". @param {KeyboardEvent} event */
-export function keyName(event) {
+function keyName(event) {
   const named = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const modifiers = [
     event.ctrlKey || event.metaKey ? "Ctrl+" : "",
@@ -49,14 +51,19 @@ function takesText(target) {
 }
 
 /**
- * @param {Action[]} actions
+ * @param {[string, Row[]][]} groups of actions, by their heading
  * @param {"boxes" | "spans"} kind
  * @param {Record<string, string>} own keys that the person has chosen
  * @param {(keys: Record<string, string>) => Promise<void>} keep @param {(number: number) => void} onDigit
  * @param {{press: (key: string) => boolean, keys: () => [string, string][]}} labels whose keys come first
  */
-export function createKeys(actions, kind, own, keep, onDigit, labels) {
-  const offered = actions.filter((action) => !action.kind || action.kind === kind);
+export function createKeys(groups, kind, own, keep, onDigit, labels) {
+  /** @type {Action[]} */
+  const offered = groups.flatMap(([group, rows]) =>
+    rows
+      .filter(([, , , , only]) => !only || only === kind)
+      .map(([name, key, text, act]) => ({ name, key, text, group, act })),
+  );
   let bound = new Map(offered.map((action) => [action.name, own[action.name] ?? action.key]));
 
   // In the capturing phase, for Annotorious would undo by itself otherwise.
@@ -90,8 +97,7 @@ export function createKeys(actions, kind, own, keep, onDigit, labels) {
       { class: "quiet small", role: "status" },
       gettext("Choose “change”, then press the new key."),
     );
-    const groups = [...new Set(offered.map((action) => action.group))];
-    const tables = groups.map((group) =>
+    const tables = groups.map(([group]) =>
       table(
         group,
         offered.filter((action) => action.group === group).map((action) => changeable(action, status)),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 
-from accounts.actions.audit import record
+from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from jobs.base_command import JobCommand, check_right, slug
 from studyapp.queries.privacy import participant_named, stored_data
@@ -24,11 +24,5 @@ class Command(JobCommand):
         study = study_named(options["slug"])
         by = check_right(options, Act.STUDY_PERSONAL, study)
         participant = participant_named(study, options["person"])
-        record(
-            kind="personal_data_read",
-            by=by,
-            workspace=study.workspace,
-            subject=study,
-            data={"page": "participant_file"},
-        )
+        record_reading(by=by, subject=study, page="participant_file")
         self.stdout.write(json.dumps(stored_data(participant), cls=DjangoJSONEncoder, indent=2))

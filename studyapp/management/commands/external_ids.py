@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from accounts.actions.audit import record
+from accounts.actions.audit import record_reading
 from accounts.policy import Act
 from foundation.spreadsheet import write_csv
 from jobs.base_command import JobCommand, check_right, slug
@@ -20,11 +20,5 @@ class Command(JobCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["slug"])
         by = check_right(options, Act.STUDY_PERSONAL, study)
-        record(
-            kind="personal_data_read",
-            by=by,
-            workspace=study.workspace,
-            subject=study,
-            data={"page": "external_ids"},
-        )
+        record_reading(by=by, subject=study, page="external_ids")
         write_csv(self.stdout, ID_COLUMNS, external_id_rows(study))

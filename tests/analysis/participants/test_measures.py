@@ -12,7 +12,7 @@ from analysis.participants.estimates import estimate, over_participants
 from analysis.participants.measures import MEASURES, own_measures
 from analysis.participants.study_version import Points, Question
 from analysis.participants.tasks import find_measure
-from analysis.participants.trial_grid import build_grids, pooled_sums, weighted_sums
+from analysis.participants.trial_grid import Summed, build_grids, pooled_sums
 
 KEYS = {measure.key: measure for measure in MEASURES}
 Z = NormalDist().inv_cdf
@@ -43,7 +43,7 @@ def person(name, tp=0, fp=0, fn=0, tn=0, condition="a", ms=20_000):
 
 def value(key, grid):
     """The measure of every participant."""
-    return KEYS[key].formula(weighted_sums(grid, np.ones((len(grid.items), 1))))[:, 0]
+    return KEYS[key].formula(Summed(grid).sums(np.ones((len(grid.items), 1))))[:, 0]
 
 
 def estimates(grid_list):
@@ -177,7 +177,7 @@ def test_the_weighted_median_is_that_of_the_repeated_values():
     ]
     (grid,) = grids(rows)
     weights = rng.multinomial(7, np.full(7, 1 / 7), size=40).T.astype(float)
-    found = KEYS["time_median"].formula(weighted_sums(grid, weights))
+    found = KEYS["time_median"].formula(Summed(grid).sums(weights))
     for p in range(5):
         for b in range(40):
             assert found[p, b] == np.median(np.repeat(grid.seconds[p], weights[:, b].astype(int)))
@@ -209,7 +209,7 @@ def test_weighted_sums_are_those_of_the_resampled_trials():
     (repeated,) = grids(again)
     for key in ("fraction_correct", "d_prime", "user_f1", "time_mean", "time_median", "certainty"):
         direct = dict(zip(repeated.participants, value(key, repeated), strict=True))
-        weighted = KEYS[key].formula(weighted_sums(grid, weights))[:, 0]
+        weighted = KEYS[key].formula(Summed(grid).sums(weights))[:, 0]
         for name, number in zip(grid.participants, weighted, strict=True):
             assert number == pytest.approx(direct.get(name, math.nan), nan_ok=True), key
 

@@ -199,8 +199,8 @@ class TestExecute:
         async def other(request: ExecuteRequest, request_id: str):
             return await original(request.model_copy(update={"items": request.items[::-1]}), request_id)
 
-        original = server.service.execution
-        monkeypatch.setattr(server.service, "execution", other)
+        original = server.service.answer
+        monkeypatch.setattr(server.service, "answer", other)
         with pytest.raises(BadResponse, match="'b' in the place of 'a'"):
             asking.execute("fake-modular", [pictures("a"), pictures("b")])
 

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from accounts.models import AuditEntry
 from jobs.models import Job
 from predictions.models import Prediction
 from studyapp.actions.correctness import judge, queue_answers
@@ -298,13 +299,13 @@ class TestReview:
         assert page.request["PATH_INFO"].endswith("/judge/")
         assert "Is the answer correct?" in page.content.decode()
 
-    def test_bots_rehearse_in_a_job(self, staff, draft, monkeypatch):
-        monkeypatch.setattr("studyapp.views.staff_results.enqueue_job", lambda job: None)
+    def test_bots_rehearse_in_a_job(self, staff, draft):
         page = staff.post(f"/staff/studio/{draft.slug}/rehearsal/bots/", follow=True)
         assert page.status_code == 200
         job = Job.objects.get(kind="simulate_participants")
         assert job.options["rehearsal"] == Study.every.get(rehearsal_of=draft).pk
         assert (job.options["study"], job.subject) == (draft.pk, draft.slug)
+        assert not AuditEntry.objects.filter(kind="export_downloaded").exists()
 
     def test_the_link_for_the_team_is_shown_once_and_admits(self, staff, draft, client):
         page = staff.post(f"/staff/studio/{draft.slug}/rehearsal/link/").content.decode()

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from studyapp.actions.conduct import recount_times
 from studyapp.link_tokens import find_link
-from studyapp.models import EntryLink, Mode, Participant, Study, Trial
+from studyapp.models import EntryLink, Participant, Study, Trial
 from studyapp.queries.progress import STATES, study_progress
 from tests.studyapp import factories
 
@@ -139,7 +139,7 @@ def test_progress_counts_every_participant_once(staff, study):
     Participant.objects.filter(pk=stale.pk).update(last_seen_at=timezone.now() - timedelta(hours=2))
     Participant.objects.filter(pk=withdrawn.pk).update(status="withdrawn")
     [live] = study_progress(study)
-    assert live.mode == Mode.LIVE
+    assert live.mode == "live"
     assert (live.assigned, live.completed) == (6, 3)
     totals = [sum(getattr(row, name) for row in live.conditions) for name in ("active", "stale", "withdrawn")]
     assert totals == [1, 1, 1]
