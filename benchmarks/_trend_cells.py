@@ -82,7 +82,7 @@ def _readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
 
 
 def _visual(variant: str, seed: int, sizes: Sizes, work: Path) -> Scores:
-    """Train and score a variant of visual-nmn over an LXMERT on generated scenes."""
+    """Train and score a variant of visual-nmn over an LXMERT."""
     row = _visual_row(variant, seed, sizes, work, "visual", ["--steps", str(sizes.visual_steps)])
     faithful = {"faithfulness": row["faithfulness"]["overall"]["f1"]} if "faithfulness" in row else {}
     return {"accuracy": row["accuracy"], **faithful}

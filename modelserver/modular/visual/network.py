@@ -107,27 +107,27 @@ class Relation(nn.Module):
             words: [n, images, hidden].
             regions: [n, images, m, hidden].
         """
-        one = self.words(words)[..., None, :] + self.one(regions)
-        return LearnedPairs(one, self.other(regions), self.out)
+        first = self.words(words)[..., None, :] + self.one(regions)
+        return LearnedPairs(first, self.other(regions), self.out)
 
 
 @dataclass(frozen=True)
 class LearnedPairs:
     """The two sides [rows, images, m, hidden] of a relation, and its end."""
 
-    one: Tensor
+    first: Tensor
     other: Tensor
     out: nn.Linear
 
     def every(self, rows: list[int]) -> Tensor:
         """Return the score of each box with each other, [n, images, m, m]."""
-        return self._scores(self.one[rows][..., :, None, :] + self.other[rows][..., None, :, :])
+        return self._scores(self.first[rows][..., :, None, :] + self.other[rows][..., None, :, :])
 
     def chosen(self, rows: list[int], other: Tensor) -> Tensor:
         """Return the score of each box with its other one, [n, images, m]."""
         others = self.other[rows]
         places = other[..., None].expand(*other.shape, others.shape[-1])
-        return self._scores(self.one[rows] + others.gather(-2, places))
+        return self._scores(self.first[rows] + others.gather(-2, places))
 
     def _scores(self, both: Tensor) -> Tensor:
         return torch.sigmoid(self.out(nn.functional.gelu(both)).squeeze(-1))
@@ -170,7 +170,7 @@ class VisualNetwork(nn.Module):
             pair_row={places[row]: number for number, row in enumerate(related)},
         )
         if not self.training:
-            sides = pairs.one, pairs.other, pairs.out.weight
+            sides = pairs.first, pairs.other, pairs.out.weight
             require_finite_logits(*(each.detach().float().cpu().numpy() for each in (scores.score, *sides)))
         whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)

@@ -80,7 +80,7 @@ def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Ex
 
 
 def read_further(folder: Path, split: str, path: Path) -> list[Example]:
-    """Read what `write_further` wrote about the pairs of a split, without gold.
+    """Read what `write_further` wrote about the pairs of a split.
 
     Raises UnreadableData, naming file and line.
     """

@@ -196,7 +196,7 @@ class SceneOptions(Data, Compute):
         return Scenes(*parts)
 
     def _further(self) -> list[Example]:
-        """Read further statements about the training pairs; generate missing ones first."""
+        """Read further statements about training pairs; generate missing ones."""
         n, of_each = self.train, self.statements - 1
         path = self.scenes / f"train.further-{self.world_seed}-{n}x{of_each}.jsonl"
         if not path.exists():

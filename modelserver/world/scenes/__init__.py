@@ -121,8 +121,8 @@ def further(scene: Scene, split: Split, n: int) -> Iterator[Scene]:
     far = [lay_out(rng, choices) for _ in range(OTHERS)]
     for number in range(n):
         label = rng.random() < 0.5
-        if found := _further(rng, scene.pair, near, far, split, label):
-            kind, claim = found
+        if drawn := _further(rng, scene.pair, near, far, split, label):
+            kind, claim = drawn
             sentence = rng.choice(claim.wordings)
             yield replace(
                 scene,
