@@ -26,6 +26,8 @@ from modelserver.modular.visual.utterances import Span, Utterance
 
 VisualSystem = Literal["visual-nmn", "lxmert"]
 Positions = Literal["kept", "shifted"]
+PAIR_PLACES = 8  # numbers that `pair_places` returns
+LEAST_SIDE = 1e-3  # of a box, as a fraction; padding has none
 Encoder = transformers.LxmertModel | BilinearEncoder
 
 
@@ -43,6 +45,8 @@ class Config:
         impossible: Boxes of probability 0 in Graph-count: never copies of an
             object ("apart"), or of each other, as in the code that Zhang et al.
             released ("alike").
+        pair_places: A module with pairs also sees where its two boxes lie to
+            each other, which the paper's do not (`pair_places`).
     """
 
     system: VisualSystem = "visual-nmn"
@@ -52,6 +56,7 @@ class Config:
     most: int | None = 36
     positions: Positions = "kept"
     impossible: Impossible = "apart"
+    pair_places: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,45 +97,97 @@ class _Texts:
     whole: list[int]  # of each example, the text whose regions Layer-count sees; empty where none does
 
 
-class Relation(nn.Module):
-    """MLP([x; v₁; v₂]) with a GELU, for pairs of boxes of an image."""
+class Places(nn.Module):
+    """An MLP of how two boxes lie, times a vector of the words."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
+        self.places = nn.Sequential(nn.Linear(PAIR_PLACES, hidden), nn.GELU(), nn.Linear(hidden, hidden))
+        self.words = nn.Linear(hidden, hidden)
+
+
+class Relation(nn.Module):
+    """MLP([x; v₁; v₂]) with a GELU, for pairs of boxes of an image.
+
+    With ``places`` the vector of `Places` is added before the GELU.
+    """
+
+    def __init__(self, hidden: int, *, places: bool = False) -> None:
+        super().__init__()
+        self.places = Places(hidden) if places else None
         self.words, self.one, self.other = (nn.Linear(hidden, hidden, bias=i == 0) for i in range(3))
         self.out = nn.Linear(hidden, 1)
 
-    def forward(self, words: Tensor, regions: Tensor) -> LearnedPairs:
+    def forward(self, words: Tensor, regions: Tensor, boxes: Tensor) -> LearnedPairs:
         """Return the scores of pairs, computed when they are asked for.
 
         Args:
             words: [n, images, hidden].
             regions: [n, images, m, hidden].
+            boxes: [n, images, m, 4], which are read with `Places` alone.
         """
         first = self.words(words)[..., None, :] + self.one(regions)
-        return LearnedPairs(first, self.other(regions), self.out)
+        return LearnedPairs(first, self.other(regions), boxes, words, self)
 
 
 @dataclass(frozen=True)
 class LearnedPairs:
-    """The two sides [rows, images, m, hidden] of a relation, and its end."""
+    """The two sides [rows, images, m, hidden] of a relation, and the rest."""
 
     first: Tensor
     other: Tensor
-    out: nn.Linear
+    boxes: Tensor
+    words: Tensor
+    relation: Relation
 
     def every(self, rows: list[int]) -> Tensor:
         """Return the score of each box with each other, [n, images, m, m]."""
-        return self._scores(self.first[rows][..., :, None, :] + self.other[rows][..., None, :, :])
+        both = self.first[rows][..., :, None, :] + self.other[rows][..., None, :, :]
+        if self.relation.places is not None:
+            boxes = self.boxes[rows]
+            words = self.relation.places.words(self.words[rows])[..., None, None, :]
+            both = both + words * self._placed(boxes[..., :, None, :], boxes[..., None, :, :])
+        return self._scores(both)
 
     def chosen(self, rows: list[int], other: Tensor) -> Tensor:
         """Return the score of each box with its other one, [n, images, m]."""
         others = self.other[rows]
-        places = other[..., None].expand(*other.shape, others.shape[-1])
-        return self._scores(self.first[rows] + others.gather(-2, places))
+        both = self.first[rows] + _taken(others, other)
+        if self.relation.places is not None:
+            boxes = self.boxes[rows]
+            words = self.relation.places.words(self.words[rows])[..., None, :]
+            both = both + words * self._placed(boxes, _taken(boxes, other))
+        return self._scores(both)
+
+    def _placed(self, first: Tensor, second: Tensor) -> Tensor:
+        assert self.relation.places is not None
+        placed: Tensor = self.relation.places.places(pair_places(first, second))
+        return placed
 
     def _scores(self, both: Tensor) -> Tensor:
-        return torch.sigmoid(self.out(nn.functional.gelu(both)).squeeze(-1))
+        return torch.sigmoid(self.relation.out(nn.functional.gelu(both)).squeeze(-1))
+
+
+def _taken(values: Tensor, places: Tensor) -> Tensor:
+    """Return values [..., m, size] at places [..., m]."""
+    return values.gather(-2, places[..., None].expand(*places.shape, values.shape[-1]))
+
+
+def pair_places(first: Tensor, second: Tensor) -> Tensor:
+    """Return how boxes [..., 4] lie to others, [..., 8].
+
+    The way from the other's centre to its own, across and down, as fractions of the image and of the mean
+    of both sizes (at most 3); the share of each that lies in the other; logarithms of the ratios of widths
+    and heights.
+    """
+    first, second = torch.broadcast_tensors(first, second)
+    sizes = [(boxes[..., 2:] - boxes[..., :2]).clamp(min=LEAST_SIDE) for boxes in (first, second)]
+    way = (first[..., :2] + first[..., 2:] - second[..., :2] - second[..., 2:]) / 2
+    scaled = (2 * way / (sizes[0] + sizes[1])).clamp(-3, 3)
+    edges = torch.minimum(first[..., 2:], second[..., 2:]) - torch.maximum(first[..., :2], second[..., :2])
+    shared = edges.clamp(min=0).prod(dim=-1, keepdim=True)
+    shares = [shared / size.prod(dim=-1, keepdim=True) for size in sizes]
+    return torch.cat([way, scaled, *shares, (sizes[0] / sizes[1]).log()], dim=-1)
 
 
 class VisualNetwork(nn.Module):
@@ -146,7 +203,7 @@ class VisualNetwork(nn.Module):
         hidden = encoder.config.hidden_size
         self.config, self.encoder, self.tokenizer = config, encoder, tokenizer
         self.by_words, self.by_region = nn.Linear(hidden, 1), nn.Linear(hidden, 1, bias=False)  # W₁, b₁
-        self.relation = Relation(hidden)
+        self.relation = Relation(hidden, places=config.pair_places)
         self.project_words = nn.Parameter(torch.zeros(hidden))  # W₂
         self.counter = Counter(config.count, hidden, most=config.most, impossible=config.impossible)
 
@@ -162,7 +219,8 @@ class VisualNetwork(nn.Module):
         scored = [row for row, module in enumerate(modules) if module in SCORED]
         related = [row for row, module in enumerate(modules) if module in RELATED]
         projects = [modules[row] == "project" for row in related]
-        pairs = self._pairs(words[related], regions[related], projects)
+        boxes = sights.boxes[[places[row][0] for row in related]]
+        pairs = self._pairs(words[related], regions[related], boxes, projects)
         scores = Scores(
             score=self._score(words[scored], regions[scored]),
             score_row={places[row]: number for number, row in enumerate(scored)},
@@ -170,7 +228,7 @@ class VisualNetwork(nn.Module):
             pair_row={places[row]: number for number, row in enumerate(related)},
         )
         if not self.training:
-            sides = pairs.first, pairs.other, pairs.out.weight
+            sides = pairs.first, pairs.other, self.relation.out.weight
             require_finite_logits(*(each.detach().float().cpu().numpy() for each in (scores.score, *sides)))
         whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)
@@ -238,10 +296,10 @@ class VisualNetwork(nn.Module):
         """σ(W₁ᵀ[x; v] + b₁): [rows, images, m]."""
         return torch.sigmoid(self.by_words(words) + self.by_region(regions).squeeze(-1))
 
-    def _pairs(self, words: Tensor, regions: Tensor, projects: list[bool]) -> LearnedPairs:
+    def _pairs(self, words: Tensor, regions: Tensor, boxes: Tensor, projects: list[bool]) -> LearnedPairs:
         """Return the relation of each row's pairs; `project` has words of its own."""
         chosen = torch.tensor(projects, device=words.device, dtype=torch.bool)[:, None, None]
-        pairs: LearnedPairs = self.relation(torch.where(chosen, self.project_words, words), regions)
+        pairs: LearnedPairs = self.relation(torch.where(chosen, self.project_words, words), regions, boxes)
         return pairs
 
 

@@ -106,6 +106,7 @@ class SceneOptions(Data, Compute):
             reads, or all.
         impossible: Regions of probability 0 in Graph-count: apart from all
             others, or alike as in the code of its authors.
+        pair_places: Modules with pairs also see where the boxes lie to each other.
         seed: Seed of weights and order.
     """
 
@@ -137,6 +138,7 @@ class SceneOptions(Data, Compute):
     count_deviation: Positive | None = Recipe.deviation
     graph_regions: Literal["all"] | Count = MOST
     impossible: Impossible = "apart"
+    pair_places: bool = False
     seed: int = Recipe.seed
 
     def recipe(self, *, pretrained: bool) -> Recipe:
@@ -158,9 +160,9 @@ class SceneOptions(Data, Compute):
         )
 
     def counted(self, config: Config) -> Config:
-        """Return a configuration with the chosen regions of Graph-count."""
+        """Return a configuration with what these options add to it."""
         most = None if self.graph_regions == "all" else self.graph_regions
-        return replace(config, most=most, impossible=self.impossible)
+        return replace(config, most=most, impossible=self.impossible, pair_places=self.pair_places)
 
     def open_scenes(self, test_file: Path | None = None) -> Scenes:
         """Read the items of --train-file, or else scenes.

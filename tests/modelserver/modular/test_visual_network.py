@@ -1,6 +1,7 @@
 """The network over LXMERT: what it reads, where its gradients go, and what must change nothing."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from modelserver.modular.visual import folder
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.counting import COUNT_KINDS
 from modelserver.modular.visual.evaluating import SHIPPED
-from modelserver.modular.visual.network import Question
+from modelserver.modular.visual.network import Question, pair_places
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.regions import Regions, collate
 from modelserver.modular.visual.scene_data import gold_boxes, read_scenes
@@ -101,13 +102,25 @@ def test_gradients_flow_to_both_modules_with_pairs(visual_network, statements):
     network.zero_grad()
 
 
-def test_a_pair_has_the_same_score_alone_and_among_all(visual_network, statements):
-    network = visual_network()
+@pytest.mark.parametrize("pair_places", [False, True])
+def test_a_pair_has_the_same_score_alone_and_among_all(visual_network, pair_places):
+    network = visual_network(pair_places=pair_places)
     torch.manual_seed(1)
-    pairs = network.relation(torch.randn(3, 2, 16), torch.randn(3, 2, 5, 16))
+    corners = torch.rand(3, 2, 5, 2)
+    boxes = torch.cat([corners, corners + torch.rand(3, 2, 5, 2)], dim=-1)
+    pairs = network.relation(torch.randn(3, 2, 16), torch.randn(3, 2, 5, 16), boxes)
     other = torch.randint(5, (2, 2, 5))
     expected = pairs.every([2, 0]).gather(-1, other[..., None]).squeeze(-1)
     assert torch.allclose(pairs.chosen([2, 0], other), expected, atol=1e-6)
+
+
+def test_places_of_pairs_by_hand():
+    small, holder = torch.tensor([0.2, 0.2, 0.3, 0.4]), torch.tensor([0.1, 0.1, 0.5, 0.9])
+    found = pair_places(small, holder).tolist()
+    expected = [-0.05, -0.2, -0.2, -0.4, 1, 0.02 / 0.32, math.log(0.25), math.log(0.25)]
+    assert found == pytest.approx(expected, abs=1e-6)
+    nothing = pair_places(torch.zeros(4), holder)  # padding
+    assert torch.isfinite(nothing).all()
 
 
 def found_by(network, sentence, statements, node=1, program="exist(find[star])"):

@@ -206,7 +206,7 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     assert set(found) == {"layer", "graph-decont-pretraining"}
     assert found["layer"]["n"] == 4
     learning = ["--statements", "3", "--new-encoder", "bilinear", "--curriculum", "0.5"]
-    learning += ["--count-deviation", "1", "--no-pretraining", *common]
+    learning += ["--pair-places", "--count-deviation", "1", "--no-pretraining", *common]
     assert main(["train", "visual-nmn", "--out", str(tmp_path / "bilinear"), *learning]) == 0
     assert load_modular_system("visual-nmn", weights=tmp_path / "bilinear").name == "visual-nmn"
     assert len((tmp_path / "scenes/train.further-1-12x2.jsonl").read_text().splitlines()) > 12
