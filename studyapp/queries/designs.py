@@ -369,16 +369,11 @@ def _attention(dataset: Dataset, index: int, row: AttentionDefinition) -> Frozen
                 id=row.item,
             )
     return FrozenAttention(
-        id=row.id,
-        kind=row.kind,
-        position=row.position,
+        **row.model_dump(exclude={"text"}),
         text=question.text if question else row.text or "",
-        item=row.item,
-        answer=row.answer,
         gold_answer=question.answer if question else None,
         context=question.context if question else None,
         facts=question.supporting_facts if question else None,
-        expected=row.expected,
     )
 
 
@@ -507,16 +502,8 @@ def _frozen_condition(
     if asked is not None:
         shown = asked.predicted(shown, items, condition.definition.system)
     return FrozenCondition(
-        name=condition.definition.name,
-        label=condition.definition.label,
-        system=condition.definition.system,
+        **condition.definition.model_dump(exclude={"group"}),
         revision=condition.run.revision if condition.run else None,
-        ground_truth=condition.definition.ground_truth,
-        advice=condition.definition.advice,
-        weight=condition.definition.weight,
-        quota=condition.definition.quota,
-        explanation=condition.definition.explanation,
-        represents=condition.definition.represents,
         group=group,
         saliency=_saliency(condition),
         shown=shown,
