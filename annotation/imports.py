@@ -13,6 +13,7 @@ from pydantic import Field
 from annotation.actions.data import ImportReport, bring_images, import_items
 from annotation.errors import NotFound
 from annotation.formats import registry
+from annotation.formats.source import Source
 from annotation.formats.uploads import pictures_of, source_of
 from annotation.labels import is_label_text
 from annotation.models import Item, Project
@@ -133,11 +134,11 @@ class _Upload:
             **self._shared(),
         )
 
-    def _source(self) -> registry.Source:
+    def _source(self) -> Source:
         if self._options.hub:
             wanted = HubDataset.model_validate_json(self._path.read_bytes())
             folder = fetch_dataset(wanted, self._unpacked, on_progress=self._report)
-            return registry.Source(path=folder, findings=self._findings)
+            return Source(path=folder, findings=self._findings)
         return source_of(
             self._options.format,
             self._path,

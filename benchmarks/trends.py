@@ -74,6 +74,7 @@ class Result:
 
 _LAYER, _GRAPH, _PRETRAINED = "visual/layer", "visual/graph", "visual/graph-pretraining"
 _BOTH, _FAITHFUL, _ACCURACY = "visual/graph-decont-pretraining", "faithfulness", "accuracy"
+_LABELS = "labels/graph-decont"
 _QI, _SF = "readers/qi2019", "readers/select-and-forget"
 _ANSWERS, _DIRECT = "text/answers", "text/answers-without-extract"
 _PROGRAMS, _SUPERVISED = "text/programs", "text/programs-arguments"
@@ -95,6 +96,30 @@ TRENDS = (
     Trend("N20", "pretraining: more faithful", (_PRETRAINED, _FAITHFUL), (_GRAPH, _FAITHFUL)),
     Trend("N20", "both: more faithful than pretraining", (_BOTH, _FAITHFUL), (_PRETRAINED, _FAITHFUL)),
     Trend("N20", "both: more faithful than Layer-count", (_BOTH, _FAITHFUL), (_LAYER, _FAITHFUL)),
+    Trend(
+        "N20",
+        "labels alone, Layer-count: accuracy above Sum-count",
+        ("labels/layer-decont", _ACCURACY),
+        ("labels/sum-decont", _ACCURACY),
+    ),
+    Trend(
+        "N20",
+        "labels alone, Sum-count: more faithful than Layer-count",
+        ("labels/sum-decont", _FAITHFUL),
+        ("labels/layer-decont", _FAITHFUL),
+    ),
+    Trend(
+        "N20",
+        "labels alone, Graph-count: more faithful than Layer-count",
+        (_LABELS, _FAITHFUL),
+        ("labels/layer-decont", _FAITHFUL),
+    ),
+    Trend(
+        "N20",
+        "without attention, pretraining: more faithful",
+        ("labels/graph-decont-pretraining", _FAITHFUL),
+        (_LABELS, _FAITHFUL),
+    ),
     Trend("N20", "without extract-answer: lower loss", (_ANSWERS, "loss"), (_DIRECT, "loss")),
     Trend("N20", "without extract-answer: lower F1", (_ANSWERS, "f1"), (_DIRECT, "f1")),
     Trend("N20", "supervised numbers and dates: lower loss", (_PROGRAMS, "loss"), (_SUPERVISED, "loss")),

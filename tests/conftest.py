@@ -23,9 +23,9 @@ os.environ.setdefault("TOUCHSTONE_FIGURES", "svg")
 
 pytest_plugins = ["tests.services", "tests.site"]
 
-# What starts whole sites and browsers: long files that mostly wait. They come first, so that at the end of a
-# run no worker is left alone with one of them.
-LONG = ("functional", "fault", "load")
+# Folders of long files: what starts whole sites and browsers, and what mostly waits, for leases and restarts.
+TESTS = Path(__file__).parent
+LONG = {"functional": "busy", "load": "busy", "fault": "waits", "soak": "waits", "deploy": "waits"}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -47,7 +47,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.nodeid.split("/")[1] not in LONG)
+    """Put long files first, so that no worker is left alone with one at the end of a run.
+
+    Those that wait are spread over the others, which have the processors meanwhile.
+    """
+    kinds: dict[str, list[Path]] = {}
+    for path in dict.fromkeys(item.path for item in items):
+        kinds.setdefault(LONG.get(path.relative_to(TESTS).parts[0], ""), []).append(path)
+    order = {
+        path: (not kind, place / len(paths))
+        for kind, paths in kinds.items()
+        for place, path in enumerate(paths)
+    }
+    items.sort(key=lambda item: order[item.path])
 
 
 def _make_workspace(*, using: str, apps: Any = global_apps, **_rest: Any) -> None:

@@ -45,7 +45,7 @@ def test_the_cells_are_systems_that_exist():
     assert len(set(names)) == len(names)
     of = {kind: {name.partition("/")[2] for name in names if name.startswith(kind)} for kind in trends.KINDS}
     assert all(of.values())
-    assert of["visual"] <= set(VARIANTS)
+    assert of["visual"] | of["labels"] <= set(VARIANTS)
     assert of["text"] <= set(TABLE)
     assert cells(TRENDS, ["visual/graph", "text"]) == [
         name for name in names if name == "visual/graph" or name.startswith("text/")
@@ -86,6 +86,16 @@ def test_one_tiny_cell_is_trained_once(
     monkeypatch.setattr(trends, "run_cell", lambda *_: pytest.fail("it was trained again"))
     assert run(monkeypatch, *command) == 0
     assert read_store(store) == {}  # tiny cells are no results
+
+
+def test_a_network_without_attention_is_trained_on_further_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store = tmp_path / "trends.jsonl"
+    command = ["--tiny", "--seeds", 1, "--only", "labels/sum-decont", "--store", store]
+    assert run(monkeypatch, *command, "--work", tmp_path / "work") == 0
+    assert {"accuracy", "faithfulness"} <= set(json.loads(store.read_text())["scores"])
+    assert (tmp_path / "work/tiny/scenes/train.further-1-12x1.jsonl").exists()
 
 
 def test_a_store_goes_on_after_a_torn_line(

@@ -112,33 +112,18 @@ def claims() -> list[Claim[Annotations]]:
 
 
 def _data() -> list[Claim[Annotations]]:
-    facts, place = PAPER.facts, "Section 5.1"
+    place = "Section 5.1"
+
+    def fact(
+        row: str, key: str, ours: Callable[[Annotations], Value] | None, reason: str = ""
+    ) -> Claim[Annotations]:
+        return Claim(place, row, PAPER.facts[key], ours, decimals=0, reason=reason)
+
     return [
-        Claim(
-            place,
-            "Examples of NLVR2 with gold boxes",
-            facts["box_examples"],
-            lambda data: len(data.boxes),
-            decimals=0,
-        ),
-        Claim(
-            place,
-            "Questions of DROP with gold spans",
-            facts["drop_questions"],
-            lambda data: len(data.spans),
-            decimals=0,
-        ),
-        *(
-            Claim[Annotations](
-                place,
-                f"Examples of the {part} set with a program",
-                facts[key],
-                None,
-                decimals=0,
-                reason=NO_EXAMPLES,
-            )
-            for part, key in (("training", "programs_train"), ("development", "programs_dev"))
-        ),
+        fact("Examples of NLVR2 with gold boxes", "box_examples", lambda data: len(data.boxes)),
+        fact("Questions of DROP with gold spans", "drop_questions", lambda data: len(data.spans)),
+        fact("Examples of the training set with a program", "programs_train", None, NO_EXAMPLES),
+        fact("Examples of the development set with a program", "programs_dev", None, NO_EXAMPLES),
         Claim(place, "Sentences with a program", None, lambda data: data.sentences, decimals=0),
     ]
 

@@ -4,7 +4,7 @@ Files are of the form of the release: `train.json`, `dev.json`, and optionally `
 `unbalanced_dev.json`. Values of a file that is not given count as not reproducible.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -86,23 +86,12 @@ def _train() -> list[Claim[Examples]]:
     def ours(row: str, column: str) -> Callable[[Examples], Value]:
         return partial(_frequency, "train", int(row), column)
 
+    def twice(row: str, key: str, column: str) -> Claim[Examples]:
+        return Claim(place, row, facts[key], ours("2", column), decimals=0, reason=no_file)
+
     return [
-        Claim(
-            place,
-            "Pairs that occur twice",
-            facts["train_twice"],
-            ours("2", "pairs"),
-            decimals=0,
-            reason=no_file,
-        ),
-        Claim(
-            place,
-            "Of these, pairs with one label",
-            facts["train_twice_same"],
-            ours("2", "observed_same"),
-            decimals=0,
-            reason=no_file,
-        ),
+        twice("Pairs that occur twice", "train_twice", "pairs"),
+        twice("Of these, pairs with one label", "train_twice_same", "observed_same"),
         Claim(
             place,
             "Pairs that occur three times, expected with one label",
@@ -122,21 +111,13 @@ def _dev() -> list[Claim[Examples]]:
     def of_dev(value: Callable[[VisualBias], Value]) -> Callable[[Examples], Value]:
         return lambda data: value(data.splits["dev"]) if "dev" in data.splits else None
 
+    def size(place: str, row: str, key: str, ids: Callable[[VisualBias], Sized]) -> Claim[Examples]:
+        return Claim(place, row, facts[key], of_dev(lambda dev: len(ids(dev))), decimals=0, reason=reason)
+
     reason = NO_FILE.format("development")
-    sizes: dict[str, Callable[[VisualBias], Value]] = {
-        "balanced": lambda dev: len(dev.balanced_ids),
-        "unbalanced": lambda dev: len(dev.unbalanced_ids),
-    }
     protocol = "Section New Evaluation Protocol"
     return [
-        Claim(
-            bias,
-            "Examples of the development set",
-            facts["examples"],
-            of_dev(lambda dev: len(dev.ids)),
-            decimals=0,
-            reason=reason,
-        ),
+        size(bias, "Examples of the development set", "examples", lambda dev: dev.ids),
         Claim(
             bias,
             "Accuracy of the majority label of each pair (%)",
@@ -144,17 +125,8 @@ def _dev() -> list[Claim[Examples]]:
             of_dev(lambda dev: 100 * dev.majority_accuracy),
             reason=reason,
         ),
-        *(
-            Claim(
-                protocol,
-                f"{part.capitalize()} examples",
-                facts[part],
-                of_dev(sizes[part]),
-                decimals=0,
-                reason=reason,
-            )
-            for part in PARTS
-        ),
+        size(protocol, "Balanced examples", "balanced", lambda dev: dev.balanced_ids),
+        size(protocol, "Unbalanced examples", "unbalanced", lambda dev: dev.unbalanced_ids),
         *(
             Claim[Examples](
                 protocol,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from annotation.formats.checks import check_record
 from annotation.formats.texts import tokenize
@@ -11,7 +13,7 @@ from annotation.formats.writing import written
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import say
+from foundation.messages import say, value_error
 
 
 def read_jsonl(
@@ -64,6 +66,24 @@ def read_lines(
         raise BadFile(path, say(error.strerror or str(error))) from error
     if not some:
         raise BadFile(path, empty, line=1)
+
+
+def read_objects(
+    path: Path, findings: Findings, on_progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and content of each line that is an object."""
+    for number, line in read_lines(path, empty=say("holds no items"), on_progress=on_progress):
+        try:
+            value = json.loads(line)
+            if not isinstance(value, dict):
+                raise value_error("expected an object with the fields of an item")
+        except json.JSONDecodeError as error:
+            reason = value_error("this is not JSON: %(problem)s", problem=error.msg)
+            findings.refuse(reason, path, line=number)
+        except (ValueError, RecursionError) as error:
+            findings.refuse(error, path, line=number)
+        else:
+            yield number, value
 
 
 def _record(line: bytes) -> ItemRecord:

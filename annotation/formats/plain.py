@@ -13,13 +13,13 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from annotation.formats.checks import check_record
 from annotation.formats.images import ImageFolder
-from annotation.formats.jsonl import read_lines
+from annotation.formats.jsonl import read_objects
 from annotation.formats.texts import tokenize
 from annotation.schemas import Image, ItemRecord, Kind, Plain
 from foundation.dataset_rows import has_rows, read_rows
 from foundation.errors import BadFile
 from foundation.findings import Findings
-from foundation.messages import field_error, message_of, say, value_error
+from foundation.messages import field_error, say
 from foundation.text_files import opened
 
 FIELDS = ("id", "title", "text", "image")
@@ -98,18 +98,7 @@ def _rows(
     if path.suffix.lower() == ".csv":
         yield from _table(path)
         return
-    for number, line in read_lines(path, empty=say("holds no items"), on_progress=on_progress):
-        try:
-            given = json.loads(line)
-            if not isinstance(given, dict):
-                raise value_error("expected an object with the fields of an item")
-        except (ValueError, RecursionError) as error:
-            reason = message_of(error)
-            if isinstance(error, json.JSONDecodeError):
-                reason = say("this is not JSON: %(problem)s", problem=error.msg)
-            findings.refuse(ValueError(reason), path, line=number)
-        else:
-            yield number, given
+    yield from read_objects(path, findings, on_progress)
 
 
 def _dataset(

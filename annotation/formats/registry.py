@@ -1,7 +1,6 @@
 """List the formats of items, gold and annotations to read or write."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -12,7 +11,6 @@ from annotation.formats.counterfactuals import read_reasons, write_reasons
 from annotation.formats.drop import read_drop, write_drop
 from annotation.formats.faithful_nmn import read_faithful_nmn, write_faithful_nmn
 from annotation.formats.flat import write_brat, write_parquet, write_w3c
-from annotation.formats.images import ImageFolder
 from annotation.formats.jsonl import read_jsonl, write_jsonl
 from annotation.formats.label_studio import read_label_studio, write_label_studio
 from annotation.formats.labelled import LABELLED_READERS, LABELLED_WRITERS, read_labelled
@@ -20,41 +18,15 @@ from annotation.formats.labelled.label_studio import has_programs
 from annotation.formats.labelled.losses import noted_losses
 from annotation.formats.nlvr import read_nlvr, read_nlvr2
 from annotation.formats.plain import read_plain
-from annotation.formats.programs import read_programs
+from annotation.formats.source import Source
 from annotation.formats.writing import written_folder
 from annotation.labels import is_label_text
-from annotation.schemas import ItemRecord, Kind
+from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.findings import Findings
 from foundation.messages import message_of, say, value_error
 
 NO_PROGRAM = "item without a program, left out"
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file to read, with its images, programs, and NLVR2 sentences.
-
-    ``task`` and ``kind`` are those of a project with a plain task, which its items get; with ``plain`` and
-    without a task, a file that could have programs is read as a plain task with the labels of the file.
-    ``path`` is a folder for the formats of `READ_FOLDERS`.
-    """
-
-    path: Path
-    images: ImageFolder | None = None
-    programs: Path | None = None
-    examples: Sequence[Path] = ()
-    task: str = ""
-    kind: Kind = "spans"
-    plain: bool = False
-    findings: Findings = field(default_factory=Findings)
-    on_progress: Callable[[int], None] | None = None
-
-    def known_programs(self, kind: Kind) -> dict[str, str] | None:
-        """Return programs by identifier or sentence, if there is a file of them."""
-        return (
-            None if self.programs is None else read_programs(self.programs, kind=kind, findings=self.findings)
-        )
 
 
 def _jsonl(source: Source) -> Iterator[ItemRecord]:
@@ -99,8 +71,7 @@ def _faithful_nmn(source: Source) -> Iterator[ItemRecord]:
 
 
 def _labelled(name: str, source: Source) -> Iterator[ItemRecord]:
-    first = replace(source, findings=Findings(collect=True), on_progress=None)
-    return read_labelled(source, LABELLED_READERS[name], first)
+    return read_labelled(source, LABELLED_READERS[name])
 
 
 def _label_studio(source: Source) -> Iterator[ItemRecord]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from annotation.formats.images import ImageFolder
-from annotation.formats.registry import READ_FOLDERS, Source
+from annotation.formats.registry import READ_FOLDERS
+from annotation.formats.source import Source
 from foundation.dataset_rows import SUFFIXES, dataset_folder
 from foundation.errors import BadFile
 from foundation.findings import Findings

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import quote
 
 from pydantic_core import to_json
 
@@ -15,6 +17,16 @@ from analysis.io.whole_files import whole
 def encoded(value: Any) -> bytes:
     """Encode a value as JSON in UTF-8 on one line, faster than `json`."""
     return to_json(value)
+
+
+def file_name(name: str) -> str:
+    """Quote a name as a safe and reversible name of a file."""
+    return quote(name, safe=" ()=+,").replace(".", "%2E")
+
+
+def moment_text(moment: datetime | None) -> str | None:
+    """Return a moment as other tools write it, with Z for UTC."""
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 @contextmanager

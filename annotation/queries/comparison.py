@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.gold_agreement import Agreement, Group, Metrics, agreement
-from annotation.comparison import Step, agreement_item, letters, question_items, relation_item, steps
+from annotation.comparison import Step, agreement_item, draft, letters, question_items, relation_item, steps
 from annotation.models import Annotation, Item, Project
 from annotation.parsed_items import kind_of, program_of, shown_annotation
 from annotation.queries.review import FINISHED, finished_annotations
@@ -32,6 +32,14 @@ def documents_of(annotations: Sequence[Annotation]) -> dict[str, Document]:
         for letter, annotation in lettered(annotations).items()
         if not (annotation.document or {}).get("problem")
     }
+
+
+def adjudication_draft(item: Item, kind: Kind) -> Document | None:
+    """Return what an adjudication starts from, None if nobody finished."""
+    finished = finished_annotations(item)
+    if not finished:
+        return None
+    return draft(program_of(item, kind), documents_of(finished), item.tokens, item.passage)
 
 
 def compared_steps(item: Item, kind: str) -> list[Step]:

@@ -18,7 +18,6 @@ from annotation.models import (
     Item,
     Membership,
     Operation,
-    OutputRun,
     Project,
     SystemOutput,
     Webhook,
@@ -81,16 +80,6 @@ def image_files(project: Project, items: Iterable[Item]) -> dict[str, ImageFile]
     names = {name for item in items for name in item.images}
     rows = ImageFile.objects.filter(project=project, name__in=names) if names else ImageFile.objects.none()
     return {file.name: file for file in rows}
-
-
-def images(project: Project) -> QuerySet[ImageFile]:
-    """Return the images of a project, also those without a file."""
-    return project.image_files.all()
-
-
-def output_runs(project: Project) -> QuerySet[OutputRun]:
-    """Return the runs of served systems over a project."""
-    return project.output_runs.all()
 
 
 def history(annotation: Annotation) -> QuerySet[Operation]:

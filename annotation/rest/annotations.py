@@ -17,15 +17,13 @@ from accounts.rest.idempotency import once
 from accounts.rest.pages import answer, page_of
 from accounts.rest.views import RestView
 from annotation.actions import assignments, editing, outputs, projects, review
-from annotation.comparison import draft
 from annotation.errors import Conflict, NothingLeft, StaleBase
 from annotation.models import Annotation, Membership
-from annotation.parsed_items import document_of, kind_of, program_of
+from annotation.parsed_items import document_of, kind_of
 from annotation.policies import NotAllowed, check_releasing, check_working, may
 from annotation.queries import annotations, records
-from annotation.queries.comparison import documents_of
+from annotation.queries.comparison import adjudication_draft
 from annotation.queries.members import member_named
-from annotation.queries.review import finished_annotations
 from annotation.rest import annotation_shapes as shapes
 from annotation.rest import rows
 from annotation.rest.shapes import GoldRow
@@ -89,11 +87,9 @@ class Adjudicate(ProjectView):
         """Start or resume the adjudication of an item."""
         member = self.member(slug, Act.ANNOTATION_SETTLE)
         item = project_item_or_404(member, pk)
-        finished = finished_annotations(item)
-        if not finished:
+        start = adjudication_draft(item, kind_of(member.project))
+        if start is None:
             raise Conflict("No annotation of this item is finished yet.")
-        program = program_of(item, kind_of(member.project))
-        start = draft(program, documents_of(finished), item.tokens, item.passage)
         annotation = review.start_adjudication(item=item, document=start, by=self.user)
         return answer(_state(_whole(request, annotation)))
 

@@ -128,7 +128,7 @@ class Images(ProjectView):
         """List the images of a project."""
         project = self.member(slug, Act.ANNOTATION_SETTLE).project
         query = read_query(request, shapes.ImageQuery)
-        files = records.images(project)
+        files = project.image_files.all()
         if query.name is not None:
             files = files.filter(name=query.name)
         return page_of(

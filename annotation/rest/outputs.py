@@ -130,7 +130,7 @@ class Runs(ProjectView):
     @described(answers=shapes.OutputRunPage, query=Page)
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """List the runs over a project."""
-        runs = records.output_runs(self.member(slug, Act.ANNOTATION_SETTLE).project)
+        runs = self.member(slug, Act.ANNOTATION_SETTLE).project.output_runs.all()
         return page_of(request, read_query(request, Page), runs, lambda part: map(rows.output_run_row, part))
 
     @described(
@@ -189,7 +189,7 @@ class CancelRun(ProjectView):
     @described(answers=shapes.OutputRunRow)
     def post(self, request: Request, slug: str, pk: int) -> HttpResponse:
         """Cancel a run over a project."""
-        runs = records.output_runs(self.member(slug, Act.ANNOTATION_MANAGE).project)
+        runs = self.member(slug, Act.ANNOTATION_MANAGE).project.output_runs
         if not runs.filter(pk=pk).exists():
             raise Http404(NOT_THERE)
         cancel_run(run_id=pk, by=self.user)

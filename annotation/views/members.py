@@ -25,7 +25,7 @@ from annotation.queries.progress import Person, people, unfinished_annotations, 
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from annotation.views.tables import IN_PROGRESS, PEOPLE
-from foundation.spreadsheet import csv_lines
+from foundation.spreadsheet import csv_download
 from foundation.translated_messages import errors_shown, translated_error
 from jobs.queries import jobs_of
 from jobs.tasks import start_job
@@ -42,11 +42,7 @@ def listed(request: HttpRequest, member: Membership) -> HttpResponse:
 @members_only(Act.ANNOTATION_MANAGE)
 def people_csv(request: HttpRequest, member: Membership) -> StreamingHttpResponse:
     """Export the table of people as CSV."""
-    response = StreamingHttpResponse(
-        csv_lines(Person._fields, people(member.project)), content_type="text/csv; charset=utf-8"
-    )
-    response["Content-Disposition"] = f'attachment; filename="{member.project.slug}-people.csv"'
-    return response
+    return csv_download(f"{member.project.slug}-people", Person._fields, people(member.project))
 
 
 @require_POST

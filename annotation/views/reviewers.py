@@ -9,17 +9,16 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import existing, user_of
 from accounts.policy import Act
 from annotation.actions import review
-from annotation.comparison import draft
 from annotation.errors import StaleBase
 from annotation.forms import DecisionForm, ReturnForm
 from annotation.models import Annotation, Item, Membership
-from annotation.parsed_items import kind_of, program_of
+from annotation.parsed_items import kind_of
 from annotation.policies import may
 from annotation.queries.charts import agreement_by_week
-from annotation.queries.comparison import documents_of, is_slow_to_compare, project_agreement
+from annotation.queries.comparison import adjudication_draft, is_slow_to_compare, project_agreement
 from annotation.queries.imports import is_in_use
 from annotation.queries.overview import agreement_rows, comparison_page
-from annotation.queries.review import finished_annotations, first_to_settle, next_to_settle, review_counts
+from annotation.queries.review import first_to_settle, next_to_settle, review_counts
 from annotation.states import ForbiddenTransition
 from annotation.views.access import members_only
 from foundation.spreadsheet import csv_lines
@@ -60,12 +59,10 @@ def item(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
 def adjudicate(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     """Open an adjudication, starting from everybody's objects."""
     row = _item_or_404(member, pk)
-    annotations = finished_annotations(row)
-    if not annotations:
+    start = adjudication_draft(row, kind_of(member.project))
+    if start is None:
         messages.error(request, _("No annotation of this item is finished yet."))
         return redirect("annotation:item", member.project.slug, pk)
-    program = program_of(row, kind_of(member.project))
-    start = draft(program, documents_of(annotations), row.tokens, row.passage)
     annotation = review.start_adjudication(item=row, document=start, by=user_of(request))
     return redirect("annotation:editor", annotation.pk)
 

@@ -47,7 +47,7 @@ def delete_run(*, run: PredictionRun, by: User | None = None) -> None:
     if run.status == PredictionRun.Status.RUNNING:
         raise Conflict(_("The run is in progress. Cancel it first."))
     _refuse_used(uses_of_run(run))
-    data = {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}
+    data = events.names_of(run)
     try:
         with transaction.atomic():
             _delete_rows(QuestionScore.objects.filter(score__run=run))

@@ -4,7 +4,7 @@ from typing import Any
 
 from accounts.models import User
 from predictions.event_labels import EVENT_LABELS
-from predictions.models import Event
+from predictions.models import Event, PredictionRun
 
 
 def record(*, kind: str, by: User | None = None, data: dict[str, Any] | None = None) -> Event:
@@ -14,3 +14,8 @@ def record(*, kind: str, by: User | None = None, data: dict[str, Any] | None = N
     """
     EVENT_LABELS.check(kind)
     return Event.objects.create(kind=kind, actor=by, data=data or {})
+
+
+def names_of(run: PredictionRun) -> dict[str, str | int]:
+    """Return what the data of an event say of a run."""
+    return {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}

@@ -82,16 +82,16 @@ def require_programs(dataset: Dataset, programs: ProgramKind | None) -> None:
         Conflict: Its questions have neither images nor a single article, or not what such programs look at,
             so that every question would fail.
     """
-    first = dataset.questions.first()
-    if first is None:
-        return
-    if not first.images and len(first.context) != 1:
+    if not dataset.takes_programs():
         raise Conflict(
             gettext(
                 "Programs are executed on images or on one article, and the questions of this dataset have "
                 "neither."
             )
         )
+    first = dataset.questions.only("images").first()
+    if first is None:
+        return
     if programs == "boxes" and not first.images:
         raise Conflict(
             gettext("This system executes programs over images, and the questions of this dataset have none.")
@@ -170,7 +170,7 @@ _EVENT_KINDS = {
 
 
 def _log(act: str, run: PredictionRun, by: User | None, details: dict[str, Any]) -> None:
-    events.record(kind=_EVENT_KINDS[act], by=by, data=_named(run) | details)
+    events.record(kind=_EVENT_KINDS[act], by=by, data=events.names_of(run) | details)
 
 
 RUNS = RunKind(model=PredictionRun, missing=missing, answer=_answer, log=_log)
@@ -246,7 +246,9 @@ def import_predictions(
     if run is not None and not dry_run:
         findings.check()
         if report.added:
-            events.record(kind="predictions_imported", by=by, data=_named(run) | {"added": report.added})
+            events.record(
+                kind="predictions_imported", by=by, data=events.names_of(run) | {"added": report.added}
+            )
     return run, report
 
 
@@ -314,7 +316,3 @@ def _check_ids(report: FileReport, file: PredictionsFile, dataset: Dataset, find
 
 def _first_unknown(file: PredictionsFile, dataset: Dataset) -> str:
     return min(file.ids - set(dataset.questions.values_list("external_id", flat=True)), default="")
-
-
-def _named(run: PredictionRun) -> dict[str, str | int]:
-    return {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}

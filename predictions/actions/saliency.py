@@ -40,8 +40,8 @@ def start_saliency(*, run: PredictionRun, options: SaliencyOptions, by: User | N
             )
         run.saliency = requested
         run.save(update_fields=["saliency"])
-        data = {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}
-        events.record(kind="saliency_started", by=by, data=data | {"method": method_name(options)})
+        data = events.names_of(run) | {"method": method_name(options)}
+        events.record(kind="saliency_started", by=by, data=data)
     elif run.saliency != requested:
         raise Conflict(
             say(

@@ -197,8 +197,7 @@ def _save(
     rows = (QuestionScore(score=score, question_id=question, parts=own) for question, own in parts)
     while batch := list(islice(rows, BATCH)):
         QuestionScore.objects.bulk_create(batch)
-    data = {"dataset": run.dataset.name, "system": run.system.name, "revision": run.revision}
-    events.record(kind="run_scored", by=by, data=data)
+    events.record(kind="run_scored", by=by, data=events.names_of(run))
     return score
 
 

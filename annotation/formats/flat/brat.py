@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from annotation.formats.flat.statements import Source, besides, sources, statements
-from annotation.formats.writing import encoded, written_folder
+from annotation.formats.writing import encoded, file_name, written_folder
 from annotation.schemas import Chosen, ItemRecord, Span
 from foundation.messages import field_error
 
@@ -39,17 +38,18 @@ def write_brat(records: Iterable[ItemRecord], path: Path) -> None:
         for record in records:
             if record.kind != "spans":
                 raise field_error(record.external_id, "brat files hold spans in passages only")
+            name = file_name(record.external_id)
             for source in sources(record):
-                inner = folder / (f"by-{_name(source.annotator)}" if source.annotation is not None else GOLD)
+                inner = folder / (f"by-{file_name(source.annotator)}" if source.annotation else GOLD)
                 inner.mkdir(exist_ok=True)
-                if (inner / f"{_name(record.external_id)}.txt").exists():
+                if (inner / f"{name}.txt").exists():
                     who = source.annotator or "the gold"
                     raise field_error(record.external_id, "has two annotations by %(who)s", who=who)
                 # Bytes, so that line ends stay as they are: offsets count them.
-                (inner / f"{_name(record.external_id)}.txt").write_bytes(record.passage.encode())
+                (inner / f"{name}.txt").write_bytes(record.passage.encode())
                 lines = list(_lines(record, source, types))
                 text = "".join(f"{line}\n" for line in lines)
-                (inner / f"{_name(record.external_id)}.ann").write_bytes(text.encode())
+                (inner / f"{name}.ann").write_bytes(text.encode())
                 annotations.write(encoded(_annotation(record, source)) + b"\n")
         (folder / "annotation.conf").write_bytes(_configuration(sorted(types)).encode())
 
@@ -65,7 +65,7 @@ def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]
         names[drawn.id] = name
         kind = f"m{statement.node.index}-{statement.node.module}"
         types.add(kind)
-        yield f"{name}\t{kind} {_places(record.passage, statement.shape)}"
+        yield f"{name}\t{kind} {places(record.passage, statement.shape)}"
         if isinstance(drawn, Chosen):
             related.append(("chosen", drawn.id, drawn.ref))
         else:
@@ -78,7 +78,7 @@ def _lines(record: ItemRecord, source: Source, types: set[str]) -> Iterator[str]
         yield f"#{number}\tAnnotatorNotes {name}\t{' '.join(note.split())}"
 
 
-def _places(passage: str, span: Span) -> str:
+def places(passage: str, span: Span) -> str:
     """Return ``start end`` of each line's part, and the text on one line."""
     start, end = span.span
     parts = [(line.start() + start, line.end() + start) for line in _LINE.finditer(passage[start:end])]
@@ -98,8 +98,3 @@ def _configuration(types: list[str]) -> str:
     entities = "".join(f"{kind}\n" for kind in types)
     relations = "".join(f"{kind}\tArg1:<ENTITY>, Arg2:<ENTITY>\n" for kind in ("chosen", "link"))
     return f"[entities]\n{entities}\n[relations]\n{relations}\n[events]\n\n[attributes]\n"
-
-
-def _name(name: str) -> str:
-    """Quote a name as a safe and reversible file name."""
-    return quote(name, safe=" ()=+,").replace(".", "%2E")

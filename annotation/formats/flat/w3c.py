@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -17,7 +16,7 @@ from urllib.parse import quote
 
 from analysis.programs import Node, describe
 from annotation.formats.flat.statements import Source, sources, statements
-from annotation.formats.writing import write_list
+from annotation.formats.writing import moment_text, write_list
 from annotation.schemas import Box, Chosen, ItemRecord, Object, Span
 
 OURS = {"revision": "urn:touchstone:revision", "status": "urn:touchstone:status"}
@@ -62,8 +61,8 @@ def _common(source: Source) -> dict[str, Any]:
     if source.annotation is not None:
         common["creator"] = {"type": "Person", "nickname": source.annotator}
         times = {
-            "created": _moment(source.annotation.started),
-            "modified": _moment(source.annotation.submitted),
+            "created": moment_text(source.annotation.started),
+            "modified": moment_text(source.annotation.submitted),
         }
         common |= {name: moment for name, moment in times.items() if moment}
         common |= {"revision": source.annotation.revision, "status": source.annotation.status}
@@ -89,22 +88,28 @@ def _related(base: str, drawn: Object) -> Iterator[dict[str, str]]:
 
 
 def _in_image(images: list[str], box: Box) -> dict[str, Any]:
+    return {"source": images[box.image], "type": "Image", "selector": box_selector(box)}
+
+
+def box_selector(box: Box) -> dict[str, Any]:
+    """Return the selector of a box, in percent of its image."""
     left, top, right, bottom = (100 * edge for edge in box.box)
-    numbers = ",".join(_number(value) for value in (left, top, right - left, bottom - top))
-    fragment = {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
-    return {"source": images[box.image], "type": "Image", "selector": fragment}
+    numbers = comma_separated((left, top, right - left, bottom - top))
+    return {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
 
 
 def _in_passage(name: str, record: ItemRecord, span: Span) -> dict[str, Any]:
+    return {"source": name, "type": "Text", "selector": text_selectors(record.passage, span)}
+
+
+def text_selectors(passage: str, span: Span) -> list[dict[str, Any]]:
+    """Return the selectors of a span: its position, and its words."""
     start, end = span.span
-    position = {"type": "TextPositionSelector", "start": start, "end": end}
-    around = {
-        "type": "TextQuoteSelector",
-        "exact": span.quote,
-        "prefix": record.passage[max(0, start - AROUND) : start],
-        "suffix": record.passage[end : end + AROUND],
-    }
-    return {"source": name, "type": "Text", "selector": [position, around]}
+    around = {"prefix": passage[max(0, start - AROUND) : start], "suffix": passage[end : end + AROUND]}
+    return [
+        {"type": "TextPositionSelector", "start": start, "end": end},
+        {"type": "TextQuoteSelector", "exact": span.quote, **around},
+    ]
 
 
 def _name(*parts: str) -> str:
@@ -117,9 +122,6 @@ def _quoted(part: str) -> str:
     return quote(part, safe="")
 
 
-def _number(value: float) -> str:
-    return f"{value:.9f}".rstrip("0").rstrip(".")
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+def comma_separated(numbers: Iterable[float]) -> str:
+    """Return numbers as selectors have them."""
+    return ",".join(f"{value:.9f}".rstrip("0").rstrip(".") for value in numbers)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from analysis.programs import Program, describe
 from annotation.formats.checks import record_program
 from annotation.formats.label_studio.reader import NAME, OURS
-from annotation.formats.writing import write_list
+from annotation.formats.writing import moment_text, write_list
 from annotation.operations import resolved
 from annotation.schemas import AnnotationRecord, Box, Chosen, Document, ItemRecord, Layer, Object, Span
 
@@ -72,15 +71,11 @@ def _annotation(record: ItemRecord, annotation: AnnotationRecord, kept: dict[str
         **kept.get("fields", {}),
         "ground_truth": False,
         "was_cancelled": annotation.status == "skipped",
-        "created_at": _moment(annotation.started),
-        "updated_at": _moment(annotation.submitted),
+        "created_at": moment_text(annotation.started),
+        "updated_at": moment_text(annotation.submitted),
         OURS: ours,
         "result": list(_results(record, annotation.document, kept)),
     }
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 def _results(record: ItemRecord, document: Document, kept: dict[str, Any]) -> Iterator[dict[str, Any]]:

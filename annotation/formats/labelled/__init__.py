@@ -4,7 +4,7 @@ A reader yields one `entries.Entry` after another, in the words of its file. `en
 items of them: with the label configuration of their project, or with one that has the labels of the file.
 """
 
-from annotation.formats.labelled.entries import LabelledSource, read_labelled
+from annotation.formats.labelled.entries import read_labelled
 from annotation.formats.labelled.tools import LABELLED_READERS, LABELLED_WRITERS
 
-__all__ = ["LABELLED_READERS", "LABELLED_WRITERS", "LabelledSource", "read_labelled"]
+__all__ = ["LABELLED_READERS", "LABELLED_WRITERS", "read_labelled"]

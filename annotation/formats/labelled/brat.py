@@ -10,9 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
+from annotation.formats.flat.brat import places
 from annotation.formats.labelled.documents import (
     answers_about,
-    file_name,
     labellings,
     relations,
     require_kind,
@@ -24,7 +24,6 @@ from annotation.formats.labelled.entries import (
     RELATED,
     AboutMark,
     Entry,
-    LabelledSource,
     Labelling,
     Related,
     files_of,
@@ -32,7 +31,8 @@ from annotation.formats.labelled.entries import (
     span_at,
     stated_answer,
 )
-from annotation.formats.writing import written_folder
+from annotation.formats.source import Source
+from annotation.formats.writing import file_name, written_folder
 from annotation.labels import LabelLayer
 from annotation.schemas import Document, ItemRecord, Span
 from foundation.errors import BadFile
@@ -51,10 +51,9 @@ _RELATION = re.compile(r"R\S*\t(\S+) [^\s:]+:(\S+) [^\s:]+:(\S+)")
 _ATTRIBUTE = re.compile(r"[AM]\S*\t(\S+) (T\S+)(?: (\S+))?")
 _NOTE = re.compile(r"#\S*\t(\S+) (T\S+)\t(.*)")
 _JOINED = re.compile(r"\*\t(\S+)((?: T\S+){2,})")
-_LINE = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
-def read_brat(source: LabelledSource) -> Iterator[Entry]:
+def read_brat(source: Source) -> Iterator[Entry]:
     """Yield the texts of brat folders with their ``.ann`` files.
 
     Files in folders ``by-NAME`` beside ``gold`` are people's annotations of the same texts.
@@ -76,7 +75,7 @@ def read_brat(source: LabelledSource) -> Iterator[Entry]:
         yield from guarded(source, {"path": paths[0]}, partial(_texts, source, key, paths, types, attributes))
 
 
-def _names(source: LabelledSource, name: str, length: int) -> Meanings:
+def _names(source: Source, name: str, length: int) -> Meanings:
     """Return what the names in the files mean, from a file that we wrote."""
     for path in source.path.rglob(name):
         value = read_document(path).value
@@ -89,7 +88,7 @@ def _names(source: LabelledSource, name: str, length: int) -> Meanings:
 
 
 def _texts(
-    source: LabelledSource,
+    source: Source,
     key: str,
     paths: list[Path],
     types: dict[str, tuple[str, str]],
@@ -107,7 +106,7 @@ def _texts(
 
 
 def _standoff(
-    source: LabelledSource,
+    source: Source,
     entry: Entry,
     path: Path,
     author: str | None,
@@ -251,11 +250,7 @@ def _brat_attributes(layer: LabelLayer, span: Span, attributes: Meanings) -> Ite
 
 
 def _brat_line(record: ItemRecord, number: int, layer: str, span: Span, types: Meanings) -> str:
-    kind = _brat_type(layer, span.label, types)
-    start, end = span.span
-    parts = [(line.start() + start, line.end() + start) for line in _LINE.finditer(record.passage[start:end])]
-    text = " ".join(record.passage[first:last] for first, last in parts).replace("\t", " ")
-    return f"T{number}\t{kind} {';'.join(f'{first} {last}' for first, last in parts)}\t{text}\n"
+    return f"T{number}\t{_brat_type(layer, span.label, types)} {places(record.passage, span)}\n"
 
 
 def _brat_type(layer: str, label: str, types: Meanings) -> str:

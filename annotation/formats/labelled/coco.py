@@ -24,7 +24,6 @@ from annotation.formats.labelled.entries import (
     OTHER_SHAPES,
     AboutMark,
     Entry,
-    LabelledSource,
     Labelling,
     fraction_point,
     fraction_polygon,
@@ -34,6 +33,7 @@ from annotation.formats.labelled.entries import (
     size_of,
     takes,
 )
+from annotation.formats.source import Source
 from annotation.formats.writing import encoded, written
 from annotation.labels import LabelLayer, LayerType, Question, nested
 from annotation.schemas import ItemRecord, KeyPoint
@@ -90,7 +90,7 @@ class _File(BaseModel):
     licenses: Any = None
 
 
-def read(source: LabelledSource) -> Iterator[Entry]:
+def read(source: Source) -> Iterator[Entry]:
     """Yield an entry for each image; the file is held in memory."""
     path, findings = source.path, source.findings
     element = read_document(path)
@@ -121,7 +121,7 @@ def read(source: LabelledSource) -> Iterator[Entry]:
 
 
 def _entry(
-    source: LabelledSource,
+    source: Source,
     picture: _Picture,
     drawn: list[tuple[str, _Object]],
     categories: dict[int | str, _Category],
@@ -167,9 +167,7 @@ def _declared(categories: Iterable[_Category]) -> Iterator[LabelLayer]:
             yield LabelLayer.model_validate({"type": "points", "name": each.name, "labels": labels})
 
 
-def _take(
-    source: LabelledSource, entry: Entry, gold: Labelling, each: _Object, category: _Category, at: str
-) -> None:
+def _take(source: Source, entry: Entry, gold: Labelling, each: _Object, category: _Category, at: str) -> None:
     """Add the key points of an object, its outline, or else its box."""
     image, name = entry.images[0], str(each.id or "")
     width, height = size_of(image)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, cast
-from urllib.parse import quote
 
 from analysis.gold_agreement import Outline, ellipse_outline
 from annotation.formats.checks import record_program
@@ -130,8 +129,3 @@ def pixels(record: ItemRecord, image: int) -> tuple[int, int]:
         text = "the size of %(name)r is unknown; upload the image first, because this format counts pixels"
         raise field_error(record.external_id, text, name=shown.name)
     return shown.width, shown.height
-
-
-def file_name(name: str) -> str:
-    """Quote a name as a safe and reversible name of a file."""
-    return quote(name, safe=" ()=+,").replace(".", "%2E")

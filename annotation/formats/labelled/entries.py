@@ -6,15 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from annotation.formats.boxes import DIGITS, fitted
 from annotation.formats.checks import check_record
-from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import span_of_result
 from annotation.formats.labelled.documents import corners_of
+from annotation.formats.source import Source
 from annotation.formats.texts import Tokens, tokenize
 from annotation.labels import (
     ANSWERED,
@@ -65,30 +65,6 @@ ATTRIBUTES = "attribute, note or event of a mark, left out"
 KEPT = "field that is kept, but not shown to annotators"
 
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-
-
-class LabelledSource(Protocol):
-    """A file or folder of another tool, as `registry.Source`."""
-
-    @property
-    def path(self) -> Path:
-        """The file, or the folder of its files."""
-
-    @property
-    def images(self) -> ImageFolder | None:
-        """The folder of the images."""
-
-    @property
-    def task(self) -> str:
-        """The plain task of the project; empty to take that of the file."""
-
-    @property
-    def findings(self) -> Findings:
-        """Takes what is mended and refused."""
-
-    @property
-    def on_progress(self) -> Callable[[int], None] | None:
-        """Called with the number of bytes read so far."""
 
 
 @dataclass(frozen=True)
@@ -167,22 +143,18 @@ class Entry:
     place: dict[str, Any] = field(default_factory=dict)
 
 
-Reader = Callable[[LabelledSource], Iterator[Entry]]
+Reader = Callable[[Source], Iterator[Entry]]
 
 
-def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource) -> Iterator[ItemRecord]:
+def read_labelled(source: Source, reader: Reader) -> Iterator[ItemRecord]:
     """Yield the items of a file of another tool.
 
     Without a task of the project, the file is read twice: first for its labels.
 
-    Args:
-        source: The file.
-        reader: The format.
-        first: The same file with findings of its own, for the first reading.
-
     Raises:
         BadFile: The file cannot be read, or holds no labels.
     """
+    first = replace(source, findings=Findings(collect=True), on_progress=None)
     task = LabelTask.model_validate_json(source.task) if source.task else _task_in(first, reader)
     some = False
     for entry in _entries(source, reader):
@@ -209,7 +181,7 @@ def read_labelled(source: LabelledSource, reader: Reader, first: LabelledSource)
             raise BadFile(source.path, say(text), line=first_line)
 
 
-def _entries(source: LabelledSource, reader: Reader) -> Iterator[Entry]:
+def _entries(source: Source, reader: Reader) -> Iterator[Entry]:
     """Yield the entries of a file, up to a part that cannot be read on."""
     try:
         yield from reader(source)
@@ -264,7 +236,7 @@ class _Layer:
         return given
 
 
-def _task_in(source: LabelledSource, reader: Reader) -> LabelTask | None:
+def _task_in(source: Source, reader: Reader) -> LabelTask | None:
     """Return the label configuration that a file implies, if it has labels.
 
     Raises:
@@ -335,7 +307,7 @@ _TYPES: dict[type, LayerType] = {
 }
 
 
-def takes(source: LabelledSource, kind: LayerType) -> bool:
+def takes(source: Source, kind: LayerType) -> bool:
     """Return True if marks of a type have a place, or bring one with them."""
     return not source.task or any(
         layer.type == kind for layer in LabelTask.model_validate_json(source.task).layers
@@ -527,9 +499,7 @@ def _index_of(task: LabelTask, name: str, kinds: set[LayerType] | None) -> int:
     raise value_error(text, name=name, kind=kind or "any", layers=layers)
 
 
-def image_named(
-    source: LabelledSource, name: str, width: int | None = None, height: int | None = None
-) -> Image:
+def image_named(source: Source, name: str, width: int | None = None, height: int | None = None) -> Image:
     """Return an image with its size: of the file, or as given.
 
     Raises:
@@ -650,7 +620,7 @@ def span_at(
     return span.model_copy(update={"label": label})
 
 
-def files_of(source: LabelledSource, *suffixes: str) -> list[Path]:
+def files_of(source: Source, *suffixes: str) -> list[Path]:
     """Return the file, or the files of a folder that have one of the suffixes."""
     if not source.path.is_dir():
         return [source.path]
@@ -671,9 +641,7 @@ def tried(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
         raise value_error("%(problem)s is not as expected", problem=repr(error)) from error
 
 
-def guarded(
-    source: LabelledSource, place: dict[str, Any], make: Callable[[], Iterable[Entry]]
-) -> Iterator[Entry]:
+def guarded(source: Source, place: dict[str, Any], make: Callable[[], Iterable[Entry]]) -> Iterator[Entry]:
     """Yield the entries that a function makes, unless they are refused."""
     try:
         entries = list(tried(make))

@@ -16,7 +16,6 @@ from annotation.formats.labelled.documents import (
     boxes,
     classes,
     corners_of,
-    file_name,
     image_marks,
     pixels,
     require_kind,
@@ -31,7 +30,6 @@ from annotation.formats.labelled.entries import (
     POINTS,
     AboutMark,
     Entry,
-    LabelledSource,
     Labelling,
     files_of,
     fraction_box,
@@ -42,7 +40,8 @@ from annotation.formats.labelled.entries import (
     pixel_box,
     size_of,
 )
-from annotation.formats.writing import written, written_folder
+from annotation.formats.source import Source
+from annotation.formats.writing import file_name, written, written_folder
 from annotation.labels import MARKS, LabelLayer, LayerType, Question
 from annotation.schemas import Box, Ellipse, Image, ItemRecord, KeyPoint, Polygon
 from foundation.errors import BadFile
@@ -66,7 +65,7 @@ def _text(path: Path) -> str:
         return file.read()
 
 
-def read_yolo(source: LabelledSource) -> Iterator[Entry]:
+def read_yolo(source: Source) -> Iterator[Entry]:
     """Yield an entry for each image of a YOLO folder.
 
     Raises:
@@ -109,9 +108,7 @@ def _class_names(folder: Path, files: list[Path]) -> list[str]:
     raise BadFile(folder, say("has no data.yaml, classes.txt or obj.names with the names of the classes"))
 
 
-def _yolo(
-    source: LabelledSource, stem: str, image: str | None, labels: Path | None, names: list[str]
-) -> list[Entry]:
+def _yolo(source: Source, stem: str, image: str | None, labels: Path | None, names: list[str]) -> list[Entry]:
     if image is None:
         text = "no image is called %(name)r; add the image files, or list their names in images.txt"
         raise value_error(text, name=stem)
@@ -144,7 +141,7 @@ def _yolo(
     return [entry]
 
 
-def _yolo_mark(source: LabelledSource, cells: list[float], label: str, place: str) -> Box | None:
+def _yolo_mark(source: Source, cells: list[float], label: str, place: str) -> Box | None:
     """Return the box of a line, or the polygon of one with corners."""
     if len(cells) > 5 and len(cells) % 2 == 0:
         return fraction_polygon(zip(cells[::2], cells[1::2], strict=True), label, source.findings, place)
@@ -219,13 +216,13 @@ def _number(element: ElementTree.Element | None, name: str) -> float:
         raise field_error(name, "%(value)r is not a number", value=text) from error
 
 
-def read_voc(source: LabelledSource) -> Iterator[Entry]:
+def read_voc(source: Source) -> Iterator[Entry]:
     """Yield the images of Pascal VOC files."""
     for path in files_of(source, ".xml"):
         yield from guarded(source, {"path": path}, partial(_voc, source, path))
 
 
-def _voc(source: LabelledSource, path: Path) -> list[Entry]:
+def _voc(source: Source, path: Path) -> list[Entry]:
     root = _xml(path)
     if root.tag != "annotation":
         raise BadFile(path, say("is not a Pascal VOC file, whose root is annotation"), line=1)
@@ -299,7 +296,7 @@ def _voc_object(
         _added(bounds, name, f"{corner:.{DIGITS}f}".rstrip("0").rstrip("."))
 
 
-def read_cvat(source: LabelledSource) -> Iterator[Entry]:
+def read_cvat(source: Source) -> Iterator[Entry]:
     """Yield the images of “CVAT for images 1.1” files."""
     for path in files_of(source, ".xml"):
         try:
@@ -336,9 +333,7 @@ def read_cvat(source: LabelledSource) -> Iterator[Entry]:
                 yield entry
 
 
-def _cvat(
-    source: LabelledSource, element: ElementTree.Element, inputs: dict[tuple[str, str], str]
-) -> list[Entry]:
+def _cvat(source: Source, element: ElementTree.Element, inputs: dict[tuple[str, str], str]) -> list[Entry]:
     name = element.get("name", "")
     try:
         size = [int(element.get(key, "")) for key in ("width", "height")]
@@ -383,7 +378,7 @@ def _numbers(element: ElementTree.Element, *names: str) -> list[float]:
 
 
 def _cvat_marks(
-    source: LabelledSource, image: Image, element: ElementTree.Element, place: str
+    source: Source, image: Image, element: ElementTree.Element, place: str
 ) -> Iterator[tuple[str, Box]]:
     """Yield the marks of an element with the names of their layers."""
     width, height = size_of(image)

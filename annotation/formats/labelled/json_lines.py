@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.jsonl import read_lines
+from annotation.formats.jsonl import read_objects
 from annotation.formats.labelled.documents import (
     answers,
     boxes,
@@ -30,7 +30,6 @@ from annotation.formats.labelled.entries import (
     OTHER_SHAPES,
     RELATIONS,
     Entry,
-    LabelledSource,
     Labelling,
     files_of,
     fraction_polygon,
@@ -40,10 +39,11 @@ from annotation.formats.labelled.entries import (
     size_of,
     span_at,
 )
+from annotation.formats.source import Source
 from annotation.formats.writing import encoded, written, written_folder
 from annotation.schemas import AnnotationRecord, Box, Document, ItemRecord, Polygon, Span
 from foundation.errors import BadFile
-from foundation.messages import field_error, say, value_error
+from foundation.messages import field_error, say
 from foundation.text_files import opened
 
 UNDECIDED = "line that its annotator rejected or ignored, kept without its labels"
@@ -53,33 +53,15 @@ PASSAGE_KEYS = ("text", "data")
 Line = dict[str, Any]
 
 
-def _lines(source: LabelledSource, path: Path) -> Iterator[tuple[int, Line]]:
-    """Yield the objects of JSON lines; refuse the others."""
-    for number, text in read_lines(path, empty=say("holds no items"), on_progress=source.on_progress):
-        try:
-            value = json.loads(text)
-            if not isinstance(value, dict):
-                raise value_error("expected an object with the fields of an item")
-        except (ValueError, RecursionError) as error:
-            reason = error
-            if isinstance(error, json.JSONDecodeError):
-                reason = value_error("this is not JSON: %(problem)s", problem=error.msg)
-            source.findings.refuse(reason, path, line=number)
-        else:
-            yield number, value
-
-
-def _read_each(source: LabelledSource, make: Callable[[LabelledSource, Line], Entry]) -> Iterator[Entry]:
+def _read_each(source: Source, make: Callable[[Source, Line], Entry]) -> Iterator[Entry]:
     for path in files_of(source, ".jsonl", ".json"):
-        for number, line in _lines(source, path):
+        for number, line in read_objects(path, source.findings, source.on_progress):
             yield from guarded(
                 source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
             )
 
 
-def _entry_of_line(
-    make: Callable[[LabelledSource, Line], Entry], source: LabelledSource, line: Line
-) -> list[Entry]:
+def _entry_of_line(make: Callable[[Source, Line], Entry], source: Source, line: Line) -> list[Entry]:
     return [make(source, line)]
 
 
@@ -94,7 +76,7 @@ def _text(line: Line, keys: Iterable[str]) -> str:
     raise field_error("text", "is missing or empty; this project annotates texts")
 
 
-def _keep(source: LabelledSource, entry: Entry, line: Line, taken: set[str]) -> None:
+def _keep(source: Source, entry: Entry, line: Line, taken: set[str]) -> None:
     """Keep the fields that items have no place for, and say so."""
     rest = {name: value for name, value in line.items() if name not in taken and not name.startswith("_")}
     for name in rest:
@@ -102,12 +84,12 @@ def _keep(source: LabelledSource, entry: Entry, line: Line, taken: set[str]) -> 
     entry.extra = {"fields": rest} if rest else {}
 
 
-def read_doccano(source: LabelledSource) -> Iterator[Entry]:
+def read_doccano(source: Source) -> Iterator[Entry]:
     """Yield the lines of a doccano export of texts or images."""
     return _read_each(source, _doccano)
 
 
-def _doccano(source: LabelledSource, line: Line) -> Entry:
+def _doccano(source: Source, line: Line) -> Entry:
     picture = line.get("filename") or line.get("image")
     passage = "" if picture else _text(line, PASSAGE_KEYS)
     images = (image_named(source, str(picture)),) if picture else ()
@@ -180,14 +162,14 @@ def write_doccano(records: Iterable[ItemRecord], path: Path) -> None:
             file.write(encoded({**record.extra.get("fields", {}), **line}) + b"\n")
 
 
-def read_prodigy(source: LabelledSource) -> Iterator[Entry]:
+def read_prodigy(source: Source) -> Iterator[Entry]:
     """Yield the tasks of a Prodigy dataset, with the answers of all people.
 
     The lines of one task may stand anywhere, so the file is held in memory.
     """
     entries: dict[str, Entry] = {}
     for path in files_of(source, ".jsonl"):
-        for number, line in _lines(source, path):
+        for number, line in read_objects(path, source.findings, source.on_progress):
             place = {"path": path, "line": number}
             for entry in guarded(source, place, partial(_entry_of_line, _prodigy, source, line)):
                 labelling = entry.labellings
@@ -197,7 +179,7 @@ def read_prodigy(source: LabelledSource) -> Iterator[Entry]:
     yield from entries.values()
 
 
-def _prodigy(source: LabelledSource, line: Line) -> Entry:
+def _prodigy(source: Source, line: Line) -> Entry:
     picture = line.get("path") or line.get("image")
     passage = "" if picture else _text(line, PASSAGE_KEYS)
     images = (image_named(source, str(picture), line.get("width"), line.get("height")),) if picture else ()
@@ -244,7 +226,7 @@ def _prodigy(source: LabelledSource, line: Line) -> Entry:
     return entry
 
 
-def _take_prodigy(source: LabelledSource, entry: Entry, labelling: Labelling, each: Line) -> None:
+def _take_prodigy(source: Source, entry: Entry, labelling: Labelling, each: Line) -> None:
     label = str(each.get("label") or "")
     if not label:
         source.findings.mend(NO_LABEL, entry.external_id)
@@ -331,7 +313,7 @@ def _prodigy_box(record: ItemRecord, box: Box) -> Line:
     }
 
 
-def read_eraser(source: LabelledSource) -> Iterator[Entry]:
+def read_eraser(source: Source) -> Iterator[Entry]:
     """Yield the annotations of an ERASER folder: ``.jsonl`` and ``docs``.
 
     Raises:
@@ -345,14 +327,14 @@ def read_eraser(source: LabelledSource) -> Iterator[Entry]:
         raise BadFile(source.path, say(text))
     texts = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     for path in files_of(source, ".jsonl"):
-        for number, line in _lines(source, path):
+        for number, line in read_objects(path, source.findings, source.on_progress):
             make = partial(_eraser, texts)
             yield from guarded(
                 source, {"path": path, "line": number}, partial(_entry_of_line, make, source, line)
             )
 
 
-def _eraser(texts: dict[str, Path], source: LabelledSource, line: Line) -> Entry:
+def _eraser(texts: dict[str, Path], source: Source, line: Line) -> Entry:
     evidences = [each for group in line.get("evidences") or [] for each in group]
     named = [*(line.get("docids") or []), *(each["docid"] for each in evidences), line["annotation_id"]]
     document = str(named[0])

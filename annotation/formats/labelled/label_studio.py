@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,6 @@ from annotation.formats.labelled.entries import (
     SEVERAL_LABELS,
     AboutMark,
     Entry,
-    LabelledSource,
     Labelling,
     Related,
     fraction_point,
@@ -48,6 +46,7 @@ from annotation.formats.labelled.entries import (
     tokens_of_entry,
     tried,
 )
+from annotation.formats.source import Source
 from annotation.formats.writing import write_list
 from annotation.labels import LabelLayer, LabelTask, LayerType, Question, nested
 from annotation.schemas import (
@@ -64,7 +63,6 @@ from annotation.schemas import (
     Suggested,
 )
 from foundation.errors import BadFile
-from foundation.findings import Findings
 from foundation.json_stream import read_values
 from foundation.messages import at_field, field_error, say
 
@@ -93,7 +91,7 @@ def has_programs(path: Path) -> bool:
     return isinstance(data, dict) and bool(data.get("program"))
 
 
-def read(source: LabelledSource) -> Iterator[Entry]:
+def read(source: Source) -> Iterator[Entry]:
     """Yield the tasks of a JSON export, a list or one a line."""
     elements = read_values(source.path, on_progress=source.on_progress, on_error=source.findings.on_error)
     for number, element in enumerate(elements):
@@ -101,7 +99,7 @@ def read(source: LabelledSource) -> Iterator[Entry]:
         yield from guarded(source, place, partial(_entries, source, element.value, number))
 
 
-def _entries(source: LabelledSource, value: Any, number: int) -> Iterable[Entry]:
+def _entries(source: Source, value: Any, number: int) -> Iterable[Entry]:
     task = Task.model_validate(value)
     entry = _subject(source, task, number)
     if (task.model_extra or {}).get("predictions"):
@@ -121,7 +119,7 @@ def _entries(source: LabelledSource, value: Any, number: int) -> Iterable[Entry]
     return [entry]
 
 
-def _subject(source: LabelledSource, task: Task, number: int) -> Entry:
+def _subject(source: Source, task: Task, number: int) -> Entry:
     """Return the text or images of a task.
 
     Raises:
@@ -167,7 +165,7 @@ def _pictures(value: object) -> list[str]:
     ]
 
 
-def _image(source: LabelledSource, name: str, width: int | None, height: int | None) -> Image:
+def _image(source: Source, name: str, width: int | None, height: int | None) -> Image:
     if name.lower().startswith(("http://", "https://")) or source.images is None:
         return Image(name=name.lstrip("/"), width=width, height=height)
     stripped = re.sub(r"^[0-9a-f]{8}-", "", Path(name).name)  # what an upload to Label Studio puts before
@@ -199,9 +197,7 @@ def _key_of_text(texts: dict[str, str], task: Task) -> str:
     )
 
 
-def _take(
-    source: LabelledSource, entry: Entry, labelling: Labelling, annotation: TaskAnnotation, path: str
-) -> None:
+def _take(source: Source, entry: Entry, labelling: Labelling, annotation: TaskAnnotation, path: str) -> None:
     """Add the marks and answers of an annotation to a labelling."""
     for name, stored in (annotation.touchstone.get("layers") or {}).items():
         labelling.layers[name] = Layer.model_validate(stored)
@@ -247,7 +243,7 @@ def _related(result: dict[str, Any]) -> Related:
     )
 
 
-def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, result: dict[str, Any]) -> None:
+def _take_mark(source: Source, entry: Entry, labelling: Labelling, result: dict[str, Any]) -> None:
     value, findings = result.get("value") or {}, source.findings
     labels: list[Any] = next((value[key] for key in (*TEXTS, BOXES[0], *OUTLINED) if value.get(key)), [])
     mark: Box | Span | None
@@ -273,9 +269,7 @@ def _take_mark(source: LabelledSource, entry: Entry, labelling: Labelling, resul
         labelling.marks.append((str(result.get("from_name")), own))
 
 
-def _image_mark(
-    source: LabelledSource, entry: Entry, result: dict[str, Any], value: dict[str, Any]
-) -> Box | None:
+def _image_mark(source: Source, entry: Entry, result: dict[str, Any], value: dict[str, Any]) -> Box | None:
     findings, path = source.findings, entry.external_id
     is_turned = float(value.get("rotation") or 0) % 360 != 0
     if "width" in value and "height" in value and not (is_turned and takes(source, "polygons")):
@@ -294,7 +288,7 @@ def _image_mark(
     return fraction_point(value["x"] / 100, value["y"] / 100, "", image=image)
 
 
-def _ellipse(source: LabelledSource, entry: Entry, result: dict[str, Any], image: int) -> Box | None:
+def _ellipse(source: Source, entry: Entry, result: dict[str, Any], image: int) -> Box | None:
     value, findings, path = result["value"], source.findings, entry.external_id
     x, y, across, down = (value[key] / 100 for key in ("x", "y", "radiusX", "radiusY"))
     edges = (x - across, y - down, x + across, y + down)
@@ -328,7 +322,7 @@ def _turned_ellipse(
 
 
 def _answers(
-    source: LabelledSource, entry: Entry, kind: str, name: str, value: dict[str, Any]
+    source: Source, entry: Entry, kind: str, name: str, value: dict[str, Any]
 ) -> list[tuple[str, LayerType, str | int]]:
     """Return the answers of a result with the name and type of their layer."""
     if kind == "choices":
@@ -351,17 +345,6 @@ def _branch(name: str, path: Sequence[str]) -> LabelLayer:
     return LabelLayer.model_validate({"type": "choices", "name": name, "labels": labels, "required": False})
 
 
-@dataclass(frozen=True)
-class _Predicted:
-    """A prediction as a source of one task."""
-
-    task: str
-    path: Path = Path("prediction")
-    images: None = None
-    findings: Findings = field(default_factory=Findings)
-    on_progress: None = None
-
-
 def task_to_predict(record: ItemRecord) -> dict[str, Any]:
     """Return an item as a task without annotations."""
     return {**_task(record.model_copy(update={"gold": None, "annotations": ()})), "predictions": []}
@@ -374,7 +357,7 @@ def predicted_document(record: ItemRecord, result: Sequence[dict[str, Any]]) -> 
         ValueError: They do not fit.
     """
     given = {**task_to_predict(record), "annotations": [{"ground_truth": True, "result": list(result)}]}
-    source = _Predicted(record.program)
+    source = Source(Path("prediction"), task=record.program)
     [entry] = tried(partial(_entries, source, given, 0))
     return labelled_document(entry.labellings[0], task_of_record(record), source.findings, record.external_id)
 

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from annotation.formats.labelled.documents import file_name, require_kind, spans
+from annotation.formats.labelled.documents import require_kind, spans
 from annotation.formats.labelled.entries import (
     ATTRIBUTES,
     ENTITIES,
     RELATIONS,
     Entry,
-    LabelledSource,
     Labelling,
     files_of,
     guarded,
     span_at,
 )
+from annotation.formats.source import Source
 from annotation.formats.texts import code_point
-from annotation.formats.writing import written, written_folder
+from annotation.formats.writing import file_name, written, written_folder
 from annotation.schemas import ItemRecord
 from foundation.errors import BadFile
 from foundation.messages import field_error, say, value_error
@@ -44,7 +44,7 @@ class _Sentence:
     about: dict[str, str] = field(default_factory=dict)
 
 
-def read_conll(source: LabelledSource) -> Iterator[Entry]:
+def read_conll(source: Source) -> Iterator[Entry]:
     """Yield the sentences of a file: first column words, last column tags.
 
     Tags are IOB1, IOB2 or BIOES. Words are joined by spaces.
@@ -55,7 +55,7 @@ def read_conll(source: LabelledSource) -> Iterator[Entry]:
             yield from guarded(source, place, partial(_sentence_entry, source, path, sentence, number))
 
 
-def _sentences(source: LabelledSource, path: Path) -> Iterator[_Sentence]:
+def _sentences(source: Source, path: Path) -> Iterator[_Sentence]:
     sentence = _Sentence(1)
     with opened(path) as file:
         for number, line in enumerate(file, start=1):
@@ -78,7 +78,7 @@ def _sentences(source: LabelledSource, path: Path) -> Iterator[_Sentence]:
             yield sentence
 
 
-def _sentence_entry(source: LabelledSource, path: Path, sentence: _Sentence, number: int) -> list[Entry]:
+def _sentence_entry(source: Source, path: Path, sentence: _Sentence, number: int) -> list[Entry]:
     passage = " ".join(sentence.words)
     name = sentence.about.get("id") or (str(number) if path == source.path else f"{path.stem}-{number}")
     entry = Entry(name, title=sentence.about.get("title", ""), passage=passage)
@@ -152,13 +152,13 @@ class _Open:
     end: int
 
 
-def read_webanno(source: LabelledSource) -> Iterator[Entry]:
+def read_webanno(source: Source) -> Iterator[Entry]:
     """Yield the documents of WebAnno TSV 3 files, as INCEpTION exports them."""
     for path in files_of(source, ".tsv"):
         yield from guarded(source, {"path": path}, partial(_webanno, source, path))
 
 
-def _webanno(source: LabelledSource, path: Path) -> list[Entry]:
+def _webanno(source: Source, path: Path) -> list[Entry]:
     with opened(path, newline="\n") as file:
         lines = file.read().split("\n")
     if not lines[0].startswith(WEBANNO):
@@ -200,7 +200,7 @@ def _webanno(source: LabelledSource, path: Path) -> list[Entry]:
     return [entry]
 
 
-def _features(source: LabelledSource, path: Path, lines: list[str]) -> list[_Feature]:
+def _features(source: Source, path: Path, lines: list[str]) -> list[_Feature]:
     """Return the columns after the tokens, by the lines before the first text."""
     features: list[_Feature] = []
     for line in lines:

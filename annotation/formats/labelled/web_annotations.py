@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from annotation.formats.flat.w3c import write_page
+from annotation.formats.flat.w3c import box_selector, comma_separated, text_selectors, write_page
 from annotation.formats.labelled.documents import (
     answers,
     answers_about,
@@ -26,7 +26,6 @@ from annotation.formats.labelled.entries import (
     OBJECTS,
     OTHER_SHAPES,
     Entry,
-    LabelledSource,
     Labelling,
     files_of,
     fraction_box,
@@ -39,21 +38,20 @@ from annotation.formats.labelled.entries import (
     span_at,
     stated_answer,
 )
+from annotation.formats.source import Source
 from annotation.labels import LabelLayer
 from annotation.schemas import AnnotationRecord, Box, Document, Ellipse, ItemRecord, KeyPoint, Polygon, Span
 from foundation.json_stream import read_document
 from foundation.messages import field_error, value_error
 from foundation.text_files import opened
 
-AROUND = 32  # code points before and after a quote
 CONTEXT = [
     "http://www.w3.org/ns/anno.jsonld",
     {name: f"urn:touchstone:{name}" for name in ("status", "question", "questionType")},
 ]
-FRAGMENTS = "http://www.w3.org/TR/media-frags/"
 
 
-def read_w3c(source: LabelledSource) -> Iterator[Entry]:
+def read_w3c(source: Source) -> Iterator[Entry]:
     """Yield the texts and images that a page of Web Annotations is about.
 
     A text stands in the ``value`` of a target's source, or as a ``.txt`` file in the same zip file.
@@ -91,9 +89,7 @@ def read_w3c(source: LabelledSource) -> Iterator[Entry]:
             )
 
 
-def _resource(
-    source: LabelledSource, name: str, marked: list[dict[str, Any]], texts: dict[str, Path]
-) -> list[Entry]:
+def _resource(source: Source, name: str, marked: list[dict[str, Any]], texts: dict[str, Path]) -> list[Entry]:
     own = re.fullmatch(r"urn:touchstone:([^:]*):passage", name)
     external_id = unquote(own[1]) if own else unquote(name)
     sources = [each["target"]["source"] for each in marked]
@@ -140,7 +136,7 @@ def _selectors(annotation: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for each in several if isinstance(each, dict)] or [{}]
 
 
-def _take_w3c(source: LabelledSource, entry: Entry, labelling: Labelling, annotation: dict[str, Any]) -> None:
+def _take_w3c(source: Source, entry: Entry, labelling: Labelling, annotation: dict[str, Any]) -> None:
     body = annotation.get("body") or []
     bodies = body if isinstance(body, list) else [body]
     bodies = [{"value": each} if isinstance(each, str) else each for each in bodies]
@@ -181,7 +177,7 @@ def _take_answers(labelling: Labelling, bodies: list[dict[str, Any]]) -> None:
         labelling.about += [each for each in about if each]
 
 
-def _fragment(source: LabelledSource, entry: Entry, label: str, fragment: str, place: str) -> Box | None:
+def _fragment(source: Source, entry: Entry, label: str, fragment: str, place: str) -> Box | None:
     match = re.fullmatch(r"xywh=(pixel:|percent:)?([-\d.eE,+]+)", fragment)
     numbers = [float(number) for number in match[2].split(",")] if match else []
     if match is None or len(numbers) != 4:
@@ -194,7 +190,7 @@ def _fragment(source: LabelledSource, entry: Entry, label: str, fragment: str, p
     return pixel_box((x, y, x + width, y + height), label, entry.images[0], source.findings, place)
 
 
-def _svg(source: LabelledSource, entry: Entry, label: str, svg: str, place: str) -> Box | None:
+def _svg(source: Source, entry: Entry, label: str, svg: str, place: str) -> Box | None:
     """Return the mark of the one shape in an SVG selector."""
     shape = re.search(r"<(polygon|circle|ellipse)\s([^<>]*?)/?>", svg)
     about: dict[str, str] = dict(re.findall(r"""([a-z]+)=["']([^"']*)["']""", shape[2])) if shape else {}
@@ -215,7 +211,7 @@ def _svg(source: LabelledSource, entry: Entry, label: str, svg: str, place: str)
     return box and Ellipse(**box.model_dump(), shape="ellipse")
 
 
-def _selected(source: LabelledSource, entry: Entry, label: str, selectors: list[dict[str, Any]]) -> Span:
+def _selected(source: Source, entry: Entry, label: str, selectors: list[dict[str, Any]]) -> Span:
     position: dict[str, Any] = next(
         (each for each in selectors if each.get("type") == "TextPositionSelector"), {}
     )
@@ -264,11 +260,7 @@ def _targets(
 ) -> Iterator[tuple[str, str, dict[str, Any], list[dict[str, Any]]]]:
     """Yield layer, label, target and answers of each mark and choice."""
     for layer, span in spans(record, document):
-        (start, end), text = span.span, record.passage
-        position = {"type": "TextPositionSelector", "start": start, "end": end}
-        around = {"prefix": text[max(0, start - AROUND) : start], "suffix": text[end : end + AROUND]}
-        exact = {"type": "TextQuoteSelector", "exact": span.quote, **around}
-        selected = {"type": "Text", "selector": [position, exact]}
+        selected = {"type": "Text", "selector": text_selectors(record.passage, span)}
         yield layer.name, span.label, selected, list(_answer_bodies(layer, span))
     for layer, mark in image_marks(record, document):
         target = {"source": _source_of(record, mark.image), "type": "Image"}
@@ -291,24 +283,20 @@ def _answer_bodies(layer: LabelLayer, mark: Box | Span) -> Iterator[dict[str, An
 
 def _selector(record: ItemRecord, mark: Box) -> dict[str, Any]:
     """Return the selector of a mark: a fragment, or SVG in pixels."""
-    left, top, right, bottom = mark.box
     if type(mark) is Box:
-        numbers = _comma(100 * edge for edge in (left, top, right - left, bottom - top))
-        return {"type": "FragmentSelector", "conformsTo": FRAGMENTS, "value": f"xywh=percent:{numbers}"}
+        return box_selector(mark)
+    left, top, right, bottom = mark.box
     width, height = pixels(record, mark.image)
     middle = f'cx="{(left + right) / 2 * width:.6f}" cy="{(top + bottom) / 2 * height:.6f}"'
     if isinstance(mark, Polygon):
-        shape = f'<polygon points="{" ".join(_comma((x * width, y * height)) for x, y in mark.polygon)}"/>'
+        corners = " ".join(comma_separated((x * width, y * height)) for x, y in mark.polygon)
+        shape = f'<polygon points="{corners}"/>'
     elif isinstance(mark, KeyPoint):
         shape = f'<circle {middle} r="0"/>'
     else:
         radii = f'rx="{(right - left) / 2 * width:.6f}" ry="{(bottom - top) / 2 * height:.6f}"'
         shape = f"<ellipse {middle} {radii}/>"
     return {"type": "SvgSelector", "value": f'<svg xmlns="http://www.w3.org/2000/svg">{shape}</svg>'}
-
-
-def _comma(numbers: Iterable[float]) -> str:
-    return ",".join(f"{value:.9f}".rstrip("0").rstrip(".") for value in numbers)
 
 
 def _source_of(record: ItemRecord, place: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -34,18 +34,31 @@ ARITHMETIC = {"sum": numbers.plus, "difference": numbers.minus, "division": numb
 BOTH, EITHER = frozenset({"and", "in-each-image"}), frozenset({"or", "in-at-least-one-image"})
 
 
+class Pairs(Protocol):
+    """How well relations fit pairs of boxes, 0 to 1, by rows of modules."""
+
+    def every(self, rows: list[int]) -> Tensor:
+        """Return the score of each box with each other, [n, images, m, m]."""
+
+    def chosen(self, rows: list[int], other: Tensor) -> Tensor:
+        """Return the score of each box with its other one.
+
+        Both are [n, images, m]; ``other`` holds places of boxes.
+        """
+
+
 @dataclass(frozen=True)
 class Scores:
     """The scores of a batch's learned modules, with each node's row.
 
     Attributes:
         score: [rows, images, m], how well the words fit a box, 0 to 1.
-        pair: [rows, images, m, m], how well the relation fits two boxes.
+        pair: How well the relation fits two boxes.
     """
 
     score: Tensor
     score_row: Mapping[Place, int]
-    pair: Tensor
+    pair: Pairs
     pair_row: Mapping[Place, int]
 
 
@@ -167,13 +180,13 @@ class Executor:
         max(p₂) · MLP([x; v₁; v₂]). ``any`` looks at all: max over j of p₂ⱼ · MLP([x; v₁; v₂ⱼ]).
         """
         rows = [self.scores.pair_row[place[0], job.node] for place, job in zip(places, jobs, strict=True)]
-        pair, others = self.scores.pair[rows], self._boxes_below(places, child)
+        others = self._boxes_below(places, child)
         itself = torch.eye(others.shape[-1], dtype=torch.bool, device=others.device)
-        others = others[..., None, :].expand_as(pair).masked_fill(itself, 0)
+        others = others[..., None, :].expand(*others.shape, -1).masked_fill(itself, 0)
         if self.partner == "any":
-            return (others * pair).amax(dim=-1)
-        best, which = others.max(dim=-1, keepdim=True)
-        return (best * pair.gather(-1, which)).squeeze(-1)
+            return (others * self.scores.pair.every(rows)).amax(dim=-1)
+        best, which = others.max(dim=-1)
+        return best * self.scores.pair.chosen(rows, which)
 
     def _count(self, places: list[Place]) -> Number:
         examples = [example for example, _ in places]

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import cast
+from typing import Any, Literal, cast
 
 import torch
 import transformers
@@ -18,9 +18,11 @@ from safetensors.torch import save_file
 from modelserver.inputs import encoders
 from modelserver.inputs.weight_files import load_weights
 from modelserver.modular.visual.baseline import Baseline
-from modelserver.modular.visual.network import Config, VisualNetwork
+from modelserver.modular.visual.bilinear import MODEL_TYPE, BilinearConfig, BilinearEncoder
+from modelserver.modular.visual.network import Config, Encoder, VisualNetwork
 
 Network = VisualNetwork | Baseline
+NewEncoder = Literal["lxmert", "bilinear"]
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer"
 PIECES = 400
 LONGEST = 128  # tokens that a new encoder reads
@@ -53,6 +55,14 @@ def new_encoder(
     return transformers.LxmertModel(config), tokenizer
 
 
+def new_bilinear_encoder(
+    texts: Iterable[str], *, hidden: int, features: int
+) -> tuple[BilinearEncoder, transformers.PreTrainedTokenizerBase]:
+    """Return an untrained bilinear encoder and a tokenizer learned from texts."""
+    tokenizer = encoders.new_tokenizer(texts, PIECES)
+    return BilinearEncoder(BilinearConfig(len(tokenizer), hidden, features, LONGEST)), tokenizer
+
+
 def open_encoder(folder: Path) -> tuple[transformers.LxmertModel, transformers.PreTrainedTokenizerBase]:
     """Load a pretrained LXMERT and its tokenizer from a transformers folder.
 
@@ -68,11 +78,14 @@ def open_encoder(folder: Path) -> tuple[transformers.LxmertModel, transformers.P
     return cast(transformers.LxmertModel, model), tokenizer
 
 
-def build(
-    config: Config, encoder: transformers.LxmertModel, tokenizer: transformers.PreTrainedTokenizerBase
-) -> Network:
-    """Return the network that a configuration asks for, its heads untrained."""
+def build(config: Config, encoder: Encoder, tokenizer: transformers.PreTrainedTokenizerBase) -> Network:
+    """Return the network that a configuration asks for, its heads untrained.
+
+    Raises ValueError for the baseline over another encoder than an LXMERT.
+    """
     if config.system == "lxmert":
+        if isinstance(encoder, BilinearEncoder):
+            raise ValueError("lxmert answers from the output of an LXMERT")
         return Baseline(encoder, tokenizer)
     return VisualNetwork(config, encoder, tokenizer)
 
@@ -105,7 +118,7 @@ def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
     with encoders.naming_source(folder / CONFIG):
         text = (folder / CONFIG).read_bytes()
         described = json.loads(text)
-        encoder = transformers.LxmertModel(transformers.LxmertConfig(**described.pop("encoder")))
+        encoder = _untrained(described.pop("encoder"))
         # Older configurations lack the field: their networks learned from words at the front.
         config = Config(**{"positions": "shifted", **described})
         total.update(text)
@@ -118,3 +131,11 @@ def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
         load_weights(network, folder / WEIGHTS)
         total.update((folder / WEIGHTS).read_bytes())
     return network.to(device).eval(), config, total.hexdigest()[:12]
+
+
+def _untrained(described: dict[str, Any]) -> Encoder:
+    """Return the encoder of a description in config.json."""
+    if described.get("model_type") != MODEL_TYPE:
+        return transformers.LxmertModel(transformers.LxmertConfig(**described))
+    sizes = {name: value for name, value in described.items() if name != "model_type"}
+    return BilinearEncoder(BilinearConfig(**sizes))

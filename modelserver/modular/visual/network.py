@@ -1,4 +1,4 @@
-"""The modular network over LXMERT: readings, learned modules, program.
+"""The modular network over an encoder: readings, learned modules, program.
 
 Source: Subramanian et al. 2020 (N20), section 2.1, 4.3 and Table 3; LXMERT: Tan and Bansal 2019, as in
 transformers. `find` and `filter` share their weights, as do the two modules with pairs of boxes, both as
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from modelserver.inputs.decoding import require_finite_logits
 from modelserver.modular.visual.baseline import read_beside_images
+from modelserver.modular.visual.bilinear import BilinearEncoder
 from modelserver.modular.visual.counting import Counter, CountKind, Impossible
 from modelserver.modular.visual.execution import Executor, Outputs, Partner, Place, Scene, Scores
 from modelserver.modular.visual.plans import RELATED, SCORED, WORDED, Plan
@@ -25,6 +26,7 @@ from modelserver.modular.visual.utterances import Span, Utterance
 
 VisualSystem = Literal["visual-nmn", "lxmert"]
 Positions = Literal["kept", "shifted"]
+Encoder = transformers.LxmertModel | BilinearEncoder
 
 
 @dataclass(frozen=True)
@@ -91,24 +93,44 @@ class _Texts:
 
 
 class Relation(nn.Module):
-    """MLP([x; v₁; v₂]) with a GELU, for all pairs of boxes of an image."""
+    """MLP([x; v₁; v₂]) with a GELU, for pairs of boxes of an image."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.words, self.one, self.other = (nn.Linear(hidden, hidden, bias=i == 0) for i in range(3))
         self.out = nn.Linear(hidden, 1)
 
-    def forward(self, words: Tensor, regions: Tensor) -> Tensor:
-        """Return logits [n, images, m, m].
+    def forward(self, words: Tensor, regions: Tensor) -> LearnedPairs:
+        """Return the scores of pairs, computed when they are asked for.
 
         Args:
             words: [n, images, hidden].
             regions: [n, images, m, hidden].
         """
         first = self.words(words)[..., None, :] + self.one(regions)
-        return self.out(nn.functional.gelu(first[..., :, None, :] + self.other(regions)[..., None, :, :]))[
-            ..., 0
-        ]
+        return LearnedPairs(first, self.other(regions), self.out)
+
+
+@dataclass(frozen=True)
+class LearnedPairs:
+    """The two sides [rows, images, m, hidden] of a relation, and its end."""
+
+    first: Tensor
+    other: Tensor
+    out: nn.Linear
+
+    def every(self, rows: list[int]) -> Tensor:
+        """Return the score of each box with each other, [n, images, m, m]."""
+        return self._scores(self.first[rows][..., :, None, :] + self.other[rows][..., None, :, :])
+
+    def chosen(self, rows: list[int], other: Tensor) -> Tensor:
+        """Return the score of each box with its other one, [n, images, m]."""
+        others = self.other[rows]
+        places = other[..., None].expand(*other.shape, others.shape[-1])
+        return self._scores(self.first[rows] + others.gather(-2, places))
+
+    def _scores(self, both: Tensor) -> Tensor:
+        return torch.sigmoid(self.out(nn.functional.gelu(both)).squeeze(-1))
 
 
 class VisualNetwork(nn.Module):
@@ -117,7 +139,7 @@ class VisualNetwork(nn.Module):
     def __init__(
         self,
         config: Config,
-        encoder: transformers.LxmertModel,
+        encoder: Encoder,
         tokenizer: transformers.PreTrainedTokenizerBase,
     ) -> None:
         super().__init__()
@@ -140,16 +162,16 @@ class VisualNetwork(nn.Module):
         scored = [row for row, module in enumerate(modules) if module in SCORED]
         related = [row for row, module in enumerate(modules) if module in RELATED]
         projects = [modules[row] == "project" for row in related]
+        pairs = self._pairs(words[related], regions[related], projects)
         scores = Scores(
             score=self._score(words[scored], regions[scored]),
             score_row={places[row]: number for number, row in enumerate(scored)},
-            pair=self._pairs(words[related], regions[related], projects),
+            pair=pairs,
             pair_row={places[row]: number for number, row in enumerate(related)},
         )
         if not self.training:
-            require_finite_logits(
-                *(each.detach().float().cpu().numpy() for each in (scores.score, scores.pair))
-            )
+            sides = pairs.first, pairs.other, pairs.out.weight
+            require_finite_logits(*(each.detach().float().cpu().numpy() for each in (scores.score, *sides)))
         whole = regions[len(places) :] if texts.whole else sights.features.new_zeros(len(questions), 1)
         scene = Scene(sights.present, sights.boxes, whole)
         plans = [question.plan for question in questions]
@@ -197,18 +219,18 @@ class VisualNetwork(nn.Module):
             hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
             nothing = sights.features.new_zeros
             return nothing(0, images, hidden), nothing(0, images, m, hidden)
-        read = [each.text for each in texts.texts]
-        tokens = self.tokenizer(read, padding=True, return_tensors="pt", return_offsets_mapping=True)
-        offsets = tokens["offset_mapping"]
-        kept = torch.stack(
-            [_kept(of_text, each.kept) for of_text, each in zip(offsets, texts.texts, strict=True)]
-        )
+        distinct = {each.text: None for each in texts.texts}  # texts differ in what is kept of a sentence
+        row_of = {text: row for row, text in enumerate(distinct)}
+        tokens = self.tokenizer([*distinct], padding=True, return_tensors="pt", return_offsets_mapping=True)
+        sentences = [row_of[each.text] for each in texts.texts]
+        offsets = tokens["offset_mapping"][sentences]
+        kept = _kept(offsets, [each.kept for each in texts.texts])
         # Zeroed words are masked too, because attention would spread over their zeros.
-        ids = tokens["input_ids"].masked_fill(~kept, self.tokenizer.pad_token_id)
-        mask = tokens["attention_mask"] * kept
+        ids = tokens["input_ids"][sentences].masked_fill(~kept, self.tokenizer.pad_token_id)
+        mask = tokens["attention_mask"][sentences] * kept
         language, vision = encode(self.encoder, ids, mask, sights, texts.examples)
         rows = [row for row, _ in texts.readers.values()]
-        attention = torch.stack([_attention(offsets[row], span) for row, span in texts.readers.values()])
+        attention = _attention(offsets[rows], [span for _, span in texts.readers.values()])
         words = torch.einsum("nt,nith->nih", attention.to(language), language[rows])
         return words, vision[rows + texts.whole]
 
@@ -216,43 +238,52 @@ class VisualNetwork(nn.Module):
         """σ(W₁ᵀ[x; v] + b₁): [rows, images, m]."""
         return torch.sigmoid(self.by_words(words) + self.by_region(regions).squeeze(-1))
 
-    def _pairs(self, words: Tensor, regions: Tensor, projects: list[bool]) -> Tensor:
+    def _pairs(self, words: Tensor, regions: Tensor, projects: list[bool]) -> LearnedPairs:
         """Return the relation of each row's pairs; `project` has words of its own."""
         chosen = torch.tensor(projects, device=words.device, dtype=torch.bool)[:, None, None]
-        return torch.sigmoid(self.relation(torch.where(chosen, self.project_words, words), regions))
+        pairs: LearnedPairs = self.relation(torch.where(chosen, self.project_words, words), regions)
+        return pairs
 
 
 def encode(
-    encoder: transformers.LxmertModel, ids: Tensor, mask: Tensor, sights: Sights, examples: list[int]
+    encoder: Encoder, ids: Tensor, mask: Tensor, sights: Sights, examples: list[int]
 ) -> tuple[Tensor, Tensor]:
     """Read texts [n, t] beside both images of their examples.
 
     Returns language [n, images, t, hidden] and vision [n, images, m, hidden].
     """
+    if isinstance(encoder, BilinearEncoder):
+        return encoder(ids, mask, sights, examples)
     rows = Sights(sights.boxes[examples], sights.features[examples], sights.present[examples])
     seen = read_beside_images(encoder, ids, mask, rows)
     pairs = (-1, sights.boxes.shape[1])
     return seen.language_output.unflatten(0, pairs), seen.vision_output.unflatten(0, pairs)
 
 
-def _inside(offsets: Tensor, span: Span) -> Tensor:
-    """Return the tokens [t] of a span; no special token is one."""
-    return (offsets[:, 0] < span[1]) & (offsets[:, 1] > span[0]) & (offsets[:, 1] > offsets[:, 0])
+def _inside(offsets: Tensor, spans: Sequence[Span]) -> Tensor:
+    """Return the tokens [n, t] of each text's span; no special token is one.
+
+    Offsets are [n, t, 2].
+    """
+    first, last = torch.tensor(spans).reshape(-1, 2, 1).unbind(dim=1)
+    begins, ends = offsets.unbind(dim=-1)
+    return (begins < last) & (ends > first) & (ends > begins)
 
 
-def _kept(offsets: Tensor, span: Span | None) -> Tensor:
-    """Return the tokens [t] that are read: all, or the first and a span's.
+def _kept(offsets: Tensor, spans: Sequence[Span | None]) -> Tensor:
+    """Return the tokens [n, t] that are read: all, or the first and a span's.
 
     The first is [CLS]. The last, [SEP], is zeroed, because its place tells the length of the sentence.
     """
-    places = torch.arange(len(offsets))
-    return places >= 0 if span is None else _inside(offsets, span) | (places == 0)
+    whole = torch.tensor([span is None for span in spans])[:, None]
+    is_first = torch.arange(offsets.shape[1]) == 0
+    return whole | is_first | _inside(offsets, [span or (0, 0) for span in spans])
 
 
-def _attention(offsets: Tensor, span: Span) -> Tensor:
-    """Return equal attention to the tokens of a span, 0 to others, [t]."""
-    weights = _inside(offsets, span).float()
-    return weights / weights.sum().clamp(min=1)
+def _attention(offsets: Tensor, spans: Sequence[Span]) -> Tensor:
+    """Return equal attention to the tokens of each span, 0 to others, [n, t]."""
+    weights = _inside(offsets, spans).float()
+    return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
 def _truths(plans: Sequence[Plan], outputs: Outputs) -> Tensor:

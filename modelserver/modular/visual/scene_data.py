@@ -79,6 +79,19 @@ def read_scenes(folder: Path, split: str, *, most: int | None = None) -> list[Ex
     return read_records(folder / f"{split}.jsonl", parse, most=most)
 
 
+def read_further(folder: Path, split: str, path: Path) -> list[Example]:
+    """Read what `write_further` wrote about the pairs of a split.
+
+    Raises UnreadableData, naming file and line.
+    """
+    scenes = {each.id: each for each in read_scenes(folder, split)}
+
+    def parse(record: dict[str, Any]) -> Example:
+        return _example({**record, "images": []}, scenes[record["extra"]["world"]["scene"]].regions, folder)
+
+    return read_records(path, parse)
+
+
 def read_items(path: Path, regions: Mapping[str, Regions]) -> list[Example]:
     """Read plain annotation items, one a line, with region features.
 

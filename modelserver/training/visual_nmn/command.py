@@ -8,14 +8,15 @@ from typing import Annotated, Literal, Unpack
 
 import torch
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from modelserver.inputs.encoders import find_folder
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind, Impossible
-from modelserver.modular.visual.network import Config, Positions
+from modelserver.modular.visual.network import Config, Encoder, Positions
 from modelserver.modular.visual.region_files import read_regions
 from modelserver.modular.visual.regions import Regions
-from modelserver.modular.visual.scene_data import Example, read_items, read_scenes
+from modelserver.modular.visual.scene_data import Example, read_further, read_items, read_scenes
 from modelserver.training.loop import Row, require_free, train_with_progress
 from modelserver.training.options import (
     HELD_OUT,
@@ -27,6 +28,7 @@ from modelserver.training.options import (
     Folder,
     LearningRate,
     Output,
+    Positive,
     Rate,
     Start,
     options_of_command,
@@ -34,11 +36,12 @@ from modelserver.training.options import (
 from modelserver.training.visual_nmn.trainer import Recipe, Schedule, Trainer
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 from modelserver.world import Split
-from modelserver.world.scenes import write_split
+from modelserver.world.scenes import write_further, write_split
 
 HIDDEN = 64
 MOST = 16  # boxes that Graph-count reads in an image: two for each of the alike things of a scene
 PRETRAINED_RATE = 5e-5  # of LXMERT in fine-tuning on NLVR2 (Tan and Bansal 2019)
+Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1))]
 FineRate = Annotated[Rate, Parameter(name=("--fine-learning-rate", "--fine-rate"))]
 UNSUPERVISED = "no item to pretrain on has gold boxes and learns only find and filter"
 PRETRAINING = "pretraining"  # folder, beside the splits, of scenes from another seed
@@ -73,9 +76,13 @@ class SceneOptions(Data, Compute):
             on those of --train-file that have them.
         pretraining_regions: Region features of their images; those of
             --regions by default.
+        statements: Statements about each pair of generated training scenes;
+            the further ones are learned from by their labels alone.
         most_modules: Leave out training items with longer programs.
         encoder: Pretrained LXMERT to start from, a folder or an id of the hub
             (with --allow-hub); a new one by default.
+        new_encoder: Kind of a new encoder: an LXMERT, or one without attention
+            that learns from labels alone.
         allow_hub: Download the encoder from the hub if it is not a folder.
         steps: Training steps after pretraining.
         pretraining_steps: Steps of pretraining.
@@ -91,6 +98,10 @@ class SceneOptions(Data, Compute):
         warm_up: Steps of rising learning rates, at the start and again after
             pretraining.
         schedule: Fall of the learning rates after the warm-up.
+        curriculum: Share of the steps after pretraining that learn from
+            programs with at most one, two, then three modules that read words.
+        count_deviation: Standard deviation of counts at first, which falls to
+            0.25; by default it always has that.
         graph_regions: Most probable regions of an image that Graph-count
             reads, or all.
         impossible: Regions of probability 0 in Graph-count: apart from all
@@ -106,8 +117,10 @@ class SceneOptions(Data, Compute):
     regions: Path | None = None
     pretraining_data: Path | None = None
     pretraining_regions: Path | None = None
+    statements: Count = 1
     most_modules: Count | None = None
     encoder: str | None = None
+    new_encoder: folder.NewEncoder = "lxmert"
     allow_hub: bool = False
     steps: Count = Recipe.steps
     pretraining_steps: Count = Recipe.pretraining
@@ -120,6 +133,8 @@ class SceneOptions(Data, Compute):
     encoder_rate: EncoderRate | None = None
     warm_up: Count = Recipe.warm_up
     schedule: Schedule = Recipe.schedule
+    curriculum: Share = Recipe.curriculum
+    count_deviation: Positive | None = Recipe.deviation
     graph_regions: Literal["all"] | Count = MOST
     impossible: Impossible = "apart"
     seed: int = Recipe.seed
@@ -137,6 +152,8 @@ class SceneOptions(Data, Compute):
             schedule=self.schedule,
             check_every=self.check_every,
             patience=self.patience,
+            curriculum=self.curriculum,
+            deviation=self.count_deviation,
             seed=self.seed,
         )
 
@@ -174,7 +191,18 @@ class SceneOptions(Data, Compute):
                 sys.stderr.write(f"{scenes}: generating {n} scenes\n")
                 write_split(scenes, split, n, seed, proposals=True)
             parts.append(read_scenes(scenes, split, most=n))
+        if self.statements > 1:
+            parts[0] += self._further()
         return Scenes(*parts)
+
+    def _further(self) -> list[Example]:
+        """Read further statements about training pairs; generate missing ones."""
+        n, of_each = self.train, self.statements - 1
+        path = self.scenes / f"train.further-{self.world_seed}-{n}x{of_each}.jsonl"
+        if not path.exists():
+            sys.stderr.write(f"{path}: generating {n} x {of_each} statements\n")
+            write_further(path, "train", n, self.world_seed, of_each)
+        return read_further(self.scenes, "train", path)
 
 
 @options_of_command
@@ -308,8 +336,11 @@ def train_one(
         The log row of the best weights.
     """
     device = options.apply()
+    if config.system == "lxmert" and options.new_encoder != "lxmert":
+        raise UnreadableData("lxmert answers from the output of an LXMERT: --new-encoder lxmert")
     torch.manual_seed(recipe.seed)
     features = scenes.train[0].regions[0].features.shape[1]
+    model: Encoder
     if options.encoder is not None:
         model, tokenizer = folder.open_encoder(find_folder(options.encoder, allow_hub=options.allow_hub))
         if model.config.visual_feat_dim != features:
@@ -317,7 +348,8 @@ def train_one(
             raise UnreadableWeights(f"{options.encoder}: reads {expected} features a region, not {features}")
     else:
         sentences = [each.sentence for each in scenes.train]
-        model, tokenizer = folder.new_encoder(sentences, hidden=options.hidden, features=features)
+        new = folder.new_bilinear_encoder if options.new_encoder == "bilinear" else folder.new_encoder
+        model, tokenizer = new(sentences, hidden=options.hidden, features=features)
     config = options.counted(config)
     network = folder.build(config, model, tokenizer).to(device)
     trainer = Trainer(network, config, recipe, scenes.train, scenes.pretraining)

@@ -34,6 +34,8 @@ VariantName = Literal[
     "graph-decont",
     "graph-pretraining",
     "graph-decont-pretraining",
+    "layer-decont",
+    "sum-decont",
     "layer-decont-pretraining",
     "sum-decont-pretraining",
 ]
@@ -61,7 +63,9 @@ VARIANTS: dict[VariantName, Variant] = {
     "graph-decont": Variant("… + decontextualised", _nmn("graph", True)),
     "graph-pretraining": Variant("… + pretraining", _nmn("graph"), True),
     "graph-decont-pretraining": Variant("… + both", _nmn("graph", True), True),
-    # Not in the paper: small new networks learn little without both.
+    # Not in the paper: small new networks learn little from whole sentences.
+    "layer-decont": Variant("NMN with Layer-count + decontextualised", _nmn("layer", True)),
+    "sum-decont": Variant("NMN with Sum-count + decontextualised", _nmn("sum", True)),
     "layer-decont-pretraining": Variant("NMN with Layer-count + both", _nmn("layer", True), True),
     "sum-decont-pretraining": Variant("NMN with Sum-count + both", _nmn("sum", True), True),
 }

@@ -7,6 +7,7 @@ it learns from the labels of all statements.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,9 +20,10 @@ from torch.nn.functional import binary_cross_entropy
 
 from modelserver.modular.visual import folder as folders
 from modelserver.modular.visual.baseline import Baseline
-from modelserver.modular.visual.counting import overlaps
+from modelserver.modular.visual.counting import VARIANCE, overlaps
 from modelserver.modular.visual.folder import Network
 from modelserver.modular.visual.network import Config, Forward, VisualNetwork
+from modelserver.modular.visual.plans import RELATED, WORDED
 from modelserver.modular.visual.regions import collate
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import scores
@@ -44,9 +46,18 @@ PLAIN = SUPERVISED | {
 }  # fmt: skip
 
 
+CURRICULUM = (1, 2, 3)  # in the parts of a curriculum, modules that read words, at most
+
+
 def can_supervise(example: Example) -> bool:
     """Return whether pretraining learns from an example with gold boxes."""
     return PLAIN.issuperset(example.modules)
+
+
+def words_read(example: Example) -> float:
+    """Return how many distinct modules read words; none may look at pairs."""
+    plan = example.question.plan
+    return math.inf if plan.nodes(RELATED) else len(plan.nodes(WORDED))
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,8 @@ class Recipe:
     clip: float = 1.0  # norm of the gradient
     check_every: int = 50
     patience: int | None = None  # checks without better accuracy after which training stops early
+    curriculum: float = 0.0  # share of the steps from labels with programs of few modules that read words
+    deviation: float | None = None  # of counts at the start, falling to the network's own; None: always that
     seed: int = 1
 
 
@@ -100,6 +113,8 @@ class Trainer(loop.Trainer[Example]):
         if not self.first and isinstance(network, VisualNetwork):
             nn.init.constant_(network.by_words.bias, UNLIKELY)
         self.device = next(network.parameters()).device
+        levels = [words_read(each) for each in examples] if recipe.curriculum else []
+        self._simple = [[i for i, level in enumerate(levels) if level <= most] for most in CURRICULUM]
         self._labels: dict[str, dict[int, Tensor]] = {}
 
     def _optimiser(self) -> torch.optim.Optimizer:
@@ -133,6 +148,7 @@ class Trainer(loop.Trainer[Example]):
     def evaluate(self, dev: Sequence[Example]) -> Row:
         """Return accuracy, and F1 of the modules' boxes as faithfulness."""
         self.network.eval()
+        self._set_variance(VARIANCE)
         dev_scores = scores(self.network, dev)
         overall = dev_scores.get("faithfulness", {}).get("overall", {})
         return {
@@ -152,13 +168,34 @@ class Trainer(loop.Trainer[Example]):
         if self.steps == self.first:  # the moments are those of another loss
             self.optimiser = self._optimiser()
         source = self.supervised if pretraining else self.examples
+        if self.recipe.deviation is not None and not pretraining:
+            last = math.sqrt(VARIANCE)
+            self._set_variance((last + (self.recipe.deviation - last) * (1 - self._done())) ** 2)
         # A generator of its own for every step, so that a resumed training meets the same batches.
         rng = np.random.default_rng([self.recipe.seed, self.steps])
-        chosen = rng.choice(len(source), min(self.recipe.batch, len(source)), replace=False)
-        loss = self._loss([source[i] for i in chosen], supervised=pretraining)
+        places = self._places(pretraining=pretraining)
+        among = len(source) if places is None else len(places)
+        chosen = rng.choice(among, min(self.recipe.batch, among), replace=False)
+        batch = [source[i if places is None else places[i]] for i in chosen]
+        loss = self._loss(batch, supervised=pretraining)
         value = self.descend(loss, clip=self.recipe.clip, pace=self._pace())
         self.steps += 1
         return value
+
+    def _done(self) -> float:
+        """Return the share of the steps from labels that is done."""
+        return (self.steps - self.first) / self.recipe.steps
+
+    def _places(self, *, pretraining: bool) -> list[int] | None:
+        """Return the examples that a curriculum allows now; None for all."""
+        if pretraining or self._done() >= self.recipe.curriculum:
+            return None
+        part = int(self._done() / self.recipe.curriculum * len(CURRICULUM))
+        return self._simple[part] or None
+
+    def _set_variance(self, variance: float) -> None:
+        if isinstance(self.network, VisualNetwork):
+            self.network.counter.variance = variance
 
     def _pace(self) -> float:
         """Return the share of the full learning rate, twice from a warm-up on."""

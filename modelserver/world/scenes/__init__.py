@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from modelserver.world.scenes.proposals import written
 from modelserver.world.scenes.scene import Scene
 from modelserver.world.scenes.statements import Claim, NoClaim
 
-__all__ = ["Scene", "generate", "write_scenes", "write_split"]
+__all__ = ["Scene", "further", "generate", "write_further", "write_scenes", "write_split"]
 
 PAIRS, CLAIMS, CHANGES = 25, 30, 40  # tried for a kind of sentence; on a pair; on a claim
+FURTHER, OTHERS = 40, 4  # kinds of sentences tried for a further statement; pairs of each sort to tell apart
 
 
 def generate(split: Split, n: int, seed: int) -> Iterator[Scene]:
@@ -105,12 +107,79 @@ def _truth(claim: Claim, pair: Pair) -> bool | None:
         return None
 
 
+def further(scene: Scene, split: Split, n: int) -> Iterator[Scene]:
+    """Yield at most ``n`` further statements of a split about a scene's pair.
+
+    Each is true of the pair and false of another one, or the reverse, as a coin decides: of the pair
+    with one thing changed, or of one with the same kinds, colours and patterns. So no sentence reveals
+    its label, but these labels are easier to see than that of the scene.
+    """
+    rng = random.Random(f"further/{scene.name}")
+    shapes = [thing for thing in scene.pair if thing.is_shape]
+    choices = Palette(*(tuple(sorted({getattr(t, name) for t in shapes})) for name in _LOOKS))
+    near = [changed[1] for _ in range(OTHERS) if (changed := change(scene.pair, rng, choices))]
+    far = [lay_out(rng, choices) for _ in range(OTHERS)]
+    for number in range(n):
+        label = rng.random() < 0.5
+        if drawn := _further(rng, scene.pair, near, far, split, label):
+            kind, claim = drawn
+            sentence = rng.choice(claim.wordings)
+            yield replace(
+                scene,
+                name=f"{scene.name}-{number + 1}",
+                kind=kind,
+                claim=claim,
+                sentence=sentence[0].upper() + sentence[1:],
+                label=label,
+                change="",
+            )
+
+
+_LOOKS = ("kind", "colour", "pattern")
+
+
+def _further(
+    rng: random.Random, pair: Pair, near: list[Pair], far: list[Pair], split: Split, label: bool
+) -> tuple[str, Claim] | None:
+    """Return a kind and a claim that the pair makes true or false, or none."""
+    for _ in range(FURTHER):
+        other = rng.choice(near if near and rng.random() < 0.5 else far)
+        fitting, unfitting = (pair, other) if label else (other, pair)
+        kind = rng.choice(tuple(KINDS_OF_CLAIMS))
+        try:
+            claim = KINDS_OF_CLAIMS[kind](rng, fitting)
+        except NoClaim:
+            continue
+        truths = _truth(claim, fitting), _truth(claim, unfitting)
+        if truths == (True, False) and split_of(str(claim.program)) == split:
+            return kind, claim
+    return None
+
+
 def write_split(folder: Path, split: Split, n: int, seed: int, *, proposals: bool = False) -> None:
     """Write ``SPLIT.jsonl``, its images and, if wanted, region proposals."""
     scenes = generate(split, n, seed)
     if proposals:
         scenes = written(folder, split, n, scenes)
     write_items(folder / f"{split}.jsonl", (_drawn(folder, split, scene) for scene in scenes))
+
+
+def write_further(path: Path, split: Split, n: int, seed: int, statements: int) -> None:
+    """Write ``statements`` `further` ones about each of a split's pairs.
+
+    The pairs are those that `write_split` draws; ``extra`` names their scene, and there is no gold.
+    """
+    write_items(path, (
+        {
+            "external_id": each.name,
+            "program": str(each.claim.program),
+            "text": each.sentence,
+            "answer": each.label,
+            "extra": {"world": {"scene": scene.name, "sentence": each.kind}},
+        }
+        for scene in generate(split, n, seed)
+        for each in further(scene, split, statements)
+    ))  # fmt: skip
 
 
 def _drawn(folder: Path, split: Split, scene: Scene) -> dict[str, Any]:

@@ -9,7 +9,7 @@
  *   labels of which it has to have one
  */
 import { gettext } from "./language.js";
-import { button, element } from "./markup.js";
+import { button, element, field } from "./markup.js";
 import { inkOn } from "./colors.js";
 import { insideOf, namedWithHint } from "./labels.js";
 
@@ -226,6 +226,15 @@ function start() {
     return type;
   }
 
+  /** What layers and questions both have. @param {Layer} layer or question @param {string} id @param {(type: string) => boolean} isOffered */
+  const ownFields = (layer, id, isOffered) => [
+    field(`${id}-type`, gettext("Type"), typeOf(layer, id, isOffered)),
+    field(`${id}-name`, gettext("Name"), input(`${id}-name`, layer, "name", { required: true, maxlength: "60" })),
+    field(`${id}-hint`, gettext("Hint for annotators"), input(`${id}-hint`, layer, "hint", { maxlength: "500" })),
+    layer.type === "rating" ? bounds(layer, id) : null,
+    LABELLED.has(layer.type) ? labelFields(layer, id) : null,
+  ];
+
   /** The questions about each mark of a layer. @param {Layer} layer @param {string} id */
   function questionFields(layer, id) {
     const asked = layer.questions.map((question, index) => {
@@ -234,11 +243,7 @@ function start() {
         "fieldset",
         { class: "builder-layer" },
         element("legend", {}, gettext("Question %(number)s about each mark", { number: index + 1 })),
-        field(`${own}-type`, gettext("Type"), typeOf(question, own, (type) => QUESTIONS.has(type))),
-        field(`${own}-name`, gettext("Name"), input(`${own}-name`, question, "name", { required: true, maxlength: "60" })),
-        field(`${own}-hint`, gettext("Hint for annotators"), input(`${own}-hint`, question, "hint", { maxlength: "500" })),
-        question.type === "rating" ? bounds(question, own) : null,
-        LABELLED.has(question.type) ? labelFields(question, own) : null,
+        ...ownFields(question, own, (type) => QUESTIONS.has(type)),
         checked(question, own, "required", gettext("Annotators have to answer it")),
         condition(question, own),
         button(gettext("Remove question"), () => change(() => layer.questions.splice(index, 1)), {
@@ -261,16 +266,11 @@ function start() {
   /** @param {Layer} layer @param {number} index */
   function layerFields(layer, index) {
     const id = `layer-${index}`;
-    const type = typeOf(layer, id, () => true);
     return element(
       "fieldset",
       { class: "builder-layer" },
       element("legend", {}, gettext("Layer %(number)s", { number: index + 1 })),
-      field(`${id}-type`, gettext("Type"), type),
-      field(`${id}-name`, gettext("Name"), input(`${id}-name`, layer, "name", { required: true, maxlength: "60" })),
-      field(`${id}-hint`, gettext("Hint for annotators"), input(`${id}-hint`, layer, "hint", { maxlength: "500" })),
-      layer.type === "rating" ? bounds(layer, id) : null,
-      LABELLED.has(layer.type) ? labelFields(layer, id) : null,
+      ...ownFields(layer, id, () => true),
       MARKS.has(layer.type) ? questionFields(layer, id) : null,
       checked(layer, id, "required", gettext("Annotators have to complete it")),
       layer.type === "relations" ? checked(layer, id, "directed", gettext("Relations have a direction")) : null,
@@ -436,10 +436,6 @@ function start() {
     });
     return made;
   }
-
-  /** @param {string} id @param {string} words @param {HTMLElement} control */
-  const field = (id, words, control) =>
-    element("div", { class: "field" }, element("label", { for: id }, words), control);
 
   task.addEventListener("change", choose);
   if (text.value.trim()) resume();

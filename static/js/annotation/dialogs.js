@@ -5,7 +5,7 @@
  * @typedef {import("./store.js").Store} Store
  */
 import { gettext } from "./language.js";
-import { button, element } from "./markup.js";
+import { button, element, field } from "./markup.js";
 import { PROBLEMS } from "./words.js";
 
 /**
@@ -74,7 +74,7 @@ export async function askReason(kind) {
               "This step selects from the spans of the previous step. If a span is missing there, go back and add it there.",
             ),
       ),
-      element("div", { class: "field" }, element("label", { for: "new-reason" }, gettext("Reason")), input),
+      field("new-reason", gettext("Reason"), input),
     ],
     [
       element(
@@ -137,13 +137,8 @@ export async function askProblem(store, announce) {
         gettext("You can submit the item with this report. Your marked objects are kept."),
       ),
       element("fieldset", { class: "question" }, element("legend", {}, gettext("Problem")), ...kinds),
-      element("div", { class: "field" }, element("label", { for: "problem-node" }, gettext("Where")), step),
-      element(
-        "div",
-        { class: "field" },
-        element("label", { for: "problem-note" }, gettext("Suggested correction (optional)")),
-        note,
-      ),
+      field("problem-node", gettext("Where"), step),
+      field("problem-note", gettext("Suggested correction (optional)"), note),
     ],
     [
       element(

@@ -38,6 +38,11 @@ export function button(text, act, properties = {}, ...after) {
   return element("button", { type: "button", onclick: act, ...properties }, text, ...after);
 }
 
+/** A control below its label. @param {string} id of the control @param {string} words @param {HTMLElement} control */
+export function field(id, words, control) {
+  return element("div", { class: "field" }, element("label", { for: id }, words), control);
+}
+
 /** A mark that has a meaning for the eye alone; the text beside it says the same. @param {string} sign */
 export function sign(sign) {
   return element("span", { class: "sign", "aria-hidden": "true" }, sign);

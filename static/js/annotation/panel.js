@@ -9,7 +9,7 @@
 import { letter } from "./boxes.js";
 import { createLabels } from "./labels.js";
 import { gettext, numeral } from "./language.js";
-import { button, element, sign, unseen } from "./markup.js";
+import { button, element, field, sign, unseen } from "./markup.js";
 import { createNote } from "./note.js";
 import { askedAbout, context, unanswered } from "./program.js";
 import { createQuestions, questionsHere } from "./questions.js";
@@ -26,19 +26,15 @@ const MEASURES = {
   height: gettext("Height"),
 };
 
-/** What moves the edges of a span: sign, name, and units to add at either side. @type {[string, string, number, number][]} */
-const WORD_EDGES = [
-  ["◂ +", gettext("Add the word before"), 1, 0],
-  ["▸ −", gettext("Remove the first word"), -1, 0],
-  ["− ◂", gettext("Remove the last word"), 0, -1],
-  ["+ ▸", gettext("Add the word after"), 0, 1],
-];
-/** @type {[string, string, number, number][]} */
-const CHARACTER_EDGES = [
-  ["◂ +", gettext("Add the character before"), 1, 0],
-  ["▸ −", gettext("Remove the first character"), -1, 0],
-  ["− ◂", gettext("Remove the last character"), 0, -1],
-  ["+ ▸", gettext("Add the character after"), 0, 1],
+/**
+ * What moves the edges of a span: sign, name by words and by characters, and units to add at either side.
+ * @type {[string, string, string, number, number][]}
+ */
+const EDGES = [
+  ["◂ +", gettext("Add the word before"), gettext("Add the character before"), 1, 0],
+  ["▸ −", gettext("Remove the first word"), gettext("Remove the first character"), -1, 0],
+  ["− ◂", gettext("Remove the last word"), gettext("Remove the last character"), 0, -1],
+  ["+ ▸", gettext("Add the word after"), gettext("Add the character after"), 0, 1],
 ];
 
 /**
@@ -236,12 +232,14 @@ export function createPanel(store, root, acts, view, looks) {
     if (focused) document.getElementById(focused)?.focus();
   }
 
+  /** A small button that a locked annotation disables. @param {string} text @param {() => void} go @param {Record<string, any>} [more] */
+  const change = (text, go, more) =>
+    button(text, go, { class: "button second small-button", disabled: Boolean(store.locked), ...more });
+  const deletion = () => change(gettext("Delete"), () => acts.remove());
+
   /** @param {InPlay} chosen */
   function relation(chosen) {
-    const turn = button(gettext("Reverse"), acts.reverse, {
-      class: "button second small-button",
-      disabled: Boolean(store.locked),
-    });
+    const turn = change(gettext("Reverse"), acts.reverse);
     const { layer } = store.program.nodes[store.node];
     return element(
       "div",
@@ -264,30 +262,16 @@ export function createPanel(store, root, acts, view, looks) {
         "div",
         { class: "actions" },
         waits
-          ? button(gettext("Cancel"), acts.cancelRelation, { id: "relate", class: "button second small-button" })
-          : button(gettext("Relate"), acts.relate, {
-              id: "relate",
-              class: "button second small-button",
-              disabled: Boolean(store.locked),
-            }),
+          ? change(gettext("Cancel"), acts.cancelRelation, { id: "relate", disabled: false })
+          : change(gettext("Relate"), acts.relate, { id: "relate" }),
       ),
     );
   }
 
   /** @param {InPlay} chosen */
   function choice(chosen) {
-    return element(
-      "div",
-      { class: "actions" },
-      button(
-        chosen.chosen ? gettext("Deselect") : gettext("Select"),
-        () => acts.toggle(chosen.id),
-        {
-          class: "button second small-button",
-          disabled: Boolean(store.locked),
-        },
-      ),
-    );
+    const text = chosen.chosen ? gettext("Deselect") : gettext("Select");
+    return element("div", { class: "actions" }, change(text, () => acts.toggle(chosen.id)));
   }
 
   /** @param {InPlay} chosen */
@@ -334,9 +318,8 @@ export function createPanel(store, root, acts, view, looks) {
   function corners(polygon) {
     const at = view.corner === null ? null : polygon[view.corner];
     const act = (/** @type {string} */ id, /** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ go, disabled = false) =>
-      button(text, go, {
+      change(text, go, {
         id: `corner-${id}`,
-        class: "button second small-button",
         "aria-label": name,
         title: name,
         disabled: Boolean(store.locked) || disabled,
@@ -357,14 +340,10 @@ export function createPanel(store, root, acts, view, looks) {
 
   /** @param {InPlay} chosen */
   function spanFields(chosen) {
-    const edge = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) =>
-      button(text, act, {
-        class: "button second small-button",
-        "aria-label": name,
-        title: name,
-        disabled: Boolean(store.locked),
-      });
-    const edges = view.byCharacter ? CHARACTER_EDGES : WORD_EDGES;
+    const edges = EDGES.map(([text, word, character, start, end]) => {
+      const name = view.byCharacter ? character : word;
+      return change(text, () => view.stretch(start, end), { "aria-label": name, title: name });
+    });
     return element(
       "div",
       {},
@@ -372,17 +351,11 @@ export function createPanel(store, root, acts, view, looks) {
       element(
         "div",
         { class: "actions edges", role: "group", "aria-label": gettext("Edges of the span") },
-        ...edges.map(([text, name, start, end]) => edge(text, name, () => view.stretch(start, end))),
+        ...edges,
       ),
       element("div", { class: "actions" }, deletion()),
     );
   }
-
-  const deletion = () =>
-    button(gettext("Delete"), () => acts.remove(), {
-      class: "button second small-button",
-      disabled: Boolean(store.locked),
-    });
 
   /** @param {InPlay} chosen @returns {HTMLElement[]} */
   function reason(chosen) {
@@ -395,14 +368,7 @@ export function createPanel(store, root, acts, view, looks) {
       disabled: Boolean(store.locked),
       onchange: () => acts.setReason(chosen.id, input.value),
     });
-    return [
-      element(
-        "div",
-        { class: "field" },
-        element("label", { for: "object-reason" }, gettext("Reason for the new object")),
-        input,
-      ),
-    ];
+    return [field("object-reason", gettext("Reason for the new object"), input)];
   }
 
   /** @param {InPlay} chosen @returns {HTMLElement[]} */

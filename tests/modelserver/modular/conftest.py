@@ -26,10 +26,11 @@ def statements(scenes_folder):
 def visual_network(statements):
     """Makes a small network of a configuration, the same one whenever it is asked for."""
 
-    def make(**config):
+    def make(encoder="lxmert", **config):
         torch.manual_seed(7)
         sentences = [each.sentence for each in statements]
-        encoder, tokenizer = folder.new_encoder(sentences, hidden=16, features=320)
-        return folder.build(Config(**config), encoder, tokenizer).eval()
+        new = folder.new_encoder if encoder == "lxmert" else folder.new_bilinear_encoder
+        made, tokenizer = new(sentences, hidden=16, features=320)
+        return folder.build(Config(**config), made, tokenizer).eval()
 
     return make

@@ -1,5 +1,7 @@
 """Executing programs: by hand on toy boxes, and against the executor of annotation programs."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
@@ -18,6 +20,19 @@ M = 3  # boxes of an image, apart from each other
 BOXES = torch.tensor([[[0.3 * i, 0.0, 0.3 * i + 0.2, 0.2] for i in range(M)]] * 2)
 
 
+@dataclass
+class Table:
+    """Scores of all pairs."""
+
+    scores: torch.Tensor
+
+    def every(self, rows):
+        return self.scores[rows]
+
+    def chosen(self, rows, other):
+        return self.scores[rows].gather(-1, other[..., None]).squeeze(-1)
+
+
 def run(programs, scores, pairs=None, *, kind="exact", partner="any", present=None):
     """Execute programs on the toy boxes; scores: {(example, node): [2][M]}, pairs: {…: [2][M][M]}."""
     pairs = pairs or {}
@@ -28,9 +43,11 @@ def run(programs, scores, pairs=None, *, kind="exact", partner="any", present=No
         if scores
         else empty,
         score_row={place: row for row, place in enumerate(scores)},
-        pair=torch.stack([torch.tensor(each, dtype=torch.float) for each in pairs.values()])
-        if pairs
-        else torch.zeros(0, 2, M, M),
+        pair=Table(
+            torch.stack([torch.tensor(each, dtype=torch.float) for each in pairs.values()])
+            if pairs
+            else torch.zeros(0, 2, M, M)
+        ),
         pair_row={place: row for row, place in enumerate(pairs)},
     )
     present = torch.ones(len(plans), 2, M) if present is None else present

@@ -39,6 +39,32 @@ def test_a_batch_of_every_kind_of_statement_is_executed(visual_network, statemen
         assert len({round(p, 4) for p in forward.truth.tolist()}) > 5
 
 
+@pytest.mark.parametrize("count", COUNT_KINDS)
+def test_words_and_regions_meet_in_a_product_without_attention(visual_network, statements, count, tmp_path):
+    network = visual_network(encoder="bilinear", count=count)
+    asked, sights = [each.question for each in statements], sights_of(statements)
+    forward = network(asked, sights)
+    (-forward.truth.clamp(min=1e-30).log()).sum().backward()
+    for weights in (network.encoder.embeddings.weight, network.encoder.features[0].weight):
+        assert weights.grad.abs().sum() > 0
+    with torch.no_grad():  # the regions that suit one word best are not those that suit another
+        one, two = (
+            network([question(f"exist(find[{word}])", f"A {word}.")], sights_of(statements[:1])).scores.score
+            for word in ("red", "star")
+        )
+        assert one.flatten().argsort().tolist() != two.flatten().argsort().tolist()
+    folder.save(tmp_path, network, network.config)
+    loaded, config, _ = folder.load(tmp_path, CPU)
+    assert config == network.config
+    with torch.no_grad():
+        assert torch.equal(loaded(asked, sights).truth, forward.truth)
+
+
+def test_the_baseline_needs_an_lxmert(visual_network):
+    with pytest.raises(ValueError, match="LXMERT"):
+        visual_network(encoder="bilinear", system="lxmert")
+
+
 @pytest.mark.parametrize("decontextualised", [True, False])
 @pytest.mark.parametrize("count", COUNT_KINDS)
 def test_gradients_flow_to_find_filter_and_the_encoder_through_every_count(
@@ -73,6 +99,15 @@ def test_gradients_flow_to_both_modules_with_pairs(visual_network, statements):
     assert network.relation.words.weight.grad.abs().sum() > 0
     assert network.project_words.grad.abs().sum() > 0
     network.zero_grad()
+
+
+def test_a_pair_has_the_same_score_alone_and_among_all(visual_network, statements):
+    network = visual_network()
+    torch.manual_seed(1)
+    pairs = network.relation(torch.randn(3, 2, 16), torch.randn(3, 2, 5, 16))
+    other = torch.randint(5, (2, 2, 5))
+    expected = pairs.every([2, 0]).gather(-1, other[..., None]).squeeze(-1)
+    assert torch.allclose(pairs.chosen([2, 0], other), expected, atol=1e-6)
 
 
 def found_by(network, sentence, statements, node=1, program="exist(find[star])"):

@@ -13,7 +13,7 @@ from PIL import Image
 
 from modelserver.__main__ import main
 from modelserver.world.names import SPLITS, split_of
-from modelserver.world.scenes import generate
+from modelserver.world.scenes import further, generate, write_further
 from modelserver.world.scenes.claims import KINDS_OF_CLAIMS
 from modelserver.world.scenes.layout import sound
 from modelserver.world.scenes.painting import paint
@@ -173,6 +173,20 @@ def test_a_shape_is_drawn_in_its_colour(kind):
 def test_only_the_changed_thing_could_tell_the_label(everything):
     changes = {label: Counter(s.change for s in everything if s.label is label) for label in (True, False)}
     assert set(changes[True]) == set(changes[False])
+
+
+def test_further_statements_are_about_the_pair_and_as_true_as_they_say(scenes, tmp_path):
+    made = [each for scene in scenes["train"][:20] for each in further(scene, "train", 6)]
+    assert len(made) > 100
+    for each in made:
+        assert each.claim.true_of(each.pair) is each.label
+        assert split_of(str(each.claim.program)) == "train"
+    assert 0.35 < sum(each.label for each in made) / len(made) < 0.65
+    assert len({each.kind for each in made}) > 15
+    write_further(tmp_path / "further.jsonl", "train", 20, 3, 6)
+    rows = [json.loads(line) for line in (tmp_path / "further.jsonl").read_text().splitlines()]
+    assert [(row["text"], row["answer"]) for row in rows] == [(each.sentence, each.label) for each in made]
+    assert {row["extra"]["world"]["scene"] for row in rows} <= {scene.name for scene in scenes["train"]}
 
 
 def test_the_same_seed_gives_the_same_items_and_pixels_in_any_process(scenes):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from annotation.formats import registry
 from annotation.formats.checks import check_record
 from annotation.formats.labelled.documents import answers, boxes, spans
-from annotation.formats.registry import Source
+from annotation.formats.source import Source
 from annotation.formats.texts import span_of, tokenize, trimmed
 from annotation.labels import LabelTask
 from annotation.schemas import Document, ItemRecord, Kind

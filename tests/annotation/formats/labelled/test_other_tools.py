@@ -12,7 +12,7 @@ from annotation.formats import registry
 from annotation.formats.images import ImageFolder
 from annotation.formats.label_studio.results import UTF_16
 from annotation.formats.labelled import brat, entries, label_studio, losses
-from annotation.formats.registry import Source
+from annotation.formats.source import Source
 from annotation.labels import LabelTask
 from annotation.schemas import ItemRecord, Kind
 from foundation.errors import BadFile

@@ -1,6 +1,7 @@
 """Training of visual-nmn and lxmert: pretraining, resuming, commands and the table."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +11,16 @@ from safetensors.torch import load_file, save_file
 
 from modelserver.__main__ import main
 from modelserver.modular.visual import folder
+from modelserver.modular.visual.counting import VARIANCE
 from modelserver.modular.visual.network import Config, Question
 from modelserver.modular.visual.plans import plan
 from modelserver.modular.visual.region_files import read_regions
-from modelserver.modular.visual.scene_data import read_items
+from modelserver.modular.visual.regions import Regions
+from modelserver.modular.visual.scene_data import Example, read_items
 from modelserver.modular.visual.utterances import attend
 from modelserver.registry import load_modular_system
 from modelserver.training.loop import STATE, train
-from modelserver.training.visual_nmn.trainer import Recipe, Trainer
+from modelserver.training.visual_nmn.trainer import Recipe, Trainer, words_read
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
 CPU = torch.device("cpu")
@@ -107,6 +110,65 @@ def test_pretraining_teaches_find_its_gold_boxes(visual_network, statements, tmp
     assert "in-each-image" not in modules
 
 
+def coloured(number):
+    """Return a statement about one colour; each image has two regions whose features are their colours."""
+    rng = np.random.default_rng(number)
+    colours, asked = rng.integers(4, size=(2, 2)), int(rng.integers(4))
+    boxes = np.array([[0.1, 0.1, 0.3, 0.3], [0.6, 0.6, 0.9, 0.9]], np.float32)
+    word = ("red", "blue", "green", "black")[asked]
+    text = f"There is something {word}."
+    return Example(
+        id=str(number),
+        sentence=text,
+        question=Question(laid_out := plan(f"exist(find[{word}])"), attend(laid_out, text)),
+        label=bool((colours == asked).any()),
+        gold={},
+        regions=[Regions(boxes, np.eye(4, dtype=np.float32)[image]) for image in colours],
+    )
+
+
+def test_find_is_learned_from_labels_alone():
+    torch.manual_seed(1)
+    learned = [coloured(number) for number in range(200)]
+    encoder, tokenizer = folder.new_bilinear_encoder(
+        [each.sentence for each in learned], hidden=16, features=4
+    )
+    config = Config(count="graph")
+    recipe = Recipe(pretraining=0, steps=80, rate=1e-2, warm_up=5, curriculum=0.5, deviation=1.0)
+    trainer = Trainer(folder.build(config, encoder, tokenizer), config, recipe, learned)
+    for _ in range(80):
+        trainer.step()
+    accuracy = trainer.evaluate([coloured(number) for number in range(1000, 1100)])["accuracy"]
+    assert accuracy is not None
+    assert accuracy > 0.9
+
+
+def test_a_curriculum_begins_with_programs_of_few_words(visual_network, statements):
+    recipe = Recipe(pretraining=0, steps=12, batch=4, curriculum=0.5)
+    trainer = Trainer(visual_network(), Config(), recipe, statements)
+    most = []
+    for trainer.steps in range(12):
+        places = trainer._places(pretraining=False)
+        chosen = statements if places is None else [statements[i] for i in places]
+        most.append(max(words_read(each) for each in chosen))
+    assert all(1 <= level <= 3 for level in most[:6])
+    assert most[:6] == sorted(most[:6])
+    assert most[6:] == [math.inf] * 6
+
+
+def test_counts_grow_sure_in_training_and_are_sure_where_they_are_scored(visual_network, statements):
+    recipe = Recipe(pretraining=0, steps=4, batch=2, deviation=1.25)
+    network = visual_network()
+    trainer = Trainer(network, Config(), recipe, statements)
+    deviations = []
+    for _ in range(4):
+        trainer.step()
+        deviations.append(network.counter.variance**0.5)
+    assert deviations == pytest.approx([1.25, 1.0, 0.75, 0.5])
+    trainer.evaluate(statements[:2])
+    assert network.counter.variance == VARIANCE
+
+
 def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     sizes = [
         "--train",
@@ -143,6 +205,14 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     found = json.loads((tmp_path / "table" / "table.json").read_text())
     assert set(found) == {"layer", "graph-decont-pretraining"}
     assert found["layer"]["n"] == 4
+    learning = ["--statements", "3", "--new-encoder", "bilinear", "--curriculum", "0.5"]
+    learning += ["--count-deviation", "1", "--no-pretraining", *common]
+    assert main(["train", "visual-nmn", "--out", str(tmp_path / "bilinear"), *learning]) == 0
+    assert load_modular_system("visual-nmn", weights=tmp_path / "bilinear").name == "visual-nmn"
+    assert len((tmp_path / "scenes/train.further-1-12x2.jsonl").read_text().splitlines()) > 12
+    refused = ["train", "lxmert", "--out", str(tmp_path / "none"), "--new-encoder", "bilinear", *common]
+    assert main(refused) == 1
+    assert "--new-encoder lxmert" in capsys.readouterr().err
     before = (tmp_path / "table" / "layer" / "seed-1" / "log.jsonl").stat().st_mtime_ns
     assert main([*table, *common, "--seeds", "2"]) == 0  # what has ended is not trained again
     assert "± " in capsys.readouterr().out
