@@ -1,4 +1,7 @@
-"""Show the tables of studies in the admin, read-only: only actions write them."""
+"""Show the tables of studies in the admin, read-only.
+
+Only actions write them.
+"""
 
 from typing import Any
 
