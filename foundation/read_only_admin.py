@@ -35,6 +35,7 @@ def show(
     joins: str = "",
     search: str = "",
     without: str = "",
+    by_date: str | None = None,
 ) -> None:
     """Show a table in the admin, read-only.
 
@@ -45,6 +46,7 @@ def show(
         joins: The relations that the list needs, fetched with it.
         search: The fields to search in.
         without: The fields to hide on the page of a row.
+        by_date: The field to go through by year, month and day.
     """
     admin.site.register(
         model,
@@ -54,4 +56,5 @@ def show(
         list_select_related=joins.split() or False,
         search_fields=search.split(),
         exclude=without.split() or None,
+        date_hierarchy=by_date,
     )

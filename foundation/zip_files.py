@@ -196,33 +196,26 @@ def _encoded(part: str) -> bytes:
 
 def _check_sizes(path: Path, entries: Sequence[ZipInfo]) -> None:
     """Check the sizes that a zip file declares; unpacking holds it to them."""
+    problem, total = "", sum(entry.file_size for entry in entries)
     if len(entries) > MOST_FILES:
-        raise BadFile(
-            path,
-            say(
-                "holds %(number)s files; at most %(most_files)s are unpacked",
-                number=f"{len(entries):,}",
-                most_files=f"{MOST_FILES:,}",
-            ),
+        problem = say(
+            "holds %(number)s files; at most %(most_files)s are unpacked",
+            number=f"{len(entries):,}",
+            most_files=f"{MOST_FILES:,}",
         )
-    total = sum(entry.file_size for entry in entries)
-    if total > MOST_BYTES:
-        raise BadFile(
-            path,
-            say(
-                "holds %(size)s GiB unpacked; at most %(most)s GiB fit",
-                size=f"{total / 2**30:.1f}",
-                most=MOST_BYTES >> 30,
-            ),
+    elif total > MOST_BYTES:
+        problem = say(
+            "holds %(size)s GiB unpacked; at most %(most)s GiB fit",
+            size=f"{total / 2**30:.1f}",
+            most=MOST_BYTES >> 30,
         )
-    if total > max(ANY_RATIO_BYTES, MOST_RATIO * path.stat().st_size):
-        raise BadFile(
-            path,
-            say(
-                "unpacks to more than %(most_ratio)s times its size, which no ordinary file does",
-                most_ratio=MOST_RATIO,
-            ),
+    elif total > max(ANY_RATIO_BYTES, MOST_RATIO * path.stat().st_size):
+        problem = say(
+            "unpacks to more than %(most_ratio)s times its size, which no ordinary file does",
+            most_ratio=MOST_RATIO,
         )
+    if problem:
+        raise BadFile(path, problem)
 
 
 def _copy(

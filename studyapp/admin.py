@@ -1,6 +1,6 @@
-"""Read-only admin pages to look up the rows of studies.
+"""Show the tables of studies in the admin, read-only.
 
-Everything here is read-only: actions write it, or nothing does.
+Only actions write them.
 """
 
 from typing import Any
@@ -8,18 +8,16 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from foundation.read_only_admin import ReadOnlyAdmin
+from foundation.read_only_admin import ReadOnlyAdmin, show
 from studyapp import models
 
-
-@admin.register(models.Study)
-class StudyAdmin(ReadOnlyAdmin):
-    """Studies, which create_study and the staff pages write."""
-
-    list_display = ["slug", "title", "status", "created_at", "created_by"]
-    list_filter = ["status"]
-    search_fields = ["slug", "title"]
-    exclude = ["pseudonym_key"]
+show(
+    models.Study,
+    "slug title status created_at created_by",
+    filters="status",
+    search="slug title",
+    without="pseudonym_key",
+)
 
 
 @admin.register(models.StudyVersion)
@@ -35,86 +33,61 @@ class StudyVersionAdmin(ReadOnlyAdmin):
         return super().get_queryset(request).defer("frozen")
 
 
-@admin.register(models.Condition)
-class ConditionAdmin(ReadOnlyAdmin):
-    """Conditions of versions."""
-
-    list_display = ["name", "label", "version", "system", "weight", "is_open"]
-    list_filter = ["version__study"]
-    list_select_related = ["version__study", "system"]
-    search_fields = ["name", "label", "version__study__slug"]
-
-
-@admin.register(models.Stimulus)
-class StimulusAdmin(ReadOnlyAdmin):
-    """The content that conditions show for items."""
-
-    list_display = ["item", "condition", "shown_answer", "exact_match", "system_correct", "judged_by"]
-    list_filter = ["condition__version__study", "system_correct"]
-    list_select_related = ["item", "condition"]
-    search_fields = ["item__external_id", "item__text", "shown_answer"]
-
-
-@admin.register(models.EntryLink)
-class EntryLinkAdmin(ReadOnlyAdmin):
-    """Entry links, without their tokens, which are not kept."""
-
-    list_display = ["__str__", "study", "mode", "single_use", "used_at", "created_at", "created_by"]
-    list_filter = ["study", "mode", "single_use"]
-    list_select_related = ["study", "created_by"]
-    search_fields = ["label", "study__slug"]
-    exclude = ["token_hash"]
-
-
-@admin.register(models.Participant)
-class ParticipantAdmin(ReadOnlyAdmin):
-    """Participants."""
-
-    list_display = [
-        *("public_id", "version", "mode", "group", "status", "outcome", "stage"),
-        *("items_submitted", "last_seen_at"),
-    ]
-    list_filter = ["version__study", "mode", "status", "outcome", "group"]
-    list_select_related = ["version__study"]
-    search_fields = ["public_id", "completion_code", "link__label"]
-
-
-@admin.register(models.Trial)
-class TrialAdmin(ReadOnlyAdmin):
-    """Answers to items."""
-
-    list_display = ["participant", "position", "item", "shown_at", "submitted_at", "answers"]
-    list_filter = ["participant__version__study", "participant__mode"]
-    list_select_related = ["participant", "item"]
-    search_fields = ["participant__public_id", "item__external_id"]
-
-
-@admin.register(models.StageResponse)
-class StageResponseAdmin(ReadOnlyAdmin):
-    """Pages before the items."""
-
-    list_display = ["participant", "stage", "attempt", "passed", "shown_at", "submitted_at", "answers"]
-    list_filter = ["participant__version__study", "participant__mode", "stage", "passed"]
-    list_select_related = ["participant"]
-    search_fields = ["participant__public_id"]
-
-
-@admin.register(models.SurveyResponse)
-class SurveyResponseAdmin(ReadOnlyAdmin):
-    """Answers to post surveys."""
-
-    list_display = ["participant", "shown_at", "submitted_at", "answers"]
-    list_filter = ["participant__version__study", "participant__mode"]
-    list_select_related = ["participant"]
-    search_fields = ["participant__public_id"]
-
-
-@admin.register(models.Event)
-class EventAdmin(ReadOnlyAdmin):
-    """Acts of staff and participants."""
-
-    list_display = ["at", "kind", "study", "participant", "actor"]
-    list_filter = ["kind", "study"]
-    list_select_related = ["study", "participant", "actor"]
-    search_fields = ["kind", "participant__public_id", "study__slug"]
-    date_hierarchy = "at"
+show(
+    models.Condition,
+    "name label version system weight is_open",
+    filters="version__study",
+    joins="version__study system",
+    search="name label version__study__slug",
+)
+show(
+    models.Stimulus,
+    "item condition shown_answer exact_match system_correct judged_by",
+    filters="condition__version__study system_correct",
+    joins="item condition",
+    search="item__external_id item__text shown_answer",
+)
+show(
+    models.EntryLink,
+    "__str__ study mode single_use used_at created_at created_by",
+    filters="study mode single_use",
+    joins="study created_by",
+    search="label study__slug",
+    without="token_hash",
+)
+show(
+    models.Participant,
+    "public_id version mode group status outcome stage items_submitted last_seen_at",
+    filters="version__study mode status outcome group",
+    joins="version__study",
+    search="public_id completion_code link__label",
+)
+show(
+    models.Trial,
+    "participant position item shown_at submitted_at answers",
+    filters="participant__version__study participant__mode",
+    joins="participant item",
+    search="participant__public_id item__external_id",
+)
+show(
+    models.StageResponse,
+    "participant stage attempt passed shown_at submitted_at answers",
+    filters="participant__version__study participant__mode stage passed",
+    joins="participant",
+    search="participant__public_id",
+)
+show(
+    models.SurveyResponse,
+    "participant shown_at submitted_at answers",
+    filters="participant__version__study participant__mode",
+    joins="participant",
+    search="participant__public_id",
+)
+show(
+    models.Event,
+    "at kind study participant actor",
+    filters="kind study",
+    joins="study participant actor",
+    search="kind participant__public_id study__slug",
+    by_date="at",
+)

@@ -11,7 +11,10 @@ StudyappError (a TouchstoneError, as are Conflict, NotFound and BadFile of found
 └── AlteredVersion    (queries.studies) what a launch froze is no longer what is stored
 """
 
+from typing import Any
+
 from foundation.errors import TouchstoneError
+from foundation.messages import Message, say
 
 
 class StudyappError(TouchstoneError):
@@ -19,11 +22,14 @@ class StudyappError(TouchstoneError):
 
 
 class StudyRefused(StudyappError):
-    """A definition cannot become a study; ``location`` is the field to change."""
+    """A definition cannot become a study; ``location`` is the field to change.
+
+    The message is the template with its values, or one that was filled already.
+    """
 
     status = 422
 
-    def __init__(self, location: tuple[str | int, ...], message: str) -> None:
+    def __init__(self, location: tuple[str | int, ...], message: str, **values: Any) -> None:
         self.location = location
         self.field = ".".join(str(part) for part in location)
-        super().__init__(message)
+        super().__init__(message if isinstance(message, Message) else say(message, **values))

@@ -82,16 +82,16 @@ def require_programs(dataset: Dataset, programs: ProgramKind | None) -> None:
         Conflict: Its questions have neither images nor a single article, or not what such programs look at,
             so that every question would fail.
     """
-    first = dataset.questions.first()
-    if first is None:
-        return
-    if not first.images and len(first.context) != 1:
+    if not dataset.takes_programs():
         raise Conflict(
             gettext(
                 "Programs are executed on images or on one article, and the questions of this dataset have "
                 "neither."
             )
         )
+    first = dataset.questions.only("images").first()
+    if first is None:
+        return
     if programs == "boxes" and not first.images:
         raise Conflict(
             gettext("This system executes programs over images, and the questions of this dataset have none.")

@@ -35,6 +35,14 @@ class Dataset(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def takes_programs(self) -> bool:
+        """Return whether programs can be executed on its questions.
+
+        They look at images, or at one article.
+        """
+        first = self.questions.only("images", "context").first()
+        return first is None or bool(first.images) or len(first.context) == 1
+
     def shared_roles(self, user: User) -> frozenset[Role]:
         """Return no roles: datasets are shared as a part of their workspace."""
         return frozenset()

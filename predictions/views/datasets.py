@@ -48,6 +48,7 @@ def overview(request: HttpRequest, dataset: Dataset) -> HttpResponse:
             "dataset": dataset,
             **runs_and_scores(rows, request.GET, without=("dataset",)),
             "manages": cast(DataRequest, request).manages,
+            "takes_programs": dataset.takes_programs(),
         },
     )
 

@@ -48,7 +48,7 @@ def create_study(*, definition: StudyDefinition, workspace: Workspace, by: User 
         defaults={"workspace": workspace, "title": definition.title, "definition": draft, "created_by": by},
     )
     if study.workspace_id != workspace.pk:
-        raise StudyRefused(("study",), say("a study with this name already exists; choose another name"))
+        raise StudyRefused(("study",), "a study with this name already exists; choose another name")
     if not is_new and study.definition == draft:
         return study
     if is_new:
@@ -198,12 +198,10 @@ def _existing(study: Study, plan: Design) -> StudyVersion | None:
         return same
     raise StudyRefused(
         (),
-        say(
-            "this is what version %(number)s holds, which version %(newest)s has replaced; "
-            "to run it again, change something, for example order_seed",
-            number=same.number,
-            newest=newest.number,
-        ),
+        "this is what version %(number)s holds, which version %(newest)s has replaced; "
+        "to run it again, change something, for example order_seed",
+        number=same.number,
+        newest=newest.number,
     )
 
 

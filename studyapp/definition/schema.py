@@ -428,34 +428,19 @@ class StudyDefinition(FrozenModel):
         asked = self.questionnaire
         instructions = frozen_instructions(self.instructions, limits)
         return FrozenStudy(
-            title=self.title,
-            title_for_participants=self.title_for_participants,
-            language=self.language,
-            dataset=self.dataset,
-            task=self.task,
+            **{name: getattr(self, name) for name in _AS_WRITTEN},
             items_seed=self.items.seed,
             items=list(items),
             conditions=list(conditions),
-            screening=self.screening,
-            comprehension=self.comprehension,
             pre_survey=frozen_questions(asked.pre_survey, limits),
             item_questionnaire=frozen_questions(asked.item, limits),
             post_survey=frozen_questions(asked.post_survey, limits),
             random_order=asked.random_order,
-            scales=self.scales,
-            consent=self.consent,
             instructions=instructions,
             instructions_page=self.instructions_page
             or self.comprehension is not None
             or not isinstance(instructions, str),
-            order_seed=self.order_seed,
-            assignment_block=self.assignment_block,
-            stale_after_minutes=self.stale_after_minutes,
-            participants=self.participants,
-            closes=self.closes,
             redirect_url=self.completion.redirect_url,
-            recruitment=self.recruitment,
-            privacy=self.privacy,
             plan=self.plan.freeze() if self.plan else None,
             **fields,
         )
@@ -498,6 +483,12 @@ class StudyDefinition(FrozenModel):
         return data
 
 
+# The fields that a launch freezes as they are written.
+_AS_WRITTEN = (
+    *("title", "title_for_participants", "language", "dataset", "task", "screening", "comprehension"),
+    *("scales", "consent", "order_seed", "assignment_block", "stale_after_minutes", "participants"),
+    *("closes", "recruitment", "privacy"),
+)
 # The default rules of templates that do not ask known_before.
 _RULES_OF = {"pictures": RULES_PICTURES, **dict.fromkeys(TASK_TEMPLATES, RULES_2020[:2])}
 

@@ -13,6 +13,20 @@ from foundation.frozen_model import FrozenModel, kinds_of
 from foundation.messages import value_error
 
 Seconds = Annotated[int, Field(ge=5, le=3600)]
+Options = Annotated[
+    int,
+    Field(
+        ge=2,
+        le=5,
+        description="with `ask: answer`, the number of answers to choose from, at most; questions for yes or "
+        "no have these two",
+    ),
+]
+
+
+def _limits(limits: Any, pages: str) -> Any:
+    text = "a page that ran out is stored as it is then, and named in the column `timed_out`"
+    return Field(default=limits, description=f"seconds for {pages}; {text}")
 
 
 class Bonus(FrozenModel):
@@ -44,11 +58,7 @@ class Advice(FrozenModel):
 
     kind: Literal["advice"] = Field(description="`advice`")
     confidence: bool = Field(default=True, description="ask for the confidence in both answers, from 1 to 5")
-    time_limits: AdviceLimits = Field(
-        default=AdviceLimits(),
-        description="seconds for the pages `initial` and `final`; a page that ran out is stored as it is "
-        "then, and named in the column `timed_out`",
-    )
+    time_limits: AdviceLimits = _limits(AdviceLimits(), "the pages `initial` and `final`")
     bonus: Bonus | None = Field(default=None, description="pay for each correct final answer")
 
 
@@ -71,16 +81,8 @@ class Counterfactual(FrozenModel):
         description="`answer`: which of some answers the system gives to the changed item; `correct`: "
         "whether its answer is correct",
     )
-    options: Annotated[int, Field(ge=2, le=5)] = Field(
-        default=5,
-        description="with `ask: answer`, the number of answers to choose from, at most; questions for yes or "
-        "no have these two",
-    )
-    time_limits: PredictionLimits = Field(
-        default=PredictionLimits(),
-        description="seconds for the page `prediction`; a page that ran out is stored as it is then, and "
-        "named in the column `timed_out`",
-    )
+    options: Options = 5
+    time_limits: PredictionLimits = _limits(PredictionLimits(), "the page `prediction`")
     bonus: Bonus | None = Field(default=None, description="pay for each right prediction")
 
 
@@ -136,21 +138,13 @@ class Simulation(FrozenModel):
         description="`answer`: which of some answers the system gives; `correct`: whether its answer is "
         "correct",
     )
-    options: Annotated[int, Field(ge=2, le=5)] = Field(
-        default=5,
-        description="with `ask: answer`, the number of answers to choose from, at most; questions for yes or "
-        "no have these two",
-    )
+    options: Options = 5
     explained_test: bool = Field(
         default=False,
         description="show the explanation, without the answer, while participants predict; explanations can "
         "give the answer away",
     )
-    time_limits: SimulationLimits = Field(
-        default=SimulationLimits(),
-        description="seconds for the pages `prediction` and `answer`; a page that ran out is stored as it is "
-        "then, and named in the column `timed_out`",
-    )
+    time_limits: SimulationLimits = _limits(SimulationLimits(), "the pages `prediction` and `answer`")
     bonus: Bonus | None = Field(default=None, description="pay for each right prediction, in every block")
 
 
@@ -194,11 +188,7 @@ class Preference(FrozenModel):
         "key `overall`: “Which explanation is better?” or “Which answer is better?”"
     )
     ties: bool = Field(default=True, description="allow the answer that both are alike")
-    time_limits: ComparisonLimits = Field(
-        default=ComparisonLimits(),
-        description="seconds for the page `comparison`; a page that ran out is stored as it is then, and "
-        "named in the column `timed_out`",
-    )
+    time_limits: ComparisonLimits = _limits(ComparisonLimits(), "the page `comparison`")
 
     @model_validator(mode="before")
     @classmethod

@@ -68,6 +68,10 @@ _WHO = (
 )
 
 
+def _moment(name: str, meaning: str, model: str = "Participant") -> Column:
+    return Column(name, "time", meaning, f"{model}.{name}", "UTC", public="date")
+
+
 def _clocks(model: str) -> tuple[Column, ...]:
     """Return the two clocks of a page.
 
@@ -78,17 +82,8 @@ def _clocks(model: str) -> tuple[Column, ...]:
         return Column(name, "integer", meaning, f"{model}.{name}", unit)
 
     return (
-        Column(
-            "shown_at", "time", "server clock when first shown", f"{model}.shown_at", "UTC", public="date"
-        ),
-        Column(
-            "submitted_at",
-            "time",
-            "server clock when submitted",
-            f"{model}.submitted_at",
-            "UTC",
-            public="date",
-        ),
+        _moment("shown_at", "server clock when first shown", model),
+        _moment("submitted_at", "server clock when submitted", model),
         Column(
             "server_ms",
             "integer",
@@ -102,10 +97,6 @@ def _clocks(model: str) -> tuple[Column, ...]:
         client("hidden_count", "how often the page was hidden", "count"),
         client("first_interaction_ms", "from page ready to the first input, browser clock"),
     )
-
-
-def _moment(name: str, meaning: str) -> Column:
-    return Column(name, "time", meaning, f"Participant.{name}", "UTC", public="date")
 
 
 _FLAGS = Column(
@@ -377,7 +368,7 @@ TABLES: dict[str, Table] = {
     "events": Table(
         "logged act; those of staff first, then by participant, each in order of time",
         before=(
-            Column("at", "time", "server clock", "Event.at", "UTC", public="date"),
+            _moment("at", "server clock", "Event"),
             Column(
                 "participant_id",
                 "string",
@@ -441,14 +432,7 @@ TABLES: dict[str, Table] = {
                 "JudgedAnswer.settled_how",
                 values="agreement; third judge; discussion",
             ),
-            Column(
-                "settled_at",
-                "time",
-                "server clock when it was decided",
-                "JudgedAnswer.settled_at",
-                "UTC",
-                public="date",
-            ),
+            _moment("settled_at", "server clock when it was decided", "JudgedAnswer"),
             Column(
                 "settled_by",
                 "string",
@@ -475,7 +459,7 @@ TABLES: dict[str, Table] = {
             Column("judge", "string", "user name of the judge", "Judgement.judge", public="withheld"),
             Column("is_correct", "boolean", "the judge's decision", "Judgement.is_correct"),
             Column("note", "string", "the judge's note", "Judgement.note", public="withheld"),
-            Column("at", "time", "server clock", "Judgement.at", "UTC", public="date"),
+            _moment("at", "server clock", "Judgement"),
         ),
     ),
     "question_scores": Table(

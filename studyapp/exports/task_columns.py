@@ -64,15 +64,17 @@ def _of_page(page: str) -> tuple[Column, ...]:
     )
 
 
+def _timed_out(pages: Sequence[str]) -> Column:
+    meaning = "pages whose time limit ran out, joined by ;"
+    return Column("timed_out", "string", meaning, "Trial.timed_out", values="; ".join(pages))
+
+
 ADVICE = (
     *_of_page("initial"),
     Column("advice", "string", "the system's answer on the second page; empty in a condition without advice"),
     *_of_page("final"),
-    Column(
-        "timed_out", "string", "pages whose time limit ran out, joined by ;", "Trial.timed_out",
-        values="; ".join(ADVICE_PAGES),
-    ),
-)  # fmt: skip
+    _timed_out(ADVICE_PAGES),
+)
 
 
 # Of tasks in which people predict the system.
@@ -98,10 +100,7 @@ SIMULATION = (
         "prediction",
     ),
     *_OUTCOMES,
-    Column(
-        "timed_out", "string", "pages whose time limit ran out, joined by ;", "Trial.timed_out",
-        values="; ".join(LEARNING_PAGES),
-    ),
+    _timed_out(LEARNING_PAGES),
     *(column for page in LEARNING_PAGES for column in _clocks(page)),
 )  # fmt: skip
 COUNTERFACTUAL = (
@@ -111,11 +110,8 @@ COUNTERFACTUAL = (
     *_OUTCOMES,
     Column("source_item_id", "string", "the question that the changed item was made from"),
     Column("change", "string", "kind of change, as the dataset of changed items names it"),
-    Column(
-        "timed_out", "string", "pages whose time limit ran out, joined by ;", "Trial.timed_out",
-        values=PREDICTION,
-    ),
-)  # fmt: skip
+    _timed_out([PREDICTION]),
+)
 COLUMNS: dict[str, tuple[Column, ...]] = {
     "advice": ADVICE,
     "simulation": SIMULATION,
@@ -138,11 +134,8 @@ def _preference(task: Preference) -> tuple[Column, ...]:
             )
             for criterion in task.criteria
         ),
-        Column(
-            "timed_out", "string", "pages whose time limit ran out, joined by ;", "Trial.timed_out",
-            values=COMPARISON,
-        ),
-    )  # fmt: skip
+        _timed_out([COMPARISON]),
+    )
 
 
 def task_columns(contents: Iterable[FrozenStudy]) -> tuple[Column, ...]:

@@ -88,14 +88,12 @@ class ChangedItems:
         if answer is None:
             raise StudyRefused(
                 SOURCE,
-                say(
-                    "%(system)s has no answer to the changed item %(id)r of %(dataset)s; "
-                    "start a run under Systems, or: %(command)s",
-                    system=system,
-                    id=changed.id,
-                    dataset=str(self.dataset),
-                    command=predict_command(self.dataset, system),
-                ),
+                "%(system)s has no answer to the changed item %(id)r of %(dataset)s; "
+                "start a run under Systems, or: %(command)s",
+                system=system,
+                id=changed.id,
+                dataset=str(self.dataset),
+                command=predict_command(self.dataset, system),
             )
         return answer
 
@@ -119,8 +117,7 @@ class ChangedItems:
         )
         if len(options) < 2:
             raise StudyRefused(
-                SOURCE,
-                say("the changed item %(id)r has no second answer to choose from", id=item.changed.id),
+                SOURCE, "the changed item %(id)r has no second answer to choose from", id=item.changed.id
             )
         return options
 
@@ -152,11 +149,9 @@ def changed_items(
     if not items:
         raise StudyRefused(
             SOURCE,
-            say(
-                "%(dataset)s has no changed items that can be asked about; import some in the format "
-                "`changed`, each with source_item_id",
-                dataset=str(dataset),
-            ),
+            "%(dataset)s has no changed items that can be asked about; import some in the format "
+            "`changed`, each with source_item_id",
+            dataset=str(dataset),
         )
     verdicts = verdicts_on([row.pk for row in items.values()])
     return ChangedItems(task, dataset, items, answers, verdicts, seed)

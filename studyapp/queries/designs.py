@@ -100,11 +100,9 @@ def _check_language(definition: StudyDefinition) -> None:
     if definition.language not in spoken:
         raise StudyRefused(
             ("language",),
-            say(
-                "the pages of this site are not available in %(language)r; available: %(spoken)s",
-                language=definition.language,
-                spoken=", ".join(spoken),
-            ),
+            "the pages of this site are not available in %(language)r; available: %(spoken)s",
+            language=definition.language,
+            spoken=", ".join(spoken),
         )
 
 
@@ -119,21 +117,17 @@ def _planned(dataset: Dataset, index: int, definition: ConditionDefinition) -> P
     if definition.system not in systems:
         raise StudyRefused(
             location,
-            say(
-                "unknown system %(system)r; known systems: %(known)s",
-                system=definition.system,
-                known=", ".join(systems) or say("none yet"),
-            ),
+            "unknown system %(system)r; known systems: %(known)s",
+            system=definition.system,
+            known=", ".join(systems) or say("none yet"),
         )
     raise StudyRefused(
         location,
-        say(
-            "condition %(condition)r has no finished predictions on %(dataset)s; "
-            "start a run under Systems, or: %(command)s",
-            condition=definition.name,
-            dataset=str(dataset),
-            command=predict_command(dataset, definition.system),
-        ),
+        "condition %(condition)r has no finished predictions on %(dataset)s; "
+        "start a run under Systems, or: %(command)s",
+        condition=definition.name,
+        dataset=str(dataset),
+        command=predict_command(dataset, definition.system),
     )
 
 
@@ -233,14 +227,12 @@ def _draw_stratified(
         if len(stratum) < number:
             raise StudyRefused(
                 ("items", "stratify"),
-                say(
-                    "stratify needs %(n)s questions that %(system)s answers %(word)s, but every condition "
-                    "can show only %(there)s of them",
-                    n=number,
-                    system=stratify.system,
-                    word=say("correctly") if is_correct else say("wrongly"),
-                    there=len(stratum),
-                ),
+                "stratify needs %(n)s questions that %(system)s answers %(word)s, but every condition "
+                "can show only %(there)s of them",
+                n=number,
+                system=stratify.system,
+                word=say("correctly") if is_correct else say("wrongly"),
+                there=len(stratum),
             )
         chosen += draw(stratum, number, items.seed or 0)
     return draw(chosen, count, items.seed or 0)
@@ -251,11 +243,9 @@ def _answered_correctly(dataset: Dataset, system: str) -> dict[str, bool]:
     if run is None:
         raise StudyRefused(
             ("items", "stratify", "system"),
-            say(
-                "there are no finished predictions of %(system)r on %(dataset)s",
-                system=system,
-                dataset=str(dataset),
-            ),
+            "there are no finished predictions of %(system)r on %(dataset)s",
+            system=system,
+            dataset=str(dataset),
         )
     rows = Prediction.objects.filter(run=run).values_list(
         "question__external_id", "question__answer", "answer"
@@ -298,28 +288,22 @@ def _check_named(ids: Sequence[str], field: str, pool: _Pool, taken: set[str]) -
         if external_id not in pool.keys:
             raise StudyRefused(
                 location,
-                say(
-                    "%(dataset)s has no question with the id %(id)r",
-                    dataset=str(pool.dataset),
-                    id=external_id,
-                ),
+                "%(dataset)s has no question with the id %(id)r",
+                dataset=str(pool.dataset),
+                id=external_id,
             )
         if external_id in taken:
-            raise StudyRefused(
-                location, say("%(id)r is an item or an attention item already", id=external_id)
-            )
+            raise StudyRefused(location, "%(id)r is an item or an attention item already", id=external_id)
         if pool.changed is not None and external_id not in pool.changed.items:
             raise StudyRefused(location, pool.changed.lack(external_id))
         for condition in pool.conditions:
             if pool.keys[external_id] not in pool.shows[condition.definition.name]:
                 raise StudyRefused(
                     location,
-                    say(
-                        "condition %(condition)r cannot show %(id)r: %(lack)s",
-                        condition=condition.definition.name,
-                        id=external_id,
-                        lack=_lack(pool, condition),
-                    ),
+                    "condition %(condition)r cannot show %(id)r: %(lack)s",
+                    condition=condition.definition.name,
+                    id=external_id,
+                    lack=_lack(pool, condition),
                 )
 
 
@@ -370,32 +354,26 @@ def _attention(dataset: Dataset, index: int, row: AttentionDefinition) -> Frozen
         if question is None:
             raise StudyRefused(
                 ("attention", index, "item"),
-                say("%(dataset)s has no question with the id %(id)r", dataset=str(dataset), id=row.item),
+                "%(dataset)s has no question with the id %(id)r",
+                dataset=str(dataset),
+                id=row.item,
             )
         if not question.answer or not question.supporting_facts:
             raise StudyRefused(
-                ("attention", index, "item"),
-                say("the gold answer or facts of %(id)r are unknown", id=row.item),
+                ("attention", index, "item"), "the gold answer or facts of %(id)r are unknown", id=row.item
             )
         if hotpotqa.exact_match(question.answer, row.answer or ""):
             raise StudyRefused(
                 ("attention", index, "answer"),
-                say(
-                    "is the gold answer of %(id)r, which contradicts nothing; give a wrong answer",
-                    id=row.item,
-                ),
+                "is the gold answer of %(id)r, which contradicts nothing; give a wrong answer",
+                id=row.item,
             )
     return FrozenAttention(
-        id=row.id,
-        kind=row.kind,
-        position=row.position,
+        **row.model_dump(exclude={"text"}),
         text=question.text if question else row.text or "",
-        item=row.item,
-        answer=row.answer,
         gold_answer=question.answer if question else None,
         context=question.context if question else None,
         facts=question.supporting_facts if question else None,
-        expected=row.expected,
     )
 
 
@@ -404,10 +382,10 @@ def _check_attention(
 ) -> None:
     for index, row in enumerate(attention):
         if row.id in ids:
-            raise StudyRefused(("attention", index, "id"), say("%(id)r is the id of an item", id=row.id))
+            raise StudyRefused(("attention", index, "id"), "%(id)r is the id of an item", id=row.id)
         if row.item in ids:
             raise StudyRefused(
-                ("attention", index, "item"), say("%(id)r is an item of the study already", id=row.item)
+                ("attention", index, "item"), "%(id)r is an item of the study already", id=row.item
             )
 
 
@@ -427,13 +405,11 @@ def _check_compared(content: FrozenStudy) -> None:
     for item, first, second in same_pairs(content):
         raise StudyRefused(
             ("task", "ties"),
-            say(
-                "%(first)r and %(second)r show the same for %(id)r, so neither is better; allow ties, or "
-                "choose other items",
-                first=first,
-                second=second,
-                id=item,
-            ),
+            "%(first)r and %(second)r show the same for %(id)r, so neither is better; allow ties, or "
+            "choose other items",
+            first=first,
+            second=second,
+            id=item,
         )
 
 
@@ -444,11 +420,9 @@ def _check_images(definition: StudyDefinition) -> None:
             if question.image and not has_image(question.image.path):
                 raise StudyRefused(
                     (part,) if part in ("screening", "comprehension") else ("questionnaire", part),
-                    say(
-                        "the image %(image)s of %(id)r is not in the image folder",
-                        image=question.image.file,
-                        id=question.key,
-                    ),
+                    "the image %(image)s of %(id)r is not in the image folder",
+                    image=question.image.file,
+                    id=question.key,
                 )
 
 
@@ -501,11 +475,9 @@ def _frozen_item(question: Question, task: Task, changed: ChangedItems | None) -
         if not has_image(image.path):
             raise StudyRefused(
                 ("dataset",),
-                say(
-                    "the image %(image)s of %(id)r is not in the image folder",
-                    image=image.path,
-                    id=question.external_id,
-                ),
+                "the image %(image)s of %(id)r is not in the image folder",
+                image=image.path,
+                id=question.external_id,
             )
     return FrozenItem(
         id=question.external_id,
@@ -530,16 +502,8 @@ def _frozen_condition(
     if asked is not None:
         shown = asked.predicted(shown, items, condition.definition.system)
     return FrozenCondition(
-        name=condition.definition.name,
-        label=condition.definition.label,
-        system=condition.definition.system,
+        **condition.definition.model_dump(exclude={"group"}),
         revision=condition.run.revision if condition.run else None,
-        ground_truth=condition.definition.ground_truth,
-        advice=condition.definition.advice,
-        weight=condition.definition.weight,
-        quota=condition.definition.quota,
-        explanation=condition.definition.explanation,
-        represents=condition.definition.represents,
         group=group,
         saliency=_saliency(condition),
         shown=shown,
@@ -605,7 +569,9 @@ def _tokens(condition: PlannedCondition, index: int, prediction: Prediction) -> 
     except ValueError as error:
         raise StudyRefused(
             ("conditions", index, "explanation"),
-            say("the weights of %(run)s do not fit: %(error)s", run=str(condition.run), error=str(error)),
+            "the weights of %(run)s do not fit: %(error)s",
+            run=str(condition.run),
+            error=str(error),
         ) from error
     pieces = highlights(weights, asked)
     is_known = prediction.question_weights is not None

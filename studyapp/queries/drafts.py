@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from accounts.models import Workspace
 from analysis.scores import hotpotqa
-from foundation.messages import say
 from foundation.translated_messages import translated, translated_error
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries.data import dataset_names
@@ -38,11 +37,9 @@ def definition_of(study: Study) -> StudyDefinition:
     except ValidationError as error:
         raise StudyRefused(
             (),
-            say(
-                "study %(study)r has no definition that can be launched; complete it in the studio, or "
-                "give it one with create_study",
-                study=study.slug,
-            ),
+            "study %(study)r has no definition that can be launched; complete it in the studio, or "
+            "give it one with create_study",
+            study=study.slug,
         ) from error
 
 
@@ -192,7 +189,7 @@ def drawn(draft: Draft, workspace: Workspace) -> list[Candidate]:
     """
     definition = valid(draft)
     if definition is None:
-        raise StudyRefused((), say("the draft is not complete yet"))
+        raise StudyRefused((), "the draft is not complete yet")
     systems = [system for condition in definition.conditions if (system := condition.system) is not None]
     planned = design(definition, workspace)
     return _described(planned.questions, planned.dataset, list(dict.fromkeys(systems)))

@@ -92,7 +92,7 @@ def launchable(study: Study) -> Design:
     definition = definition_of(study)
     plan = design(definition, study.workspace)
     for refusal in launch_refusals(definition, timezone.localdate()):
-        raise StudyRefused(*refusal)
+        raise StudyRefused(refusal.location, refusal.message)
     return plan
 
 

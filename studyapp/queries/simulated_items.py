@@ -7,7 +7,6 @@ judges decided.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from foundation.messages import say
 from predictions.models import Dataset, Prediction, PredictionRun, Question, System
 from predictions.queries.predictions import latest_run
 from studyapp.definition.candidates import candidates, shuffled
@@ -63,12 +62,10 @@ class SimulatedItems:
         if drawn is None:
             raise StudyRefused(
                 BLOCKS,
-                say(
-                    "there are no %(n)s questions of which each of %(systems)s answers half correctly; make "
-                    "the blocks smaller, or study these systems apart",
-                    n=self.task.blocks.total,
-                    systems=", ".join(self.systems),
-                ),
+                "there are no %(n)s questions of which each of %(systems)s answers half correctly; make "
+                "the blocks smaller, or study these systems apart",
+                n=self.task.blocks.total,
+                systems=", ".join(self.systems),
             )
         return drawn
 
@@ -108,7 +105,7 @@ class SimulatedItems:
         )
         if len(options) < 2:
             raise StudyRefused(
-                ("items",), say("the question %(id)r has no second answer to choose from", id=item.id)
+                ("items",), "the question %(id)r has no second answer to choose from", id=item.id
             )
         return options
 
@@ -126,15 +123,13 @@ class SimulatedItems:
             if min(right, len(items) - right) < half:
                 raise StudyRefused(
                     BLOCKS,
-                    say(
-                        "the blocks need %(half)s questions that %(system)s answers correctly and %(half)s "
-                        "that it answers wrongly; every condition can show %(right)s and %(wrong)s of them. "
-                        "Make the blocks smaller, or choose another system or dataset",
-                        half=half,
-                        system=system,
-                        right=right,
-                        wrong=len(items) - right,
-                    ),
+                    "the blocks need %(half)s questions that %(system)s answers correctly and %(half)s "
+                    "that it answers wrongly; every condition can show %(right)s and %(wrong)s of them. "
+                    "Make the blocks smaller, or choose another system or dataset",
+                    half=half,
+                    system=system,
+                    right=right,
+                    wrong=len(items) - right,
                 )
 
     def _check_ids(self, ids: Sequence[str]) -> None:
@@ -142,23 +137,19 @@ class SimulatedItems:
             if external_id not in self.questions or not self.questions[external_id].answer:
                 raise StudyRefused(
                     ("items", "ids", index),
-                    say(
-                        "the gold answer of %(id)r is unknown, and so is whether the system is right",
-                        id=external_id,
-                    ),
+                    "the gold answer of %(id)r is unknown, and so is whether the system is right",
+                    id=external_id,
                 )
         for system in self.systems:
             right = sum(self._is_right(item, system) for item in ids)
             if right * 2 != len(ids):
                 raise StudyRefused(
                     ("items", "ids"),
-                    say(
-                        "%(system)s answers %(right)s of these items correctly and %(wrong)s wrongly, but "
-                        "each block needs half of both; exchange some, or have them drawn by count and seed",
-                        system=system,
-                        right=right,
-                        wrong=len(ids) - right,
-                    ),
+                    "%(system)s answers %(right)s of these items correctly and %(wrong)s wrongly, but "
+                    "each block needs half of both; exchange some, or have them drawn by count and seed",
+                    system=system,
+                    right=right,
+                    wrong=len(ids) - right,
                 )
 
 

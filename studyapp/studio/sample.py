@@ -110,14 +110,8 @@ def content(definition: StudyDefinition) -> FrozenStudy:
         attention=[_attention(row) for row in definition.attention],
         conditions=[
             FrozenCondition(
-                name=condition.name,
-                label=condition.label,
-                system=condition.system,
+                **condition.model_dump(exclude={"group", "represents", "quota"}),
                 revision=None,
-                ground_truth=condition.ground_truth,
-                weight=condition.weight,
-                explanation=condition.explanation,
-                advice=condition.advice,
                 shown={
                     _ITEM.id: _shown(condition.explanation, definition.task).model_copy(
                         update=_OTHER if is_compared and index % 2 else {}
@@ -148,16 +142,11 @@ def _attention(row: Any) -> FrozenAttention:
     """Return an attention item; a contradiction stands over the made-up item."""
     is_instructed = row.kind == "instructed"
     return FrozenAttention(
-        id=row.id,
-        kind=row.kind,
-        position=row.position,
+        **row.model_dump(exclude={"text"}),
         text=row.text if is_instructed else _ITEM.question or "",
-        item=row.item,
-        answer=row.answer,
         gold_answer=None if is_instructed else _ITEM.gold_answer,
         context=None if is_instructed else _CONTEXT,
         facts=None if is_instructed else _FACTS,
-        expected=row.expected,
     )
 
 

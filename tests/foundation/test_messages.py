@@ -25,7 +25,7 @@ from tests.studyapp.studio.test_forms import JUNK, KNOWN, example
 
 APPS = ("accounts", "annotation", "foundation", "jobs", "predictions", "studyapp")
 # The functions that take a template, and its position.
-TEMPLATES = {"say": 0, "value_error": 0, "field_error": 1, "bad_edit": 1, "conflict_at": 1}
+TEMPLATES = {"say": 0, "value_error": 0, "field_error": 1, "bad_edit": 1, "StudyRefused": 1, "conflict_at": 1}
 _PLACE = re.compile(r"%\(\w+\)[rsg]")
 
 

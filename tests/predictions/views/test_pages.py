@@ -421,6 +421,14 @@ def test_a_system_of_other_programs_is_refused_before_it_starts(
     assert not PredictionRun.objects.exists()
 
 
+def test_programs_are_offered_for_questions_that_they_can_look_at(researcher: Client) -> None:
+    dataset = make_dataset(questions=1)
+    address = f"/data/{dataset.pk}/"
+    assert b"Execute programs" not in researcher.get(address).content
+    Question.objects.update(context=[["One article", ["One sentence."]]])
+    assert b"Execute programs" in researcher.get(address).content
+
+
 def test_a_run_with_failures_is_not_done(researcher: Client, model_server: FakeModelServer) -> None:
     dataset = made_dataset("films", [entry(0), failing(1, "[[fail]]")])
     page = researcher.post("/systems/predict/", {"dataset": dataset.pk, "system": "fake"}, follow=True)
