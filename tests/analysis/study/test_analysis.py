@@ -9,7 +9,7 @@ from tests.analysis.bundles import planted_study, rules
 
 @pytest.mark.parametrize(("some", "is_one"), [([], True), (rules(), False)])
 def test_trials_are_analysed_twice_only_where_some_are_left_out(tmp_path, some, is_one):
-    finished = []
+    finished: list[int] = []
     bundle = load_bundle(planted_study(tmp_path / "study", rules=some, items=30))
     study = analyse(bundle, Options(resamples=4), advance=finished.append)
     assert (study.everything is study.retained) is is_one
