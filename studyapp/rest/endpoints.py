@@ -32,7 +32,6 @@ from studyapp.actions.drafts import save_draft, start_draft
 from studyapp.actions.links import create_link
 from studyapp.actions.participants import revoke_links
 from studyapp.actions.privacy import delete_participant, withdraw
-from studyapp.actions.running import pause_study, resume_study
 from studyapp.downloads import BundleOptions, ReportOptions
 from studyapp.exports.bundle import table_rows
 from studyapp.exports.codebook import table_columns
@@ -196,8 +195,8 @@ def _life_cycle(act: Callable[..., Any], summary: str) -> type[StudyView]:
     return type("LifeCycle", (StudyView,), {"post": described(answers=shapes.StudyRow, errors=(409,))(post)})
 
 
-Pause = _life_cycle(pause_study, "Pause a study.")
-Resume = _life_cycle(resume_study, "Resume a study.")
+Pause = _life_cycle(life.pause_study, "Pause a study.")
+Resume = _life_cycle(life.resume_study, "Resume a study.")
 Close = _life_cycle(life.close_study, "Close a study.")
 Reopen = _life_cycle(life.reopen_study, "Reopen a study.")
 
