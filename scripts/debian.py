@@ -1,4 +1,7 @@
-"""Find the servers and the browser of the tests, or install packages."""
+"""Find the servers and the browser of the tests, or install packages.
+
+``python3 -m scripts.debian`` installs what lacks.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -68,6 +72,17 @@ def missing_packages() -> list[str]:
     return [package for package, find in PARTS.items() if find() is None]
 
 
+def provide() -> None:
+    """Install what lacks, or say in one sentence why not."""
+    packages = missing_packages()
+    if packages:
+        print(f"Installing {', '.join(packages)} with apt-get ...", flush=True)
+        with tempfile.TemporaryDirectory(prefix="touchstone-apt-") as folder:
+            sentence = install(packages, Path(folder) / "apt.log")
+        if sentence:
+            print(sentence, flush=True)
+
+
 def install(packages: list[str], log: Path) -> str | None:
     """Install packages without starting their services.
 
@@ -103,3 +118,7 @@ def no_service_starts() -> Iterator[None]:
         yield
     finally:
         POLICY.unlink()
+
+
+if __name__ == "__main__":
+    provide()

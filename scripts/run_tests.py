@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from scripts import servers
-from scripts.debian import install, missing_packages
+from scripts.debian import provide
 from scripts.processes import ROOT, end, signals_as_interrupt
 
 # Three processes on two cores: tests that start a site wait for most of their time. They come first, as
@@ -38,7 +38,7 @@ def main() -> int:
     """Run both passes; return 0 if no test failed, else 1."""
     with signals_as_interrupt(), ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-results-")))
-        provide_packages(folder)
+        provide()
         prepared = stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-prepared-"))
         env = {**os.environ, **start_servers(stack), "TEST_PREPARED": prepared}
         env.pop("DATABASE_URL", None)
@@ -48,16 +48,6 @@ def main() -> int:
             print("\nStopped; the servers are ended.", file=sys.stderr)
             return 130
         return summary(passes)
-
-
-def provide_packages(folder: Path) -> None:
-    """Install what lacks, or say in one sentence why not."""
-    packages = missing_packages()
-    if packages:
-        print(f"Installing {', '.join(packages)} with apt-get ...", flush=True)
-        sentence = install(packages, folder / "apt.log")
-        if sentence:
-            print(sentence, flush=True)
 
 
 def start_servers(stack: ExitStack) -> dict[str, str]:
