@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from html import unescape
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from celery import Task
 from celery.app.control import Control
 from django.db import connection, transaction
-from django.http import HttpResponseBase, HttpResponseNotFound, StreamingHttpResponse
+from django.http import HttpResponseBase, HttpResponseForbidden, HttpResponseNotFound, StreamingHttpResponse
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 from django.urls import reverse as address_of
@@ -163,8 +164,12 @@ def idle_queue(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def short_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answer 404 and 405 without a page, whose frame takes most of a request's time; make soak has pages."""
+    """Answer 403, 404 and 405 without the frame of a page, most of a request's time; make soak has pages."""
     if not WHOLE:
+        monkeypatch.setattr(
+            "config.urls.handler403", lambda _request, exception: HttpResponseForbidden(str(exception)),
+            raising=False,
+        )  # fmt: skip
         monkeypatch.setattr(
             "config.urls.handler404", lambda *_args, **_named: HttpResponseNotFound(), raising=False
         )
@@ -186,13 +191,12 @@ def test_every_address_is_in_the_reviewed_table():
     assert NAMES.keys() == ROUTES.keys()
 
 
-def open_methods(route: str, world: World, clients: dict[str, Client]) -> list[str]:
+def open_methods(own: Callable[[str, str], tuple[HttpResponseBase, list[str]]]) -> list[str]:
     """The methods that an address has: those it closes to a superuser and to an owner, it closes to all."""
-    asked = [clients["superuser"], clients["workspace owner"]]
     return [
         method
         for method in METHODS
-        if any(ask(client, method, route, world)[0].status_code != 405 for client in asked)
+        if any(own(name, method)[0].status_code != 405 for name in ("superuser", "workspace owner"))
     ]
 
 
@@ -205,13 +209,18 @@ ASKING = [route for route, asks in ROUTES.items() if not asks.public and asks !=
 def test_rights(route, worlds, clients):
     """Whoever may not is refused as the policy says, and nothing is written then; nor by a read."""
     asks, wrong = ROUTES[route], []
-    methods = open_methods(route, worlds[0], clients)
+
+    @cache
+    def own(name: str, method: str) -> tuple[HttpResponseBase, list[str]]:
+        return ask(clients[name], method, route, worlds[0])
+
+    methods = open_methods(own)
     for foreign, world in enumerate(worlds):
         # make soak has everybody ask in every way. Else, as Django answers HEAD as it does GET, it is asked
         # from outside alone.
         for name in OUTSIDERS if foreign and not WHOLE else clients:
             for method in methods if foreign or WHOLE else [each for each in methods if each != "HEAD"]:
-                response, written = ask(clients[name], method, route, world)
+                response, written = ask(clients[name], method, route, world) if foreign else own(name, method)
                 got, want = met(response), expected(asks, name, route, method, foreign=bool(foreign))
                 if got == "closed" and not written:
                     continue
